@@ -21,7 +21,7 @@ def _code(*lines: str, before: int) -> str:
 
 FILES: Final = {
     "shop/orders/db.py": "import sqlite3\n\n\ndef load(order_id):\n    return connect().execute('SELECT', order_id)\n",
-    "shop/orders/views.py": "from shop.orders import db\n\n\ndef show(request):\n    return render(db.load(request.id))\n",
+    "shop/orders/views.py": "from shop.orders import db\n\n\ndef show(req):\n    return render(db.load(req.id))\n",
     "tools/db.py": "# Another file of that name.\n\n\ndef vacuum(path):\n    return connect(path).compact()\n",
     "web/src/cart.js": _code("export function total(items) {", "  return items.map((i) => i.price);", "}", before=10),
     "web/src/checkout.ts": _code("export function pay(card: Card) {", "  return gateway.charge(card);", "}", before=4),
@@ -32,7 +32,7 @@ FILES: Final = {
     "cmd/server/handler.go": _code("func (h *Handler) Serve() { h.routes[0]() }", before=87),
     "crates/engine/src/parser.rs": _code("let first = tokens.next().unwrap();", before=32),
     "app/models/order.rb": "class Order\n  def total\n    lines.sum(&:price)\n  end\nend\n",
-    "app/controllers/orders_controller.rb": "class OrdersController\n  def show\n    @total = order.total\n  end\nend\n",
+    "app/controllers/orders_controller.rb": "class OrdersController\n  def show\n    @sum = order.total\n  end\nend\n",
     "public/lib/Mailer.php": _code("function send($to) { $this->transport->deliver($to); }", before=20),
     "native/lexer.c": _code("int lex(struct state *s) { return s->buffer[s->at]; }", before=87),
     "native/main.c": _code("int main(void) { return lex(0); }", before=11),
@@ -40,8 +40,8 @@ FILES: Final = {
     "lib/shop/basket.ex": "defmodule Shop.Basket do\n  def fetch(map) do\n    Map.fetch!(map, :sku)\n  end\nend\n",
     "bin/import.pl": _code("die 'no header' unless $row;", before=19),
     "scripts/deploy.sh": "#!/bin/sh\nset -e\n\nrsyncc -a build/ web:/srv\n",
-    "docs/migrations.md": "# Migrations\n\nThe table zebra_orders is made by migration 0042; run it before the first import.\n",
-    "docs/certificates.md": "# Certificates\n\nWhere a peer says x509: certificate signed by unknown authority, add the CA.\n",
+    "docs/migrations.md": "# Migrations\n\nThe table zebra_orders is made by migration 0042; run it first.\n",
+    "docs/certificates.md": "# Certificates\n\nAfter x509: certificate signed by unknown authority, add the CA.\n",
     "docs/storage.md": "# Storage\n\nENOSPC, no space left on device: the watcher needs more inotify watches.\n",
     "docs/freezer.md": "# Freezer\n\nThe freezer stands at -18 degrees, the fridge at 7.\n",
     "docs/fridge.md": "# Fridge\n\nThe fridge and the freezer are cleaned in May.\n",
@@ -76,7 +76,7 @@ TEXTS: Final = (
         "python",
         "Traceback (most recent call last):\n"
         '  File "/usr/lib/python3.11/runpy.py", line 196, in _run_module_as_main\n    return _run_code(code)\n'
-        '  File "/srv/app/shop/orders/views.py", line 5, in show\n    return render(db.load(request.id))\n'
+        '  File "/srv/app/shop/orders/views.py", line 5, in show\n    return render(db.load(req.id))\n'
         "  File \"/srv/app/shop/orders/db.py\", line 5, in load\n    return connect().execute('SELECT', order_id)\n"
         "           ^^^^^^^^^^^^^^^^^^^\nsqlite3.OperationalError: database is locked\n",
         "shop/orders/db.py",
@@ -90,7 +90,7 @@ TEXTS: Final = (
     Pasted(
         "python, in the log of a container",
         "web-1  | Traceback (most recent call last):\n"
-        'web-1  |   File "/app/orders/views.py", line 5, in show\nweb-1  |     return render(db.load(request.id))\n'
+        'web-1  |   File "/app/orders/views.py", line 5, in show\nweb-1  |     return render(db.load(req.id))\n'
         "web-1  | AttributeError: 'Request' object has no attribute 'id'\n",
         "shop/orders/views.py",
         5,
@@ -175,7 +175,8 @@ TEXTS: Final = (
     ),
     Pasted(
         "rustc",
-        "error[E0308]: mismatched types\n  --> crates/engine/src/parser.rs:33:13\n   |\n33 |     let first = tokens.next().unwrap();\n",
+        "error[E0308]: mismatched types\n  --> crates/engine/src/parser.rs:33:13\n   |\n"
+        "33 |     let first = tokens.next().unwrap();\n",
         "crates/engine/src/parser.rs",
         33,
     ),
@@ -190,7 +191,8 @@ TEXTS: Final = (
     Pasted(
         "php",
         "PHP Fatal error:  Uncaught RuntimeException: no transport in /var/www/public/lib/Mailer.php:21\nStack trace:\n"
-        "#0 /var/www/public/index.php(9): Mailer->send()\n#1 {main}\n  thrown in /var/www/public/lib/Mailer.php on line 21\n",
+        "#0 /var/www/public/index.php(9): Mailer->send()\n#1 {main}\n"
+        "  thrown in /var/www/public/lib/Mailer.php on line 21\n",
         "public/lib/Mailer.php",
         21,
     ),

@@ -1,7 +1,7 @@
 """What a person typed, read as a query.
 
-Every string is a query: what is not an operator in its proper place is a word. Text of several lines, or of thousands of
-characters, was pasted: it has no operators, and of a stack trace or a log the message is looked for.
+Every string is a query: what is not an operator in its proper place is a word. Text of several lines, or of thousands
+of characters, was pasted: it has no operators, and of a stack trace or a log the message is looked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from directory_indexer.relevance.alternatives import parted
 from directory_indexer.relevance.analyzer import phrase_words, query_words, sign_name
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler, language_of
-from directory_indexer.relevance.periods import period_of
+from directory_indexer.relevance.periods import beginning_of_date, period_of
 from directory_indexer.relevance.roles import ROLES
 
 with lazily:
@@ -237,7 +237,8 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
     by_field: defaultdict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.field and piece.text.strip():
-            by_field[piece.field].append(piece.text.strip())
+            text = piece.text.strip()
+            by_field[piece.field].append(beginning_of_date(text) if piece.field == "created" else text)
     paths, kinds, headings, since, until, roles = (tuple(by_field[field]) for field in _FIELDS)
     metadata = tuple((name, text) for name in METADATA_FIELDS for text in by_field[name])
     return Filters(paths, kinds, headings, since, until, roles, metadata)
@@ -281,7 +282,11 @@ _PIECE: Final = re.compile(
     r"""
     (?P<minus>(?<!\S)-(?!\d[\d.,]*(?:[^\W\d]{0,3}|[°%]\w?)(?!\S))(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
     (?:(?<!\w)(?P<field>path|type|heading|since|until|is|author|lang|tag|from|to|cc|subject|created):(?=\S))?
-    (?: "(?P<quoted>[^"]*)" | (?P<bare>[^\s"]+) | " )
+    (?: "(?P<quoted>[^"]*)"
+      | (?P<bare>(?:(?<=since:)|(?<=until:))(?:(?:this|last|past|previous)[ ](?:\d+[ ])?(?:day|week|month|year)s?
+            |\d+[ ](?:hour|day|week|month|year)s?[ ]ago)(?!\w)
+          |[^\s"]+)
+      | " )
     """,
     re.VERBOSE | re.IGNORECASE,
 )

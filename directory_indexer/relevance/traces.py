@@ -138,8 +138,8 @@ _LAST_IS_DEEPEST: Final = re.compile(r'most recent call last|^\s*File ".+", line
 _FIRST_IS_DEEPEST: Final = re.compile("most recent call first")
 _CAUSE: Final = ("Caused by:", "[cause]:")
 _MARK: Final = re.compile(
-    r'^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|[Ss]tack ?trace|backtrace|^\s*#\d+\s|Sanitizer'
-    r"|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d",
+    r'^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
+    r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d",
     re.MULTILINE | re.IGNORECASE,
 )
 _ESCAPED_LINES: Final = re.compile(r"\\n(?:\s|\\t)*(?:at |File |from |#\d)")
@@ -147,14 +147,15 @@ _LOG_PREFIX: Final = re.compile(
     r"(?:[\w.-]+\s+\| ?|\w{3} [ \d]\d [\d:]{8} \S+ \S+?\[\d+\]: ?|\d{4}-\d\d-\d\dT[\d:.]+Z? (?:std(?:out|err) [FP] )?)"
 )
 _MOMENT: Final = re.compile(
-    r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?|(?:TRACE|DEBUG|INFO|NOTICE"
-    r"|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
+    r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?"
+    r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
 )
 _SIGNS_OF_A_FRAME: Final = re.compile(r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->")
 _NO_MESSAGE: Final = re.compile(
     r"""\s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
-        During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|thrown\ in\ |
-        \([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|[\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)""",
+        During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|
+        thrown\ in\ |\([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|
+        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)""",
     re.VERBOSE,
 )
 _FAILURE: Final = re.compile(

@@ -1,7 +1,7 @@
 """Passages at the places that a query names: the frames of a stack trace that lie in indexed files.
 
-A trace was printed where the program ran, so its paths begin elsewhere: what their ends have in common with paths of the
-index decides, and where that is a mere name, whether the passage has the words that the trace shows of that line.
+A trace was printed where the program ran, so its paths begin elsewhere: what their ends have in common with paths of
+the index decides, and where that is a mere name, whether the passage has the words that the trace shows of that line.
 """
 
 from __future__ import annotations

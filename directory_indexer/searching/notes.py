@@ -31,7 +31,7 @@ def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple
 
     Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date is always meant.
     """
-    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part)}
+    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_dated(one)}
     void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
     if not void:
         return query, ()
@@ -48,6 +48,11 @@ def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
     yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
     yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
+
+
+def _is_dated(written: str) -> bool:
+    name, _, text = written.partition(":")
+    return name == "created" and text[:1].isdigit()
 
 
 def _alone(required: Filters) -> Query:
@@ -93,7 +98,7 @@ def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
 def _misread_dates(query: Query) -> Iterator[str]:
     for word in query.words:
         if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
-            yield f"{word.text} is searched for as words: a date is written as 7d, 2w, 6m, 2026-01 or 2026-01-31"
+            yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:

@@ -126,9 +126,9 @@ class Passage(NamedTuple):
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     matched: Annotated[str | None, "name: the query names the file or directory."] = None
     no_text: Annotated[str | None, "Why the index has no text of it, so that it is found by its name alone."] = None
-    date: Annotated[
-        str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
-    ] = None
+    date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
+        None
+    )
     agreements: Annotated[
         tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None

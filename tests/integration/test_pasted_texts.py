@@ -130,7 +130,8 @@ def test_filters_that_files_meet_bind_and_those_that_none_meets_together_are_nam
 
 def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: Index) -> None:
     names = shop.names("table (path:docs OR path:nowhere)", mode=SearchMode.KEYWORD)
-    assert names and all(name.startswith("docs/") for name in names)
+    assert names
+    assert all(name.startswith("docs/") for name in names)
 
 
 def test_a_date_is_always_meant(shop: Index) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -248,7 +248,7 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
     words = [one for one in places if os.sep not in one and not os.path.lexists(os.path.expanduser(one))]
     if len(places) > 1 and words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
-    return " ".join([query, *filters.values()]), list(map(given_path, places))
+    return " ".join([query, *filters.values()]), list(map(given_place, places))
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:

@@ -14,8 +14,8 @@ from directory_indexer.parsing.tasks import WorkerFailure
 from directory_indexer.paths import FilePath, display
 from directory_indexer.previewing.requests import ScreenPage, ScreenRequest
 from directory_indexer.relevance.excerpts import marks_in
-from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.informative import informative
+from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.spelling import respelled
 from directory_indexer.scans import WHOLE, Recognition, Word

@@ -313,5 +313,6 @@ export const nameOfHit = (hit) => (hit.kind === "commit" && hit.title) || (hit.f
 export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
 
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
-export const dateOf = (text) => day.format(new Date(text));
+// A day alone is that day everywhere; JavaScript takes it for midnight in Greenwich.
+export const dateOf = (text) => day.format(new Date(text.length === "2026-01-31".length ? `${text}T00:00` : text));
 export const momentOf = (text) => moment.format(new Date(text));
