@@ -40,6 +40,7 @@ with lazily:
     from directory_indexer.extractors.mail.message import extract_web_archive, open_apple_message, open_message
     from directory_indexer.extractors.mail.outlook import is_outlook_message, open_outlook_message
     from directory_indexer.extractors.mail.outlook_store import is_outlook_store, open_outlook_store
+    from directory_indexer.extractors.mail.signed import is_signed, open_signed
     from directory_indexer.extractors.mail.winmail import is_winmail, open_winmail
     from directory_indexer.extractors.markdown import extract_markdown
     from directory_indexer.extractors.markup import extract_markup
@@ -124,8 +125,8 @@ FORMATS: Final[dict[str, Format]] = {
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=2),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=2),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
@@ -134,7 +135,7 @@ FORMATS: Final[dict[str, Format]] = {
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox"),
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, version=2),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "odg": Format("docs", "odg otg fodg", open=open_odf, sniff=is_odg, header=_ZIP_HEADER, version=2),
@@ -232,6 +233,14 @@ FORMATS: Final[dict[str, Format]] = {
     "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
     "zstandard": Format(
         "archives", "zst tzst", open=open_zstandard, sniff=is_zstandard, header=b"\x28\xb5\x2f\xfd", aliases="zstd"
+    ),
+    "p7m": Format(
+        "archives",
+        "p7m",
+        open=open_signed,
+        sniff=is_signed,
+        header=(b"0\x80", b"0\x82", b"0\x83", b"0\x84"),
+        aliases="smime",
     ),
     "git": Format("archives", "", open=open_git_file, names=".git"),
     "opencode": Format(
