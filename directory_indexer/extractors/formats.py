@@ -32,7 +32,8 @@ with lazily:
     from directory_indexer.extractors.archives.zstandard import is_zstandard, open_zstandard
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
-    from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
+    from directory_indexer.extractors.calendars import extract_calendar, extract_contacts, whole_characters
+    from directory_indexer.extractors.escapes import extract_escaped
     from directory_indexer.extractors.git import open_git_file
     from directory_indexer.extractors.html import extract_html, extract_svg
     from directory_indexer.extractors.iwork.reading import extract_iwork, is_iwork
@@ -108,7 +109,7 @@ _MAILBOX: Final = rb"From [^\n]{1,400}\n(?:>?From [^\n]*\n)?[!-9;-~]{1,80}:[^\n]
 _HTML: Final = rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"
 _SVG: Final = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b"
 _FICTION_BOOK: Final = rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook\b"
-_SUBTITLES: Final = rb"WEBVTT\b|1\n\d\d:\d\d:\d\d,\d{3} --> "
+_SUBTITLES: Final = rb"WEBVTT\b|\[Script Info\]|1\n\d\d:\d\d:\d\d,\d{3} --> "
 _XML: Final = rb"\s*<\?xml\b"
 _MAN: Final = rb"(?:[.']\\\"[^\n]*+\n|[ \t]*+\n)*+\.(?:TH|Dd|SH)\s"
 _DIFF: Final = rb"diff --git |Index: |--- [^\n]+\n\+\+\+ "
@@ -117,11 +118,15 @@ _JSON: Final = rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:"
 FORMATS: Final[dict[str, Format]] = {
     **CODE_FORMATS,
     "asciidoc": Format("docs", "adoc asciidoc", Decoded(extract_markup)),
-    "calendar": Format("docs", "ics ical ifb", Decoded(extract_calendar), opening=rb"BEGIN:VCALENDAR\b"),
+    "calendar": Format(
+        "docs", "ics ical ifb", Decoded(extract_calendar, whole_characters), opening=rb"BEGIN:VCALENDAR\b", version=2
+    ),
     # What `histories` makes of the commits of a repository, which is no file and has no bytes to tell it by.
     "commit": Format("data", "", aliases="commits"),
-    "contacts": Format("docs", "vcf vcard", Decoded(extract_contacts), opening=rb"BEGIN:VCARD\b"),
-    "bibtex": Format("docs", "bib"),
+    "contacts": Format(
+        "docs", "vcf vcard", Decoded(extract_contacts, whole_characters), opening=rb"BEGIN:VCARD\b", version=2
+    ),
+    "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
@@ -131,7 +136,7 @@ FORMATS: Final[dict[str, Format]] = {
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex"),
+    "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox"),
@@ -151,7 +156,9 @@ FORMATS: Final[dict[str, Format]] = {
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN"),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
     "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=2),
-    "subtitles": Format("docs", "srt vtt sbv", Decoded(extract_subtitles), opening=_SUBTITLES),
+    "subtitles": Format(
+        "docs", "srt vtt sbv ass ssa lrc", Decoded(extract_subtitles), opening=_SUBTITLES, aliases="lyrics", version=2
+    ),
     "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG),
     "text": Format(
         "docs",
@@ -173,7 +180,7 @@ FORMATS: Final[dict[str, Format]] = {
     "csv": Format("data", "csv", Decoded(extract_rows)),
     "diff": Format("data", "diff patch rej", opening=_DIFF),
     "dotenv": Format("data", "env", names=".env"),
-    "gettext": Format("data", "po pot"),
+    "gettext": Format("data", "po pot", Decoded(extract_escaped), version=2),
     "gomod": Format("data", "", names="go.mod go.work", aliases="go.mod"),
     "ini": Format(
         "data",
@@ -190,12 +197,15 @@ FORMATS: Final[dict[str, Format]] = {
         names=".babelrc .jshintrc .bowerrc pipfile.lock composer.lock flake.lock bun.lock .swcrc .eslintrc "
         ".prettierrc .stylelintrc",
         opening=_JSON,
+        version=2,
     ),
-    "jsonl": Format("data", "jsonl ndjson"),
+    "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log"),
     "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=2),
-    "properties": Format("data", "properties"),
-    "toml": Format("data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile"),
+    "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
+    "toml": Format(
+        "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
+    ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
     # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
@@ -205,13 +215,16 @@ FORMATS: Final[dict[str, Format]] = {
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "
         "kml gpx storyboard xib iml xlf xliff opml dtd nuspec tmx ui",
+        Decoded(extract_escaped),
         opening=_XML,
+        version=2,
     ),
     "yaml": Format(
         "data",
         "yaml yml clang-format clang-tidy cff",
         Decoded(extract_yaml),
         names=".clang-format .clang-tidy .clangd .yamllint .ansible-lint",
+        version=2,
     ),
     "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8"),
     "jpeg": Format("media", "jpg jpeg jpe jfif", extract_image, sniff=is_jpeg, header=b"\xff\xd8\xff", version=2),

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Final
 
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
+from directory_indexer.relevance.readings import readings
 
-ANALYZER_VERSION: Final = 1
+ANALYZER_VERSION: Final = 2
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
@@ -29,6 +30,8 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     """
     everything = f"{text}\n{heading}\n{title}\n{path}"
     parts = " ".join(sorted({*_hump_parts(everything), *_transliterations(everything)}))
+    if beside := readings(text):
+        parts = f"{parts} {fold(beside)}"
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 

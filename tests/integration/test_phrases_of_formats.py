@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
+from directory_indexer.chunker import ChunkPolicy
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.forms import phrase_of
@@ -16,6 +17,17 @@ from directory_indexer.searching.texts import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from directory_indexer.parsing.policy import ParsePolicy
+
+
+class WholeFiles(Index):
+    """An index in which a short file is one passage."""
+
+    @property
+    def parse_policy(self) -> ParsePolicy:
+        return super().parse_policy._replace(chunking=ChunkPolicy(size=512, overlap=8))
+
 
 FILES = Path(__file__).parent.parent / "data" / "formats"
 
@@ -30,12 +42,51 @@ MAIL = {
     "mail/flowed.eml": ["the wombat sleeps well"],
 }
 
+ESCAPES = {
+    "escapes/data.jsonl": ["Überraschung für Žofie"],
+    "escapes/chat.json": ["Wie groß ist der Überlauf", "日本語の質問"],
+    "escapes/slack.json": ["Präsentation für Zürich"],
+    "escapes/facebook.json": ["Grüße aus Düsseldorf"],
+    "escapes/geo.geojson": ["Świętokrzyskie Góry"],
+    "escapes/escaped.json": ['second line of the "quoted" cockatiel'],
+    "escapes/yaml.yml": ["Übersicht der Sittiche", "folded sentence about lories"],
+    "escapes/app.properties": ["Grüß Gott"],
+    "escapes/ent.xml": ["Straße & Allee", "Größe"],
+    "escapes/feeds.opml": ["Bird & bee Übersicht"],
+    "escapes/note.enex": ["Take the green tent and map"],
+    "escapes/cap.ttml": ["The potto sleeps all day"],
+    "markup/paper.tex": ["Möglichkeiten", "François und Jürgen", "naïve approach"],
+    "markup/refs.bib": ["Müller", "étale maps"],
+}
+MARKUP = {
+    "markup/obsidian_link.md": ["met Anna in the Berlin office to talk"],
+    "markup/link.md": ["Read the guide before feeding the ibis", "See the plan for more about storks"],
+    "markup/emph.md": ["quick brown fox", "unbelievable", "with a link here"],
+    "markup/footnote.md": ["The howler is loud", "Heard over five kilometres"],
+    "markup/html_in.md": ["the red titi button"],
+    "markup/notes.org": ["near the north wall"],
+    "markup/org2.org": ["Read the guide before feeding the young ibis"],
+    "markup/typ.typ": ["walrus swims quickly home"],
+    "markup/doc.adoc": ["see the other page", "green three minutes"],
+    "markup/rst.rst": ["Use the link text and bold word for macaws"],
+    "markup/wiki.wiki": ["The bold bird shown name eats seeds daily"],
+    "markup/tex2.tex": ["important findings about the blue macaw"],
+    "markup/movie.ass": ["The lantern is out"],
+    "markup/lyrics.lrc": ["bush baby sings tonight"],
+    "markup/folded.ics": ["Grundstücksbörse im Herbst"],
+    "markup/hyph.txt": ["international trade agreements"],
+}
+
+
+def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
+
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     place = tmp_path_factory.mktemp("formats")
     shutil.copytree(FILES, place / "files")
-    index = Index(place / "files", place / "data")
+    index = WholeFiles(place / "files", place / "data")
     index.run()
     yield index
     index.close()
@@ -61,6 +112,21 @@ def text_of(index: Index, name: str) -> str:
         )
 
 
-@pytest.mark.parametrize(("name", "phrase"), [(name, phrase) for name, all_ in MAIL.items() for phrase in all_])
+@pytest.mark.parametrize(("name", "phrase"), cases(MAIL))
 def test_what_a_message_says_in_any_of_its_parts_is_found(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ESCAPES))
+def test_what_is_written_in_escapes_is_found_by_its_characters(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(MARKUP))
+def test_markup_in_a_sentence_parts_no_phrase(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_what_is_found_without_its_markup_is_found_with_it(index: Index) -> None:
+    assert has_phrase(index, "markup/link.md", "[the guide](https://example.org/a-very-long-link/path) before feeding")
+    assert has_phrase(index, "markup/html_in.md", "<kbd>Ctrl</kbd> and the <span")
