@@ -127,14 +127,14 @@ FORMATS: Final[dict[str, Format]] = {
         "docs", "vcf vcard", Decoded(extract_contacts, whole_characters), opening=rb"BEGIN:VCARD\b", version=2
     ),
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
-    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
+    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
-    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
+    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=2),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
@@ -159,7 +159,7 @@ FORMATS: Final[dict[str, Format]] = {
     "subtitles": Format(
         "docs", "srt vtt sbv ass ssa lrc", Decoded(extract_subtitles), opening=_SUBTITLES, aliases="lyrics", version=2
     ),
-    "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG),
+    "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG, version=2),
     "text": Format(
         "docs",
         "txt text",
@@ -169,7 +169,15 @@ FORMATS: Final[dict[str, Format]] = {
         aliases="plain plaintext",
     ),
     "textile": Format("docs", "textile"),
-    "tnef": Format("docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail"),
+    "tnef": Format(
+        "docs",
+        "tnef",
+        open=open_winmail,
+        sniff=is_winmail,
+        header=b"\x78\x9f\x3e\x22",
+        aliases="winmail",
+        version=2,
+    ),
     # Data of many kinds has their suffixes, so content alone tells what they are.
     "transcript": Format(
         "docs", "", open=open_transcript, sniff=is_transcript, header=(b"{", b"["), aliases="session transcripts"

@@ -77,6 +77,18 @@ MARKUP = {
     "markup/hyph.txt": ["international trade agreements"],
 }
 
+PAGES = {
+    "pages/two_mains.html": ["current tab lynx"],
+    "pages/main_small.html": ["wolverines stands outside"],
+    "pages/main_nav_form.html": ["Opening hours of the primate house"],
+    "pages/frameset.html": ["noframes text cedar"],
+    "pages/cdata.xhtml": ["inside cdata yew"],
+    "pages/script_json.html": ["structured larkspur text"],
+    "pages/head_desc.html": ["Orchid page", "bromeliads"],
+    "pages/details.html": ["hidden detail pine", "typed larch", "choice birch", "alt text willow", "svg label maple"],
+    "pages/alt.html": ["Map of the baboon hill"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -130,3 +142,8 @@ def test_markup_in_a_sentence_parts_no_phrase(index: Index, name: str, phrase: s
 def test_what_is_found_without_its_markup_is_found_with_it(index: Index) -> None:
     assert has_phrase(index, "markup/link.md", "[the guide](https://example.org/a-very-long-link/path) before feeding")
     assert has_phrase(index, "markup/html_in.md", "<kbd>Ctrl</kbd> and the <span")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(PAGES))
+def test_what_a_page_shows_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
