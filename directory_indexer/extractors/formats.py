@@ -209,7 +209,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log"),
-    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=2),
+    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=3),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
         "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
@@ -218,7 +218,7 @@ FORMATS: Final[dict[str, Format]] = {
     # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
-    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=2),
+    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=3),
     "xml": Format(
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "

@@ -89,6 +89,18 @@ PAGES = {
     "pages/alt.html": ["Map of the baboon hill"],
 }
 
+WORKBOOKS = {
+    "workbooks/leading_zero.xlsx": ["01234", "INV-0078"],
+    "workbooks/ssn_format.xlsx": ["123-45-6789"],
+    "workbooks/thousands.xlsx": ["1,234,567.50", "9,876,543.21"],
+    "workbooks/dates_shown.xlsx": ["2026-01-05", "05.01.2026", "5. Januar 2026"],
+    "workbooks/percent.xlsx": ["12.5%", "50.0%"],
+    "workbooks/x000d.xlsx": ["line two snipe", "Albatross"],
+    "workbooks/header_validation.xlsx": ["cell dipper", "Confidential rosefinch"],
+    "workbooks/formula_nocache.xlsx": ["plain cell avocet", "bustard"],
+    "workbooks/shown.ods": ["05.01.26", "2026-01-05", "01234", "cell nuthatch", "note treecreeper"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -147,3 +159,12 @@ def test_what_is_found_without_its_markup_is_found_with_it(index: Index) -> None
 @pytest.mark.parametrize(("name", "phrase"), cases(PAGES))
 def test_what_a_page_shows_is_found(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(WORKBOOKS))
+def test_cells_are_found_as_they_are_shown(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_no_number_of_a_character_is_in_the_text_of_a_workbook(index: Index) -> None:
+    assert "_x00" not in text_of(index, "workbooks/x000d.xlsx")
