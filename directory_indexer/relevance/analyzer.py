@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
+from directory_indexer.relevance.readings import readings
 
 ANALYZER_VERSION: Final = 2
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
@@ -30,6 +31,8 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     """
     everything = f"{text}\n{heading}\n{title}\n{path}"
     parts = " ".join(sorted(extra_words(everything)))
+    if beside := readings(text):
+        parts = f"{parts} {fold(beside)}"
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from directory_indexer.relevance.analyzer import extra_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.readings import readings
 
 
 class TextMatch(NamedTuple):
@@ -72,6 +73,7 @@ class Matcher:
                 counts[index] += runs.count(run_of(row))
             else:
                 counts[index] += _count_row(words(text) if runs else found, row)
+        self._count_readings(text, counts)
         named = self.terms_in(names)
         n_words = len(found) + len(runs) - runs.count("\n")
         match = TextMatch(
@@ -82,6 +84,16 @@ class Matcher:
             typed=self._share_of_typed(text, found, names),
         )
         return self._without_unmet(match) if self._branches else match
+
+    def _count_readings(self, text: str, counts: list[float]) -> None:
+        """Count what a text has only where markup is not read."""
+        if all(counts) or not (beside := readings(text)):
+            return
+        found = words(beside)
+        for form, index, amount in self._forms:
+            counts[index] = counts[index] or found.count(form) * amount
+        for index, row in self._rows:
+            counts[index] = counts[index] or _count_row(found, row)
 
     def _without_unmet(self, match: TextMatch) -> TextMatch:
         """Leave out what `OR` joins to the branch that a text has most of: it was not asked of that text."""
