@@ -121,11 +121,11 @@ FORMATS: Final[dict[str, Format]] = {
     "commit": Format("data", "", aliases="commits"),
     "contacts": Format("docs", "vcf vcard", Decoded(extract_contacts), opening=rb"BEGIN:VCARD\b"),
     "bibtex": Format("docs", "bib"),
-    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=2),
+    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=2),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=2),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
@@ -133,7 +133,7 @@ FORMATS: Final[dict[str, Format]] = {
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex"),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
-    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox"),
+    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
     "mhtml": Format("docs", "mhtml mht", extract_web_archive),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
@@ -147,7 +147,7 @@ FORMATS: Final[dict[str, Format]] = {
     "pptx": Format(
         "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=2
     ),
-    "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN"),
+    "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
     "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=2),
     "subtitles": Format("docs", "srt vtt sbv", Decoded(extract_subtitles), opening=_SUBTITLES),
@@ -159,9 +159,12 @@ FORMATS: Final[dict[str, Format]] = {
         "todo install maintainers codeowners version go.sum gemfile.lock yarn.lock podfile.lock "
         "requirements.txt",
         aliases="plain plaintext",
+        version=2,
     ),
     "textile": Format("docs", "textile"),
-    "tnef": Format("docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail"),
+    "tnef": Format(
+        "docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail", version=2
+    ),
     # Data of many kinds has their suffixes, so content alone tells what they are.
     "transcript": Format(
         "docs", "", open=open_transcript, sniff=is_transcript, header=(b"{", b"["), aliases="session transcripts"
@@ -169,7 +172,7 @@ FORMATS: Final[dict[str, Format]] = {
     "typst": Format("docs", "typ", Decoded(extract_markup)),
     "vsdx": Format("docs", "vsdx vsdm vstx vstm vssx vssm", open=open_ooxml, sniff=is_vsdx, header=_ZIP_HEADER),
     "wiki": Format("docs", "wiki mediawiki", Decoded(extract_markup)),
-    "csv": Format("data", "csv", Decoded(extract_rows)),
+    "csv": Format("data", "csv", Decoded(extract_rows), version=2),
     "diff": Format("data", "diff patch rej", opening=_DIFF),
     "dotenv": Format("data", "env", names=".env"),
     "gettext": Format("data", "po pot"),
@@ -191,7 +194,7 @@ FORMATS: Final[dict[str, Format]] = {
         opening=_JSON,
     ),
     "jsonl": Format("data", "jsonl ndjson"),
-    "log": Format("data", "log"),
+    "log": Format("data", "log", version=2),
     "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=2),
     "properties": Format("data", "properties"),
     "toml": Format("data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile"),
