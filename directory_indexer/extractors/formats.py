@@ -48,6 +48,7 @@ with lazily:
     from directory_indexer.extractors.media.signatures import (
         is_aiff,
         is_asf,
+        is_bmp,
         is_flac,
         is_gif,
         is_jpeg,
@@ -55,6 +56,7 @@ with lazily:
         is_mp4,
         is_ogg,
         is_png,
+        is_pnm,
         is_tiff,
         is_wav,
         is_webp,
@@ -215,9 +217,11 @@ FORMATS: Final[dict[str, Format]] = {
         Decoded(extract_yaml),
         names=".clang-format .clang-tidy .clangd .yamllint .ansible-lint",
     ),
-    "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8"),
+    "bmp": Format("media", "bmp dib", extract_image, sniff=is_bmp, header=b"BM"),
+    "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8", version=2),
     "jpeg": Format("media", "jpg jpeg jpe jfif", extract_image, sniff=is_jpeg, header=b"\xff\xd8\xff", version=2),
     "png": Format("media", "png", extract_image, sniff=is_png, header=b"\x89PNG\r\n", version=2),
+    "pnm": Format("media", "pnm pbm pgm ppm", extract_image, sniff=is_pnm, header=(b"P4", b"P5", b"P6")),
     "tiff": Format("media", "tif tiff", extract_image, sniff=is_tiff, header=(b"II*\0", b"MM\0*"), version=2),
     "webp": Format("media", "webp", extract_image, sniff=is_webp, header=b"RIFF", version=2),
     "aiff": Format("media", "aif aiff aifc", open=open_audio, sniff=is_aiff, header=b"FORM"),
@@ -248,5 +252,5 @@ FORMATS: Final[dict[str, Format]] = {
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 
-PICTURED: Final = frozenset("docx jpeg odg odp ods odt png pptx tiff vsdx webp xlsx".split())
+PICTURED: Final = frozenset("bmp docx gif jpeg odg odp ods odt png pnm pptx tiff vsdx webp xlsx".split())
 """The kinds whose pictures may be read: those that are pictures, and those that have pictures as members."""
