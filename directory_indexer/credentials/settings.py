@@ -17,8 +17,8 @@ from directory_indexer.credentials.strength import is_stand_in
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
 """Kinds of files in which what follows a name is its value as it stands."""
 PROSE_KINDS: Final = frozenset(
-    "aiff asciidoc bibtex calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
-    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png ppt pptx "
+    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
+    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
     "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
     "xlsx".split()
 )

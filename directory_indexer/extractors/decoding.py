@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import codecs
 import re
+import string
 import unicodedata
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors.binary import describe
+from directory_indexer.extractors.binary import UNKNOWN, describe
+from directory_indexer.extractors.charsets import codec_of, decode_leniently, decode_strictly
+from directory_indexer.extractors.writing import MAX_STRANGENESS, reads_as_writing, strangeness
 from directory_indexer.files import SkipReason
 from directory_indexer.lazy import lazily
 
@@ -30,6 +33,22 @@ def decode(content: bytes) -> str:
     """
     text = _decode_marked(content)
     return _with_plain_lines(_decode_unmarked(content) if text is None else text)
+
+
+def decode_declared(content: bytes, label: str | None) -> str:
+    """Decode bytes whose character set is declared, or None; those that do not fit it cost a character each.
+
+    What is written in another one altogether is decoded as what it is, for labels are wrong more often than not there.
+    """
+    codec = codec_of(label or "")
+    if codec and codec.startswith(_ASCII_FAMILIES):
+        return decode_leniently(content, codec)
+    if content.isascii():
+        return content.decode("ascii")
+    text = _decode_utf8(content, None if codec == "utf-8" else codec)
+    if text is None and len(content.translate(None, _ASCII)) >= _FEW_FOREIGN_BYTES:
+        text = _decode_detected(content)
+    return content.decode(codec if codec in _MULTIBYTE_ENCODINGS else "cp1252", "replace") if text is None else text
 
 
 def _with_plain_lines(text: str) -> str:
@@ -58,17 +77,43 @@ def _decode_unmarked(content: bytes) -> str:
     controls = sample.translate(None, _TEXT_BYTES)
     if 0 in controls and (text := _decode_wide(content, _wide_encoding(sample, controls))) is not None:
         return text
-    if controls.count(0) > len(sample) * _MAX_NUL_SHARE or len(controls) > len(sample) * _MAX_CONTROL_SHARE:
+    if b"\x1b$" in sample and content.isascii() and (text := _decode_shifted(content)) is not None:
+        return text
+    if not _may_be_text(content, sample, controls):
         raise _binary(content)
     if content.isascii():
-        return _decode_ascii(content)
-    declared = _declared_encoding(content[:_DECLARATION_BYTES])
-    text = _decode_utf8(content, declared) or _decode_strictly(content, declared)
-    if text is None and len(controls) <= len(sample) * _MAX_LEGACY_CONTROL_SHARE:
+        return content.decode("ascii")
+    text = _decode_utf8(content, _declared_encoding(content[:_DECLARATION_BYTES]))
+    if text is None and len(controls.replace(b"\0", b"")) <= len(sample) * _MAX_LEGACY_CONTROL_SHARE:
         text = _decode_detected(content)
     if text is None:
         raise _binary(content)
     return text
+
+
+def _may_be_text(content: bytes, sample: bytes, controls: bytes) -> bool:
+    """Whether control characters are as rare as in a text, or part its fields, as NULs and SOH do."""
+    n_nuls = controls.count(0)
+    if n_nuls <= len(sample) * _MAX_NUL_SHARE:
+        # A header with some control characters may stand before pixels that are all ASCII.
+        is_headed = len(sample) > _HEADER_BYTES and bool(sample[:_HEADER_BYTES].translate(None, _TEXT_BYTES))
+        is_rare = len(controls) <= max(len(sample) * _MAX_FEW_CONTROLS, 1) and not is_headed
+        return is_rare or (len(controls) <= len(sample) * _MAX_CONTROL_SHARE and _has_fields(sample))
+    # Programs fill fields of a fixed length with NULs, and file systems the end of a log at a loss of power.
+    is_filled = len(controls) - n_nuls <= len(sample) * _MAX_NUL_SHARE * _MAX_NUL_SHARE
+    return is_filled and _has_fields(sample) and describe(content) == UNKNOWN
+
+
+def _has_fields(sample: bytes) -> bool:
+    """Whether what control characters part is long enough for words, and has the characters of words."""
+    fields = [field for field in re.split(_CONTROLS, sample) if field]
+    text = b"".join(fields)
+    is_little = len(text) < (_FEW_BYTES if b"\n" in text else len(sample) * _MIN_TEXT_SHARE)
+    if is_little or len(text) < len(fields) * _SHORT_FIELD:
+        return False
+    n_of_words = len(text) - len(text.translate(None, _WORD_BYTES))
+    commonest = max(text.count(byte) for byte in _LETTERS_AND_DIGITS)
+    return n_of_words >= _MIN_WORD_SHARE * len(text) and commonest <= _MAX_ONE_LETTER * len(text)
 
 
 def _sample(content: bytes) -> bytes:
@@ -103,45 +148,76 @@ def _decode_wide(content: bytes, encoding: str | None) -> str | None:
     text = content.decode(encoding, "replace")
     sample = text[:2000] + text[-2000:]
     n_strange = sum(unicodedata.category(character) in _NO_WRITING for character in sample if character not in _LAYOUT)
-    return text if n_strange + sample.count("\ufffd") <= len(sample) * _MAX_STRANGE_SHARE else None
+    is_writing = n_strange + sample.count("\ufffd") <= len(sample) * _MAX_STRANGE_SHARE and reads_as_writing(text)
+    return text if is_writing else None
 
 
-def _decode_ascii(content: bytes) -> str:
-    if b"\x1b$" in content:
-        text = _decode_strictly(content, "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp_2")
-        if text is not None:
-            return text
-    return content.decode("ascii")
+def _decode_shifted(content: bytes) -> str | None:
+    """Decode ISO-2022, which writes other scripts in ASCII between escape sequences."""
+    return decode_strictly(content, "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp")
 
 
 def _decode_utf8(content: bytes, declared: str | None) -> str | None:
+    """Decode UTF-8, the declared encoding, or both of them line by line; None where it is another one."""
     # Some short texts in a multi-byte encoding are valid UTF-8 by chance, so there the author's word comes first;
     # any bytes satisfy a single-byte encoding, so there the proof comes first.
-    if declared in _MULTIBYTE_ENCODINGS and (text := _decode_strictly(content, declared)) is not None:
+    if declared in _MULTIBYTE_ENCODINGS and (text := decode_strictly(content, declared)) is not None:
         return text
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return content.decode("utf-8", "replace") if _is_damaged_utf8(content, error.start) else None
+    if (text := decode_strictly(content, "utf-8")) is not None:
+        return text
+    if declared in _MULTIBYTE_ENCODINGS and (text := _decode_damaged(content, declared)) is not None:
+        return text
+    return _decode_lines(content, declared)
 
 
-def _is_damaged_utf8(content: bytes, first_bad: int) -> bool:
-    sample = content[max(0, first_bad - _SAMPLE_BYTES) : first_bad + _SAMPLE_BYTES].decode("utf-8", "replace")
-    n_bad = sample.count("\ufffd")
-    n_good = len(sample) - len(sample.encode("ascii", "ignore")) - n_bad
-    return n_good > n_bad * _MIN_GOOD_PER_BAD
+def _decode_damaged(content: bytes, encoding: str) -> str | None:
+    """Decode what is written in an encoding but for some bytes; None where too many do not fit it."""
+    text = decode_leniently(content, encoding)
+    n_good, n_bad = _count_foreign(text)
+    return text if n_good >= n_bad * _MIN_GOOD_PER_BAD else None
 
 
-def _decode_strictly(content: bytes, encoding: str | None) -> str | None:
-    try:
-        return content.decode(encoding) if encoding else None
-    except UnicodeDecodeError:
-        return None
+def _decode_lines(content: bytes, declared: str | None) -> str | None:
+    """Decode lines of UTF-8 among lines in an older encoding, as where programs append to each other's files."""
+    lines = [_Line.of(line) for line in content.split(b"\n")]
+    foreign = b"\n".join(line.content for line in lines if not line.is_utf8)
+    n_good = sum(line.n_good for line in lines if line.is_utf8)
+    older = None if declared in _MULTIBYTE_ENCODINGS else declared
+    if n_good < max(len(foreign.translate(None, _ASCII)) * _MIN_UTF8_SHARE, 1):
+        return decode_leniently(content, older) if older else None
+    older = older or (_detected_encoding(foreign) if foreign else "utf-8")
+    return "\n".join(line.content.decode("utf-8" if line.is_utf8 else older, "replace") for line in lines)
+
+
+class _Line(NamedTuple):
+    """A line, whether it is UTF-8 but for some bytes, and how many characters beyond ASCII it has as such."""
+
+    content: bytes
+    is_utf8: bool
+    n_good: int
+
+    @classmethod
+    def of(cls, content: bytes) -> _Line:
+        if content.isascii():
+            return cls(content, is_utf8=True, n_good=0)
+        n_good, n_bad = _count_foreign(content.decode("utf-8", "replace"))
+        return cls(content, n_good >= n_bad, n_good)
+
+
+def _count_foreign(text: str) -> tuple[int, int]:
+    """Count the characters beyond ASCII, and the bytes that were none."""
+    n_bad = text.count("\ufffd")
+    return len(text) - len(text.encode("ascii", "ignore")) - n_bad, n_bad
 
 
 def _decode_detected(content: bytes) -> str | None:
+    """Decode an encoding that nothing declares; None where what comes of it is no writing."""
     text = content.decode(_detected_encoding(content), "replace")
-    return text if text.count("\ufffd") <= len(text) * _MAX_STRANGE_SHARE else None
+    if strangeness(text) > MAX_STRANGENESS:
+        others = (content.decode(encoding, "replace") for encoding in _OVERLOOKED_ENCODINGS)
+        text = next((other for other in others if strangeness(other) <= _MAX_STRANGENESS_OF_OTHERS), text)
+    is_sound = text.count("\ufffd") <= len(text) * _MAX_STRANGE_SHARE
+    return text if is_sound and reads_as_writing(text) else None
 
 
 def _detected_encoding(content: bytes) -> str:
@@ -169,15 +245,11 @@ def _foreign_lines(content: bytes) -> Iterator[bytes]:
 
 
 def _declared_encoding(head: bytes) -> str | None:
-    found = re.search(_DECLARATION, b"\n".join(head.splitlines()[:2])) or re.search(_META_CHARSET, head)
-    if not found:
-        return None
-    try:
-        name = codecs.lookup(found[1].decode("ascii")).name
-    except LookupError:
-        return None
+    declaration = re.search(_DECLARATION, b"\n".join(head.splitlines()[:2])) or re.search(_META_CHARSET, head)
+    name = codec_of(declaration[1].decode("ascii")) if declaration else None
     # A file that can be read as far as its declaration is not in UTF-16, whatever it says.
-    return name if name in _MULTIBYTE_ENCODINGS or name.startswith(_SINGLE_BYTE_FAMILIES) else None
+    is_meant = name in _MULTIBYTE_ENCODINGS or (name or "").startswith(_SINGLE_BYTE_FAMILIES)
+    return name if is_meant else None
 
 
 def _binary(content: bytes) -> SkipFileError:
@@ -191,12 +263,22 @@ _CONTEXT_BYTES: Final = 200
 _DECLARATION_BYTES: Final = 1_024
 
 _MAX_NUL_SHARE: Final = 0.01
+_HEADER_BYTES: Final = 128
+_MAX_FEW_CONTROLS: Final = 0.02
 _MAX_CONTROL_SHARE: Final = 0.2
 """Of valid UTF-8: financial logs separate their fields with SOH, one character in seven."""
 _MAX_LEGACY_CONTROL_SHARE: Final = 0.02
 """Of anything else: a tenth of compressed data is control characters."""
 _MAX_STRANGE_SHARE: Final = 0.05
 _MIN_GOOD_PER_BAD: Final = 4
+_MIN_UTF8_SHARE: Final = 0.1
+"""Of the foreign bytes of a file: some lines in another encoding are valid UTF-8 by chance, and hardly ever so many."""
+
+_MIN_TEXT_SHARE: Final = 0.1
+_FEW_BYTES: Final = 64
+_SHORT_FIELD: Final = 4
+_MIN_WORD_SHARE: Final = 0.6
+_MAX_ONE_LETTER: Final = 0.5
 _MOSTLY_NUL: Final = 0.8
 _HARDLY: Final = 0.1
 _MIN_NUL_SHARE_OF_LATIN: Final = 0.8
@@ -204,6 +286,14 @@ _MIN_NUL_SHARE_OF_LATIN: Final = 0.8
 _MIN_NUL_SHARE_OF_WIDE: Final = 0.1
 
 _TEXT_BYTES: Final = bytes({7, 8, 9, 10, 11, 12, 13, 27} | set(range(0x20, 0x7F)) | set(range(0x80, 0x100)))
+_CONTROLS: Final = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]+"
+_ASCII: Final = bytes(range(0x80))
+_ASCII_FAMILIES: Final = ("iso2022", "hz", "utf-7", "utf-16", "utf-32")
+"""Encodings whose bytes are all those of ASCII, or of which half are NULs."""
+
+_FEW_FOREIGN_BYTES: Final = 8
+_LETTERS_AND_DIGITS: Final = string.ascii_letters.encode() + string.digits.encode()
+_WORD_BYTES: Final = _LETTERS_AND_DIGITS + b" \t\r\n" + bytes(range(0x80, 0x100))
 _LAYOUT: Final = "\t\n\v\f\r\x1b\b\x85"
 _NO_WRITING: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
 
@@ -225,6 +315,12 @@ _DETECTABLE_ENCODINGS: Final = (
     "cp932 euc_jis_2004 gb18030 big5hkscs cp949 euc_kr"
 ).split()
 """What text files are found in. Of all 90 that the detector knows, the exotic ones win by accident (0.93 to 0.96)."""
+
+_OVERLOOKED_ENCODINGS: Final = "mac_roman big5hkscs gb18030 cp932 cp949 cp737".split()
+"""What else a text is tried in that makes no sense in the encoding that it was found in."""
+
+_MAX_STRANGENESS_OF_OTHERS: Final = 0.08
+"""Of any bytes and six encodings, one may come near to writing (0.11)."""
 
 # Compiled when a text first needs them, which most do not.
 _DECLARATION: Final = rb"(?:coding\s*[:=]|charset\s*=|@charset)\s*[\"']?([A-Za-z][-\w.]{1,30})"

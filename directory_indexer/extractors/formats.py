@@ -50,6 +50,7 @@ with lazily:
     from directory_indexer.extractors.media.signatures import (
         is_aiff,
         is_asf,
+        is_bmp,
         is_flac,
         is_gif,
         is_jpeg,
@@ -57,6 +58,7 @@ with lazily:
         is_mp4,
         is_ogg,
         is_png,
+        is_pnm,
         is_tiff,
         is_wav,
         is_webp,
@@ -139,7 +141,7 @@ FORMATS: Final[dict[str, Format]] = {
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
-    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox"),
+    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
     "mhtml": Format("docs", "mhtml mht", extract_web_archive, version=2),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
@@ -153,7 +155,7 @@ FORMATS: Final[dict[str, Format]] = {
     "pptx": Format(
         "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=2
     ),
-    "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN"),
+    "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
     "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=2),
     "subtitles": Format(
@@ -167,6 +169,7 @@ FORMATS: Final[dict[str, Format]] = {
         "todo install maintainers codeowners version go.sum gemfile.lock yarn.lock podfile.lock "
         "requirements.txt",
         aliases="plain plaintext",
+        version=2,
     ),
     "textile": Format("docs", "textile"),
     "tnef": Format(
@@ -185,7 +188,7 @@ FORMATS: Final[dict[str, Format]] = {
     "typst": Format("docs", "typ", Decoded(extract_markup)),
     "vsdx": Format("docs", "vsdx vsdm vstx vstm vssx vssm", open=open_ooxml, sniff=is_vsdx, header=_ZIP_HEADER),
     "wiki": Format("docs", "wiki mediawiki", Decoded(extract_markup)),
-    "csv": Format("data", "csv", Decoded(extract_rows)),
+    "csv": Format("data", "csv", Decoded(extract_rows), version=2),
     "diff": Format("data", "diff patch rej", opening=_DIFF),
     "dotenv": Format("data", "env", names=".env"),
     "gettext": Format("data", "po pot", Decoded(extract_escaped), version=2),
@@ -208,7 +211,7 @@ FORMATS: Final[dict[str, Format]] = {
         version=2,
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
-    "log": Format("data", "log"),
+    "log": Format("data", "log", version=2),
     "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=3),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
@@ -234,9 +237,11 @@ FORMATS: Final[dict[str, Format]] = {
         names=".clang-format .clang-tidy .clangd .yamllint .ansible-lint",
         version=2,
     ),
-    "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8"),
+    "bmp": Format("media", "bmp dib", extract_image, sniff=is_bmp, header=b"BM"),
+    "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8", version=2),
     "jpeg": Format("media", "jpg jpeg jpe jfif", extract_image, sniff=is_jpeg, header=b"\xff\xd8\xff", version=2),
     "png": Format("media", "png", extract_image, sniff=is_png, header=b"\x89PNG\r\n", version=2),
+    "pnm": Format("media", "pnm pbm pgm ppm", extract_image, sniff=is_pnm, header=(b"P4", b"P5", b"P6")),
     "tiff": Format("media", "tif tiff", extract_image, sniff=is_tiff, header=(b"II*\0", b"MM\0*"), version=2),
     "webp": Format("media", "webp", extract_image, sniff=is_webp, header=b"RIFF", version=2),
     "aiff": Format("media", "aif aiff aifc", open=open_audio, sniff=is_aiff, header=b"FORM"),
@@ -275,5 +280,5 @@ FORMATS: Final[dict[str, Format]] = {
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 
-PICTURED: Final = frozenset("docx jpeg odg odp ods odt png pptx tiff vsdx webp xlsx".split())
+PICTURED: Final = frozenset("bmp docx gif jpeg odg odp ods odt png pnm pptx tiff vsdx webp xlsx".split())
 """The kinds whose pictures may be read: those that are pictures, and those that have pictures as members."""

@@ -39,7 +39,7 @@ def _kind_by_suffix(path: FilePath) -> str | None:
     return kind_for_alias(suffix) if dot else None
 
 
-_SCANNED_KINDS: Final = frozenset({"jpeg", "pdf", "png", "tiff", "webp"})
+_SCANNED_KINDS: Final = frozenset({"bmp", "gif", "jpeg", "pdf", "png", "pnm", "tiff", "webp"})
 
 
 @cache

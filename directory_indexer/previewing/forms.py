@@ -20,7 +20,7 @@ class Form(StrEnum):
     PAGES = "pages"
 
 
-DRAWN: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp"})
+DRAWN: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", "bmp", "pnm"})
 """The kinds whose pages can be drawn."""
 
 _FORMS: Final = {

@@ -22,7 +22,7 @@ _ONLY_EXCLUDES = (
 
 
 def notes_on(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
-    """Return which parts of a query cannot find anything, and why; its paths find something if files without text do."""
+    """Return which parts of a query cannot find anything, and why; its paths find something if names do."""
     return tuple(_notes(query, scope, is_named=is_named))
 
 

@@ -10,6 +10,8 @@ from email.header import decode_header
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Final, NamedTuple
 
+from directory_indexer.extractors.charsets import decode_strictly
+from directory_indexer.extractors.decoding import decode_declared
 from directory_indexer.extractors.document import Metadata
 from directory_indexer.extractors.properties import MAX_CHARACTERS, one_value, values
 
@@ -18,6 +20,8 @@ class Headers(NamedTuple):
     """The headers of a message by their names in lower case, each as it was written."""
 
     written: Mapping[str, str]
+    charset: str = ""
+    """What the body declares, in which some programs write bytes into headers as well."""
 
     @classmethod
     def of(cls, items: Iterable[tuple[str, object]]) -> Headers:
@@ -25,11 +29,12 @@ class Headers(NamedTuple):
         written: dict[str, str] = {}
         for name, value in items:
             written.setdefault(name.lower(), str(value)[:_MAX_HEADER])
-        return cls(written)
+        declared = _CHARSET.search(written.get("content-type", ""))
+        return cls(written, declared[1] if declared else "")
 
     def text(self, name: str) -> str:
         """Give a header as people read it, on one line."""
-        return one_value(decoded(self.written.get(name, "")))
+        return one_value(decoded(self.written.get(name, ""), self.charset))
 
     def people(self, name: str) -> tuple[str, ...]:
         """Give the people that a header names, as many as an index keeps."""
@@ -38,7 +43,7 @@ class Headers(NamedTuple):
     def everyone(self, name: str) -> list[str]:
         """Give all people that a header names: `Ada Lovelace <ada@example.org>`."""
         try:
-            pairs = getaddresses([_as_bytes_text(self.written.get(name, ""))])
+            pairs = getaddresses([_as_bytes_text(self.written.get(name, ""), self.charset)])
         except (*_DAMAGED, AttributeError, RecursionError):
             return []
         return [_person(decoded(person), address) for person, address in pairs]
@@ -73,34 +78,26 @@ class Headers(NamedTuple):
 
     def shown(self) -> str:
         """Write those that people look for as the first lines of the text, and everybody who is named there."""
-        lines = ((name, " ".join(decoded(self.written.get(name.lower(), "")).split())) for name in _SHOWN)
+        lines = ((name, " ".join(decoded(self.written.get(name.lower(), ""), self.charset).split())) for name in _SHOWN)
         return "".join(f"{name}: {value}\n" for name, value in lines if value)
 
 
-def decoded(written: str) -> str:
-    """Decode a header: its encoded words (RFC 2047), and bytes that are none of ASCII."""
+def decoded(written: str, charset: str = "") -> str:
+    """Decode a header: its encoded words (RFC 2047), and bytes beyond ASCII, which are mostly in `charset`."""
     try:
-        pieces = decode_header(_UNFOLDED.sub(" ", _as_bytes_text(written)))
+        pieces = decode_header(_UNFOLDED.sub(" ", _as_bytes_text(written, charset)))
     except _DAMAGED:
         return written
-    return "".join(piece if isinstance(piece, str) else decoded_bytes(piece, charset) for piece, charset in pieces)
+    return "".join(piece if isinstance(piece, str) else decode_declared(piece, charset) for piece, charset in pieces)
 
 
-def decoded_bytes(content: bytes, charset: str | None) -> str:
-    """Decode bytes in the character set that is declared, if there is such a one and they fit it; else as they are."""
-    for one in (charset, "utf-8"):
-        try:
-            return content.decode(one or "utf-8")
-        except (LookupError, ValueError):  # also a charset with a NUL in its name
-            continue
-    return content.decode("cp1252", "replace")
-
-
-def _as_bytes_text(written: str) -> str:
+def _as_bytes_text(written: str, charset: str) -> str:
     """Read what the parser kept as surrogates: bytes above ASCII, mostly UTF-8."""
     if written.isascii():
         return written
-    return decoded_bytes(written.encode("utf-8", "surrogateescape"), None)
+    content = written.encode("utf-8", "surrogateescape")
+    text = decode_strictly(content, "utf-8")
+    return decode_declared(content, charset) if text is None else text
 
 
 def _person(name: str, address: str) -> str:
@@ -116,5 +113,6 @@ _DAMAGED: Final = (MessageError, ValueError, TypeError, IndexError)
 _MAX_HEADER: Final = 32_768
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 2100
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _UNFOLDED: Final = re.compile(r"\r?\n[ \t]*")
 _SHOWN: Final = ("Subject", "From", "To", "Cc", "Bcc", "Date")

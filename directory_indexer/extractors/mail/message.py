@@ -14,10 +14,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.decoding import decode, decode_declared
 from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.html import extract_html
-from directory_indexer.extractors.mail.headers import Headers, decoded, decoded_bytes
+from directory_indexer.extractors.mail.headers import Headers, decoded
 from directory_indexer.extractors.mail.signed import signed_content
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.files import SkipReason
@@ -272,7 +272,7 @@ def _text_of(part: Message, budget: Budget) -> str:
         return ""
     budget.take(len(content))
     if charset := _parameter(part.get_content_charset):
-        return decoded_bytes(content, charset).replace("\r\n", "\n")
+        return decode_declared(content, charset).replace("\r\n", "\n")
     try:
         return decode(content).replace("\r\n", "\n")
     except ExtractionError:

@@ -12,9 +12,10 @@ from typing import BinaryIO, Final
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode_declared
 from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.html import extract_html
-from directory_indexer.extractors.mail.headers import Headers, decoded_bytes
+from directory_indexer.extractors.mail.headers import Headers
 from directory_indexer.extractors.mail.message import file_name
 from directory_indexer.extractors.mail.outlook_people import people_of, person
 from directory_indexer.extractors.mail.outlook_properties import (
@@ -132,7 +133,7 @@ class _Message:
         if html := said.content("1013"):
             declared = _CHARSET.search(html[:_CHARSET_WITHIN])
             charset = declared[1].decode() if declared else code_page_of_body(self.numbers)
-            return extract_html(decoded_bytes(html, charset), "html").text
+            return extract_html(decode_declared(html, charset), "html").text
         if html_text := said.text("1013"):
             return extract_html(html_text, "html").text
         packed = said.content("1009")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import io
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import olefile
 
 from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.charsets import codec_of, decode_strictly
+from directory_indexer.extractors.decoding import decode_declared
 
 Path = tuple[str, ...]
 
@@ -112,13 +114,9 @@ def code_page_of_body(numbers: dict[int, int]) -> str | None:
     return encoding_of(page) if page else None
 
 
-def _decoded(content: bytes, encodings: Iterable[str]) -> str:
-    for one in encodings:
-        try:
-            return content.decode(one)
-        except ValueError:
-            continue
-    return content.decode("cp1252", "replace")
+def _decoded(content: bytes, encodings: Sequence[str]) -> str:
+    likely = (decode_strictly(content, codec_of(one) or one) for one in encodings[:-1])
+    return next((text for text in likely if text is not None), None) or decode_declared(content, encodings[0])
 
 
 def _numbers(content: bytes, start: int) -> dict[int, int]:

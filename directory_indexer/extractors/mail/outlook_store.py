@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.mail.headers import decoded_bytes
+from directory_indexer.extractors.decoding import decode_declared
 from directory_indexer.extractors.mail.message import file_name
 from directory_indexer.extractors.members import Contents, Member
 from directory_indexer.extractors.properties import one_value
@@ -90,9 +90,9 @@ def _mail(message: Any, *, depth: int) -> bytes:
         written["Date"] = time.replace(tzinfo=UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
     plain, page, rich = (message.plain_text_body, message.html_body, message.rtf_body)
     if plain or not page:
-        mail.set_content(decoded_bytes(plain or b"", "utf-8"))
+        mail.set_content(decode_declared(plain or b"", "utf-8"))
     else:
-        mail.set_content(decoded_bytes(page, _charset_of(page)), subtype="html")
+        mail.set_content(decode_declared(page, _charset_of(page)), subtype="html")
     if rich and not plain and not page:
         mail.add_attachment(rich, "application", "rtf", filename="body.rtf")
     for index in range(_count(message, "number_of_attachments")):

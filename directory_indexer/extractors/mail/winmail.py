@@ -8,9 +8,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode_declared
 from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.html import extract_html
-from directory_indexer.extractors.mail.headers import decoded_bytes
 from directory_indexer.extractors.mail.outlook_properties import encoding_of
 from directory_indexer.extractors.mail.rtf_body import unpacked_rtf
 from directory_indexer.extractors.members import Contents, Member, read_whole
@@ -91,7 +91,7 @@ class _Item:
         if plain := self.text(_BODY) or self.text(_OLD_BODY):
             return plain.replace("\r\n", "\n")
         if page := self.values.get(_HTML):
-            return extract_html(decoded_bytes(page, None), "html").text
+            return extract_html(decode_declared(page, None), "html").text
         packed = self.values.get(_RICH_TEXT, b"")
         return rtf_text(unpacked_rtf(packed, max_bytes)) if packed else ""
 

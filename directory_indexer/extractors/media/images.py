@@ -213,6 +213,10 @@ def _gif_blocks(content: bytes) -> Iterator[_Block]:
             yield _Block("text", bytes(pieces))
 
 
+def _no_blocks(_: bytes) -> Iterator[_Block]:
+    return iter(())
+
+
 def _chunks(content: bytes, start: int, header: str, n_behind: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield the names and contents of chunks, each behind a header with its size and name in either order."""
     while start + 8 <= len(content):
@@ -268,9 +272,11 @@ _TECHNICAL: Final = frozenset(
 _TECHNICAL_PREFIXES: Final = ("date:", "exif:", "icc:", "png:", "raw profile", "signature", "thumb:", "mimetype")
 _WEBP_BLOCKS: Final = {b"EXIF": "exif", b"XMP ": "xmp"}
 _BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
+    "bmp": _no_blocks,
     "gif": _gif_blocks,
     "jpeg": _jpeg_blocks,
     "png": _png_blocks,
+    "pnm": _no_blocks,
     "tiff": _tiff_blocks,
     "webp": _webp_blocks,
 }

@@ -20,7 +20,7 @@ def with_text(said: Document, content: bytes, recognised: RecognisedPages) -> Do
     pages: list[Page] = []
     of_content = content_hash(content)
     for number, size in enumerate(sizes_of(content, said.kind), start=1):
-        if not _is_large(size):
+        if not _is_large(size, said.kind):
             continue
         key = key_of_picture(of_content, number)
         if number > MAX_PAGES:
@@ -39,7 +39,7 @@ def with_text(said: Document, content: bytes, recognised: RecognisedPages) -> Do
 
 def may_hold_text(content: bytes, kind: str) -> bool:
     """Tell whether a picture is large enough for text."""
-    return any(map(_is_large, sizes_of(content, kind)))
+    return any(_is_large(size, kind) for size in sizes_of(content, kind))
 
 
 def key_of_picture(of_content: ContentHash, page: int) -> PageKey:
@@ -47,8 +47,8 @@ def key_of_picture(of_content: ContentHash, page: int) -> PageKey:
     return PageKey(content_hash(page.to_bytes(4, "big") + of_content))
 
 
-def _is_large(size: Size) -> bool:
-    return size.width * size.height >= _SMALL_PIXELS
+def _is_large(size: Size, kind: str) -> bool:
+    return size.width * size.height >= (_SMALL_PIXELS_OF_SCANS if kind in _OF_SCANNERS else _SMALL_PIXELS)
 
 
 def _page(number: int, size: Size, found: Recognition, scan: Scan) -> Page:
@@ -66,6 +66,10 @@ def _joined(said: Document, read: Document) -> Document:
 
 _SMALL_PIXELS: Final = 100_000
 """Smaller pictures are symbols and logos."""
+
+_SMALL_PIXELS_OF_SCANS: Final = 30_000
+_OF_SCANNERS: Final = frozenset({"bmp", "pnm"})
+"""What scanners and screenshots write, and the web does not have."""
 
 _LONG_SIDE: Final = 8420
 """A picture is taken for as large as a page of A4, in tenths of a point: its file does not know better."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -18,6 +19,19 @@ def is_mp3(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature
     """Tell whether a file is sound in MPEG, which begins with tags, or with a frame that other bytes resemble."""
     return head.startswith(b"ID3") or (is_named and head[:1] == b"\xff" and head[1:2] > b"\xe0")
 
+
+def is_bmp(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Whether a file is a bitmap of Windows: the two letters alone begin many a note."""
+    return head.startswith(b"BM") and head[6:10] == bytes(4) and head[14:18] in _HEADERS_OF_BMP
+
+
+def is_pnm(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Whether a file is a Netpbm picture; one that is written in digits has to be called so."""
+    return bool(re.match(_PNM, head)) and (is_named or head[1:2] > b"3")
+
+
+_HEADERS_OF_BMP: Final = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 64, 108, 124))
+_PNM: Final = rb"P[1-6](?:\s|#[^\n]{0,1000}\n){1,50}\d{1,6}(?:\s|#[^\n]{0,1000}\n){1,50}\d{1,6}\s"
 
 is_aiff: Final = _holds(b"AIF", b"FORM")
 is_asf: Final = _begins_with(b"\x30\x26\xb2\x75\x8e\x66\xcf\x11")

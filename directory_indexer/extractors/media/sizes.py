@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import struct
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -40,6 +41,24 @@ def _of_jpeg(content: bytes) -> Iterator[Size]:
         at += 1 if marker == _MARKER else 2 + size
 
 
+def _of_gif(content: bytes) -> Iterator[Size]:
+    if content.startswith(b"GIF8"):
+        yield Size(*struct.unpack_from("<HH", content, 6))
+
+
+def _of_bmp(content: bytes) -> Iterator[Size]:
+    if content.startswith(b"BM"):
+        is_old = content[14:18] == b"\x0c\0\0\0"
+        width, height = struct.unpack_from("<HH" if is_old else "<ii", content, 18)
+        yield Size(abs(width), abs(height))  # rows may be written from the top, which a negative height says
+
+
+def _of_pnm(content: bytes) -> Iterator[Size]:
+    header = re.sub(rb"#[^\n]*", b"", content[:_PNM_HEADER]).split(maxsplit=3)
+    if len(header) > _PNM_FIELDS and header[0][:1] == b"P" and header[1].isdigit() and header[2].isdigit():
+        yield Size(int(header[1]), int(header[2]))
+
+
 def _of_webp(content: bytes) -> Iterator[Size]:
     match content[12:16]:
         case b"VP8 ":
@@ -73,6 +92,8 @@ def _value(order: str, type_: int, value: bytes) -> int:
 
 _MARKER: Final = 0xFF
 _STARTS_OF_FRAME: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_PNM_HEADER: Final = 4_096
+_PNM_FIELDS: Final = 2
 _VP8_SIZE: Final = 0x3FFF
 _TIFF_SIZE: Final = (256, 257)
 _SHORT: Final = 3
@@ -83,8 +104,11 @@ _MOST_ENTRIES: Final = 200
 """The directories of pages in a TIFF may overlap, each with 65,535 entries; those of the size are among the first."""
 
 _READERS: Final[dict[str, Callable[[bytes], Iterator[Size]]]] = {
+    "bmp": _of_bmp,
+    "gif": _of_gif,
     "jpeg": _of_jpeg,
     "png": _of_png,
+    "pnm": _of_pnm,
     "tiff": _of_tiff,
     "webp": _of_webp,
 }

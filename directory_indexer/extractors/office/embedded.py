@@ -99,7 +99,11 @@ _EMBEDDED: Final = re.compile(
 )
 """Where Office Open XML and OpenDocument have them."""
 
-_KINDS: Final = {"jpg": "jpeg", "jpeg": "jpeg", "png": "png", "tif": "tiff", "tiff": "tiff", "webp": "webp"}
+_KINDS: Final = {
+    **{suffix: suffix for suffix in ("bmp", "gif", "jpeg", "png", "tiff", "webp")},
+    "jpg": "jpeg",
+    "tif": "tiff",
+}
 _PICTURE: Final = re.compile(
     rf"^(?:(?:word|ppt|xl|visio)[/\\]media|(?:\./)?Pictures)[/\\][^/\\]+\.({'|'.join(_KINDS)})$", re.IGNORECASE
 )

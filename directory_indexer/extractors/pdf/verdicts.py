@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.extractors.pdf.opening import pymupdf
 from directory_indexer.extractors.pdf.pages import Row
 from directory_indexer.ids import content_hash
 from directory_indexer.scans import PageKey
@@ -42,7 +43,9 @@ def verdict_of(page: Any, letters: Letters, rows: Sequence[Row]) -> Verdict:
         return Verdict.UNREADABLE
     n_pixels = _SMALL_PIXELS if n_all >= _FEW_LETTERS else _TINY_PIXELS
     if _has_large_pictures(page, n_pixels):
-        return Verdict.PICTURE if _bare_share(page, rows, n_pixels) >= _PICTURE_SHARE else Verdict.TEXT
+        is_all = n_all < _FEW_LETTERS and _has_large_pictures(page, _SMALL_PIXELS)
+        enough = _ONLY_PICTURE_SHARE if is_all else _PICTURE_SHARE
+        return Verdict.PICTURE if _bare_share(page, rows, n_pixels) >= enough else Verdict.TEXT
     is_drawn = n_all < _FEW_LETTERS and _draws_letters(page)
     return Verdict.PICTURE if is_drawn else Verdict.TEXT
 
@@ -63,29 +66,45 @@ def _has_large_pictures(page: Any, n_pixels: int) -> bool:
 
 
 def _bare_share(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
-    """Tell how much of a page is covered by pictures on which no text stands: an earlier OCR leaves it there."""
-    area = abs(page.rect) or 1
+    """Return how much of a page is covered by pictures without the text that an earlier OCR leaves on them.
+
+    A stamp or the line of a fax machine on a scan is none: there is too little of it, or it stands at the rim.
+    """
+    area = (abs(page.rect) or 1) * _TENTHS * _TENTHS
     share = 0.0
     for picture in page.get_image_info():
         left, top, right, bottom = (page.rect & picture["bbox"]) * _TENTHS
         is_small = picture["width"] * picture["height"] < n_pixels / _PIECES
         if is_small or right <= left or bottom <= top:
             continue
-        on_it = sum(
-            len(row.text) for row in rows if left <= _middle(row)[0] <= right and top <= _middle(row)[1] <= bottom
-        )
-        if on_it < _FEW_LETTERS:
-            share += (right - left) * (bottom - top) / (area * _TENTHS * _TENTHS)
+        covered = (right - left) * (bottom - top) / area
+        rim = (bottom - top) * _RIM if covered > _MOST_OF_PAGE else 0
+        inner = (left, top + rim, right, bottom - rim)
+        on_it = [row for row in rows if _lies_in(row, inner)]
+        written = sum((row.right - row.left) * (row.bottom - row.top) for row in on_it) / area
+        is_stamp = written < _SHARE_OF_STAMP * covered and sum(len(row.text) for row in on_it) < _LETTERS_OF_STAMP
+        is_empty = sum(len(row.text) for row in on_it) < _FEW_LETTERS
+        if is_empty or (is_stamp and not _has_hidden_text(page)):
+            share += covered
     return share
+
+
+def _lies_in(row: Row, sides: tuple[float, float, float, float]) -> bool:
+    x, y = (row.left + row.right) // 2, (row.top + row.bottom) // 2
+    return sides[0] <= x <= sides[2] and sides[1] <= y <= sides[3]
+
+
+def _has_hidden_text(page: Any) -> bool:
+    """Whether most of the text is drawn invisibly, as that of an earlier OCR is."""
+    blocks = page.get_text("dict", flags=pymupdf.TEXT_MEDIABOX_CLIP)["blocks"]
+    spans = [span for block in blocks for line in block.get("lines", ()) for span in line["spans"]]
+    n_hidden = sum(len(span["text"]) for span in spans if not span["char_flags"] & _IS_PAINTED)
+    return 2 * n_hidden > sum(len(span["text"]) for span in spans)
 
 
 def _draws_letters(page: Any) -> bool:
     """Tell whether letters may have been drawn as paths, as programs do that avoid fonts."""
     return len(page.read_contents() or b"") > _LONG_DRAWING and len(page.get_cdrawings()) > _MANY_PATHS
-
-
-def _middle(row: Row) -> tuple[int, int]:
-    return (row.left + row.right) // 2, (row.top + row.bottom) // 2
 
 
 _UNKNOWN: Final = "\ufffd"
@@ -101,6 +120,18 @@ _PIECES: Final = 20
 """Scanners cut a page into strips: each counts that has so small a part of what a small picture has."""
 
 _PICTURE_SHARE: Final = 0.15
+_ONLY_PICTURE_SHARE: Final = 0.02
+"""Of a page that has nothing else than a picture that is large enough for text."""
+
+_LETTERS_OF_STAMP: Final = 150
+_SHARE_OF_STAMP: Final = 0.02
+"""Of a picture, that is covered by what a stamp says; a page of text covers ten times as much."""
+
+_MOST_OF_PAGE: Final = 0.5
+_RIM: Final = 0.06
+_IS_PAINTED: Final = 16 | 32
+"""The flags of MuPDF for characters that are filled, and stroked."""
+
 _LONG_DRAWING: Final = 4_000
 _MANY_PATHS: Final = 100
 _TENTHS: Final = 10

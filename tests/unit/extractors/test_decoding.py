@@ -82,6 +82,40 @@ def test_the_encoding_that_a_file_declares_is_believed(declaration: str) -> None
     assert decode(source.encode("iso-8859-7")) == source
 
 
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [
+        ("gb2312", "gb18030", "会议由朱镕基主持"),
+        ("x-sjis", "cp932", "①の見積を送ります"),
+        ("euc-kr", "cp949", "똠방각하를 읽었습니다"),
+        ("big5", "big5hkscs", "會議延期到下星期四"),
+        ("iso-8859-1", "cp1252", "“Größe” \u2013 100 €"),
+        ("windows-31j", "cp932", "会議のお知らせ"),
+    ],
+)
+def test_a_declared_encoding_is_what_browsers_take_it_for(label: str, encoding: str, text: str) -> None:
+    source = f"<meta charset={label}>{text}"
+    assert decode(source.encode(encoding)) == source
+
+
+def test_a_byte_that_does_not_fit_the_declared_encoding_costs_one_character() -> None:
+    source = f"# coding: gbk\n{CHINESE}".encode("gbk")
+    assert decode(source + b"\xff\n" + CHINESE.encode("gbk")) == f"# coding: gbk\n{CHINESE}\ufffd\n{CHINESE}"
+
+
+@pytest.mark.parametrize("older", ["cp1252", "cp1250"])
+def test_lines_in_two_encodings_are_each_read_in_their_own(older: str) -> None:
+    polish = POLISH if older == "cp1250" else GERMAN
+    assert decode(GERMAN.encode() * 5 + polish.encode(older) * 4) == GERMAN * 5 + polish * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [(GERMAN, "mac_roman"), (FRENCH, "mac_roman"), (GREEK, "cp737"), (TAIWANESE, "big5")]
+)
+def test_an_encoding_that_is_seldom_met_is_tried_before_a_text_is_given_up(text: str, encoding: str) -> None:
+    assert decode((text * 3).encode(encoding)) == text * 3
+
+
 def test_a_declared_multi_byte_encoding_is_believed_even_where_utf8_would_fit() -> None:
     content = "# coding: gbk\n模模".encode("gbk")
     assert content.decode("utf-8") != content.decode("gbk")
@@ -125,6 +159,21 @@ def test_colours_and_overstrikes_of_a_terminal_are_dropped() -> None:
 def test_a_log_with_a_hole_of_nuls_is_still_text() -> None:
     log = b"2024-01-01 started the server\n" * 1000
     assert decode(log + b"\0" * 100 + log) == log.decode() + " " * 100 + log.decode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0" * 4096 + b"2026-01-05 restarted after crash\n" * 100,
+        b"2026-01-05 started\n" * 3000 + b"\0" * 4096 + b"restarted after crash\n" * 3000,
+        b"first boot\n" + b"\0" * 60_000 + b"restarted after crash\n" * 30,
+        "Größe geprüft\n".encode() * 100 + b"\0" * 2000 + b"restarted after crash\n",
+        b"".join(b"./path/to/file-%d.txt\0" % number for number in range(50)) + b"restarted after crash",
+        b"".join(b"name%d".ljust(20) % number + b"\0restarted after crash  \0\n" for number in range(30)),
+    ],
+)
+def test_text_that_nuls_fill_up_or_part_is_text(content: bytes) -> None:
+    assert "restarted after crash" in decode(content)
 
 
 @pytest.mark.parametrize("n_nuls", [1, 2, 3])
@@ -173,7 +222,7 @@ def binary_samples() -> list[tuple[bytes, str]]:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + noise(500), "Microsoft Office document or other OLE file"),
         (noise(5000), "unknown binary format"),
         (b"\0\1\2\3" * 1000, "unknown binary format"),
-        (b"field\0" * 100, "unknown binary format"),
+        (b"\1field\0" * 100, "unknown binary format"),
         (b"#!/bin/sh\n" + b"echo installing\n" * 100 + noise(500_000), "unknown binary format"),
     ]
 
@@ -190,3 +239,35 @@ def test_numbers_are_not_taken_for_utf16() -> None:
     samples = b"".join(volume.to_bytes(2, "little", signed=True) for volume in volumes)
     with pytest.raises(SkipFileError):
         decode(samples)
+
+
+def smooth(low: int, high: int) -> bytes:
+    """Return bytes like those of a photograph or of a sound, each near to the one before."""
+    level, levels = (low + high) // 2, bytearray()
+    for step in noise(40_000):
+        level = min(max(level + step % 7 - 3, low), high)
+        levels.append(level)
+    return bytes(levels)
+
+
+def between(low: int, high: int) -> bytes:
+    return bytes(low + byte % (high - low + 1) for byte in noise(40_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff" * 20_000,
+        b"P6\n400 400\n255\n" + b"\xff" * 9000 + b"\x10\x20\x7f" * 60 + b"\xff" * 9000,
+        b"\0\0\2" + b"\0" * 9 + b"\x40\1\x40\1\x08\0" + b"A" * 20_000,
+        b"".join(bytes([255 - byte % 5]) * (byte % 9) for byte in noise(9000)),
+        *[between(*bounds) for bounds in ((33, 255), (128, 255), (160, 255), (192, 255), (176, 223), (129, 254))],
+        *[smooth(*bounds) for bounds in ((32, 255), (128, 255), (192, 255), (0x40, 0xFF))],
+        ("THE QUICK BROWN FOX. Inspection of the facility was on Monday.\n" * 30).encode("cp037"),
+        zlib.compress(noise(30_000)).translate(None, bytes(range(32))),
+    ],
+)
+def test_bytes_that_no_language_has_are_no_text_though_no_nul_is_among_them(content: bytes) -> None:
+    with pytest.raises(SkipFileError) as caught:
+        decode(content)
+    assert caught.value.reason == SkipReason.BINARY

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from directory_indexer.extractors.document import Document
 
 LETTER = "The zeppelin will be late\nby an hour at the least."
+FAX = "05.01.2026 10:00 FAX +49 000 000000 EXAMPLE LTD S. 1/1"
 BESIDE = "This is the text beside the picture,\nwhich is long enough for a page."
 
 
@@ -101,6 +102,22 @@ VERDICTS: dict[str, tuple[bytes, bool]] = {
     "a scan": (pdf_with(shown(picture(LETTER))), True),
     "a scan with a layer of OCR": (pdf_with(shown(picture(LETTER)), invisible), False),
     "a scan with the stamp of a scanner": (pdf_with(shown(picture(LETTER)), text="Page 1 of 2"), True),
+    "a scan with the line of a fax machine": (
+        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((4, 5), FAX, fontsize=3)),
+        True,
+    ),
+    "a scan with a stamp on it": (
+        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3)),
+        True,
+    ),
+    "a scan whose few words an earlier OCR has read": (
+        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3, render_mode=3)),
+        False,
+    ),
+    "nothing but a small picture": (
+        pdf_with(shown(picture(LETTER), 20, 100, 20 + PAPER.width / 4, 100 + PAPER.height / 4)),
+        True,
+    ),
     "text and a large picture": (pdf_with(shown(picture(LETTER), 20, 100, 180, 270), text=BESIDE), True),
     "text on a background": (pdf_with(shown(blank()), text=BESIDE + "\n" + BESIDE), False),
     "text and a small picture": (pdf_with(shown(blank(200, 200), 20, 100, 100, 180), text=BESIDE), False),
