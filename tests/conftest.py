@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 collect_ignore = ["data"]
 
-# Containers often keep Python from writing bytecode. Then each of the many processes that tests start would compile every
-# module that it imports: twice the time of the whole suite.
+# Containers often keep Python from writing bytecode. Then each of the several hundred processes that tests start would
+# compile every module that it imports, which is half of the time of a short command.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
