@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from directory_indexer.docstore.runs import Outcome
 
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 10
-TREE = {
+TREE: dict[str, str | bytes] = {
     "src/sessions.py": "def open_it():\n    return 1\n",
     "CHANGES.md": "sessions.py was fixed; sessions.py is fine.\n",
     "Fotos Italien/IMG_Gardasee.jpg": PICTURE,
@@ -72,11 +72,12 @@ def told(hit: dict[str, Any]) -> tuple[str, object, object]:
 
 
 def test_the_api_and_assistants_get_the_same_names_first(served: Served) -> None:
-    for query, expected in {
+    first: dict[str, list[tuple[str, object, object]]] = {
         "sessions.py": [("sessions.py", "name", None), ("CHANGES.md", None, None)],
         "Gardasee": [("IMG_Gardasee.jpg", "name", "binary")],
         "Fotos Italien": [("Fotos Italien", "name", None)],
-    }.items():
+    }
+    for query, expected in first.items():
         for hits in (rest(served, query)["hits"], mcp(served, query)[0]["hits"]):
             assert [told(hit) for hit in hits][: len(expected)] == expected
 
