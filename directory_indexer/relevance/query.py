@@ -285,6 +285,7 @@ _PIECE: Final = re.compile(
     (?: "(?P<quoted>[^"]*)"
       | (?P<bare>(?:(?<=since:)|(?<=until:))(?:(?:this|last|past|previous)[ ](?:\d+[ ])?(?:day|week|month|year)s?
             |\d+[ ](?:hour|day|week|month|year)s?[ ]ago)(?!\w)
+          |(?<!\S)(?:[a-z]{2}\d{2}(?:[ ][a-z0-9]{1,4}){3,8}|\+?\(?\d{2,5}\)?(?:[ ]\(?\d{2,6}\)?){2,7})(?!\S)
           |[^\s"]+)
       | " )
     """,
