@@ -23,11 +23,16 @@ from directory_indexer.searching.section_starts import SEPARATOR
 def defining_first(
     shown: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], query: Query, *, limit: int
 ) -> tuple[Ranked, ...]:
-    """Let a defining passage have the place of the best one of its file, and that one its own if it has one."""
+    """Let a defining passage have the place of the best one of its file, and that one its own if it has one.
+
+    What holds a name with all that was typed before it, as in `Session.get`, keeps its place.
+    """
     names = names_in(query)
     if len(names) != 1:
         return tuple(shown)
     qualifiers = _qualifiers(query, names[0])
+    if qualifiers and shown and _holds(candidates[shown[0].chunk_id], query):
+        return tuple(shown)
     ranked = list(shown)
     places = {one.chunk_id: place for place, one in enumerate(ranked)}
     seen: set[str] = set()
@@ -53,6 +58,12 @@ def _qualifiers(query: Query, name: str) -> frozenset[str]:
     """Return the words before a name in what was typed, as in `Session.get`."""
     typed = next((word for word in query.words if word.text.removesuffix("()").endswith(name)), None)
     return frozenset(typed.tokens if typed else ()) - {*query_words(name)}
+
+
+def _holds(chunk: IndexedChunk, query: Query) -> bool:
+    """Whether a passage has one of the words of a query as it stands."""
+    text = chunk.chunk.text.casefold()
+    return any(word.text.casefold() in text for word in query.words)
 
 
 def _is_below(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
