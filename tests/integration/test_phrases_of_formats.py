@@ -118,7 +118,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     index.close()
 
 
-def paths_of(index: Index, name: str) -> list[str]:
+def paths_of(index: Index, name: str) -> list[FilePath]:
     with index.docstore.snapshot() as snapshot:
         paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
     whole = str(file_path(str(index.root / name)))
