@@ -18,9 +18,8 @@ from directory_indexer.searching.texts import read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.paths import FilePath
-
     from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.paths import FilePath
 
 
 class WholeFiles(Index):
