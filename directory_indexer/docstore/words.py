@@ -17,8 +17,7 @@ from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_WEIGHTS, index_fields
-from directory_indexer.relevance.forms import HeldWords
+from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_WEIGHTS, HeldWords, index_fields
 
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 

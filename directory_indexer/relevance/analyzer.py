@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
 from directory_indexer.relevance.readings import readings
@@ -22,6 +22,16 @@ FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
 FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
 """What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
+
+
+class HeldWords(NamedTuple):
+    """Words of an index with a part in them, and how many chunks have each.
+
+    If `last_row` is given, nothing is known of the words of later chunks.
+    """
+
+    words: list[tuple[str, int]]
+    last_row: int | None = None
 
 
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:

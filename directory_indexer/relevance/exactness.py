@@ -36,7 +36,7 @@ class TypedText:
         """Return how much of what was typed a passage holds as it stands.
 
         1 stands for all words, less than 1 for the `share` of what they tell, 2 for all words with their signs, 3 for
-        the whole of it in a row. `names` is what stands above the passage.
+        the whole of it in a row. `names` is what stands above the passage, in which its words count less.
         """
         if share < 1 and not self._row:
             return share

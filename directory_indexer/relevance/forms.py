@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
+from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.languages import NAMES
 from directory_indexer.relevance.query import Query
 
@@ -38,13 +39,6 @@ class Vocabulary(Protocol):
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
         """Return words of the index that have a part, or end with it, with the number of chunks they occur in."""
-
-
-class HeldWords(NamedTuple):
-    """Words with a part in them; if `last_row` is given, nothing is known of the words of later chunks."""
-
-    words: list[tuple[str, int]]
-    last_row: int | None = None
 
 
 class Term(NamedTuple):

@@ -13,7 +13,7 @@ from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, Cosin
 from directory_indexer.relevance.exactness import TypedText, weights_of
 from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.relevance.textmatch import Matcher, TextMatch
+from directory_indexer.relevance.textmatch import NAMED_LEVEL, Matcher, TextMatch
 
 
 class Judged(NamedTuple):
@@ -80,7 +80,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             if readable[at]
             else _by_words(evidence[at], usual_length)
         )
-        if levels[at] >= 1 and asked:
+        if levels[at] >= NAMED_LEVEL and asked:
             quality = max(quality, _by_words(evidence[at], usual_length), _HELD)
         score = math.fsum([value for _, value in signals])
         found.append(
@@ -182,7 +182,8 @@ def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
 
 def _certain(cosine: float, match: TextMatch) -> float:
     """Return the cosine of a passage, less of it where a few words without one of the query are near by chance."""
-    if any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH:
+    is_telling = any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH
+    if is_telling or cosine <= USUAL_SCALE.unrelated:
         return cosine
     return USUAL_SCALE.unrelated + (cosine - USUAL_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
 

@@ -113,20 +113,26 @@ class Matcher:
         if not self._typed:
             return 0.0
         named = words(names)
-        held = {*found, *named, *extra_words(f"{text}\n{names}")}
-        rows = (found if text.isascii() else words(text), named)
-        runs = [unspaced_apart(one)[0].replace("\n", "") for one in (text, names)]
-        has = [
-            not word.forms.isdisjoint(held)
-            or any(word.row and _count_row(one, word.row) for one in rows)
-            or (bool(word.row) and all(map(is_gram, word.row)) and any(run_of(word.row) in run for run in runs))
-            for word in self._typed
-        ]
-        if all(has):
+        own, above = self._typed_in(text, found if text.isascii() else words(text)), self._typed_in(names, named)
+        if all(own):
             return 1.0
+        has = [in_text or in_names for in_text, in_names in zip(own, above, strict=True)]
+        if all(has):
+            return NAMED_LEVEL
         told = math.fsum(word.information for word in self._typed)
         held_of_it = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
-        return _NEARLY * held_of_it / told if told else 0.0
+        return NAMED_LEVEL * held_of_it / told if told else 0.0
+
+    def _typed_in(self, text: str, found: Sequence[str]) -> list[bool]:
+        """Tell of each typed word whether it stands in a text, which consists of these words."""
+        held = {*found, *extra_words(text)}
+        run = unspaced_apart(text)[0].replace("\n", "")
+        return [
+            not word.forms.isdisjoint(held)
+            or (bool(word.row) and bool(_count_row(found, word.row)))
+            or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+            for word in self._typed
+        ]
 
     def _met(self, match: TextMatch, branch: Iterable[int]) -> float:
         """Tell how much of a branch a text has, and how often, between 0 and 1."""
@@ -215,7 +221,9 @@ _SATURATION: Final = 1.2
 
 _VARIANT: Final = 0.6
 _PART: Final = 0.5
-_NEARLY: Final = 0.99
+NAMED_LEVEL: Final = 0.9
+"""What it counts that a passage has all typed words, but some only above it."""
+
 _NAMED: Final = 2.0
 """What another form of a word counts beside the one that was typed, what a part of a name counts beside a whole word,
 and what a heading, title or path that has the word adds."""

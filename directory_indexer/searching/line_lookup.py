@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from directory_indexer.docstore.stretches import WordLookup
 from directory_indexer.matching.literals import Clause
 from directory_indexer.matching.pieces import Piece, piece_rows
-from directory_indexer.relevance.forms import HeldWords
+from directory_indexer.relevance.analyzer import HeldWords
 
 
 class Vocabulary(Protocol):

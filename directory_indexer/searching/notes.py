@@ -16,6 +16,7 @@ with lazily:
     import difflib
 
 _DATE_FILTERS = ("since:", "until:")
+_LONGEST_CODE = 3
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
@@ -29,7 +30,8 @@ def notes_on(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str
 def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
     """Return a query in which filters that no file meets are words, and a note on each of them.
 
-    Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date is always meant.
+    Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date, a known type and the code of a
+    language are always meant.
     """
     filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_dated(one)}
     void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
@@ -46,8 +48,12 @@ def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     required = query.required
     yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
-    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
-    yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
+    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds if not _is_type(text))
+    yield from (
+        (f"{name}:{text}", _alone(Filters(metadata=((name, text),))))
+        for name, text in required.metadata
+        if name != "lang" or len(text) > _LONGEST_CODE
+    )
 
 
 def _is_dated(written: str) -> bool:

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import extra_words, index_fields, query_words, words
+from directory_indexer.relevance.analyzer import HeldWords, extra_words, index_fields, query_words, words
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
 from directory_indexer.relevance.exactness import weights_of
-from directory_indexer.relevance.forms import HeldWords
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import rank

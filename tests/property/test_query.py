@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, index_fields, query_words, words
+from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, HeldWords, index_fields, query_words, words
 from directory_indexer.relevance.excerpts import excerpt
-from directory_indexer.relevance.forms import HeldWords
 from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import has_in_order, plan_match
 from directory_indexer.relevance.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_MEANING, MAX_WORDS, parse_query

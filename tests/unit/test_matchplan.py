@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from directory_indexer.relevance.forms import HeldWords
+from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 

@@ -8,8 +8,8 @@ import pytest
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
+from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
-from directory_indexer.relevance.forms import HeldWords
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
