@@ -66,9 +66,10 @@ def _with_plain_lines(text: str) -> str:
 
 def _decode_marked(content: bytes) -> str | None:
     for mark, encoding in _BYTE_ORDER_MARKS:
-        if content.startswith(mark) and (
-            text := _decode_wide(content[len(mark) :], encoding, is_marked=True)
-        ) is not None:
+        if (
+            content.startswith(mark)
+            and (text := _decode_wide(content[len(mark) :], encoding, is_marked=True)) is not None
+        ):
             return text
     return None
 
