@@ -130,7 +130,7 @@ def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> Ty
     joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
     forms = {*joined, *word.tokens[:1]} if len(word.tokens) == 1 else {*joined}
     forms |= {*other_spellings(word.text)}
-    phrases = (phrase_of(word.tokens), *(phrase_of((form,)) for form in sorted(forms)))
+    phrases = (phrase_of(word.tokens), *map(_gram_phrase, sorted(forms)))
     row = word.tokens if word.tokens[1:] else ()
     return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information)
 
@@ -195,7 +195,16 @@ def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> I
         return
     counts = vocabulary.counts(grams)
     for gram in telling(grams, counts, step=step):
-        yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+        if len(gram) == 1:
+            n_chunks = sum(n for _, n in vocabulary.starting_with(gram, limit=_MOST_SIMILAR))
+            yield Wanted(Term(gram, frozenset((gram,)), n_chunks), (_gram_phrase(gram),))
+        else:
+            yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+
+
+def _gram_phrase(token: str) -> str:
+    """Return the phrase that asks for a word: of one letter without spaces, it is all pieces that begin with it."""
+    return f'"{token}" *' if len(token) == 1 and is_gram(token) else phrase_of((token,))
 
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:

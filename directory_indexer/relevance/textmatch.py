@@ -129,6 +129,7 @@ class Matcher:
         run = unspaced_apart(text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(held)
+            or any(is_gram(form) and form in run for form in word.forms)
             or (bool(word.row) and bool(_count_row(found, word.row)))
             or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
             for word in self._typed
