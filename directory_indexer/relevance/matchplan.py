@@ -28,7 +28,7 @@ from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordK
 class TypedWord(NamedTuple):
     """A word as it was typed: the words of the index that are it, and the row of words that it is cut into.
 
-    `information` is what it tells, in nats; 0 for a word that the index does not have.
+    `information` is what it tells, in nats: most for a word that the index does not have.
     """
 
     text: str
@@ -124,7 +124,7 @@ def _typed(
 
 def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> TypedWord:
     rarest = min((one.term for one in planned), key=lambda term: term.n_chunks)
-    information = _rarity(rarest, n_chunks) if rarest.n_chunks else 0.0
+    information = _rarity(rarest, n_chunks)
     if word.kind is WordKind.WILDCARD:
         return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
     joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)

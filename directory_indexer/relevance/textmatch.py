@@ -121,7 +121,7 @@ class Matcher:
             return NAMED_LEVEL
         told = math.fsum(word.information for word in self._typed)
         held_of_it = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
-        return NAMED_LEVEL * held_of_it / told if told else 0.0
+        return _PARTLY * held_of_it / told if told else 0.0
 
     def _typed_in(self, text: str, found: Sequence[str]) -> list[bool]:
         """Tell of each typed word whether it stands in a text, which consists of these words."""
@@ -222,6 +222,7 @@ _SATURATION: Final = 1.2
 
 _VARIANT: Final = 0.6
 _PART: Final = 0.5
+_PARTLY: Final = 0.89
 NAMED_LEVEL: Final = 0.9
 """What it counts that a passage has all typed words, but some only above it."""
 

@@ -33,7 +33,7 @@ def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple
     Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date, a known type and the code of a
     language are always meant.
     """
-    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_dated(one)}
+    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_always_meant(one)}
     void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
     if not void:
         return query, ()
@@ -48,11 +48,14 @@ def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     required = query.required
     yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
-    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds if not _is_type(text))
-    yield from (
-        (f"{name}:{text}", _alone(Filters(metadata=((name, text),))))
-        for name, text in required.metadata
-        if name != "lang" or len(text) > _LONGEST_CODE
+    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
+
+
+def _is_always_meant(written: str) -> bool:
+    field, _, text = written.partition(":")
+    return (
+        _is_dated(written) or (field == "type" and _is_type(text)) or (field == "lang" and len(text) <= _LONGEST_CODE)
     )
 
 
