@@ -34,7 +34,7 @@ def extract_svg(text: str, kind: str) -> Document:
 
 
 def main_part(text: str) -> str:
-    """Give the source of the parts of a page that it says are its main ones; "" where it says none."""
+    """Return the source of the parts of a page that it says are its main ones; "" where it says none."""
     if spans := _main_spans(text):
         main = "".join(text[start:end] for start, end in spans)
         return main if _is_enough(n_visible(main), text) else ""
@@ -55,7 +55,7 @@ def title_of(text: str) -> str:
 
 
 def _notes_of(text: str) -> dict[int, str]:
-    """Give what is said of a page in its head, which no reader sees, by the place where it stands."""
+    """Return what is said of a page in its head, which no reader sees, by the place where it stands."""
     found = _DESCRIPTION.search(text, 0, _HEAD_WITHIN)
     description = attribute(found[0], "content") if found else ""
     return {found.start(): description} if found and description else {}
@@ -75,7 +75,7 @@ def _main_page(text: str, notes: Mapping[int, str]) -> _Page | None:
 
 
 def _is_enough(n_in_main: int, text: str) -> bool:
-    """Tell whether so many characters in main parts are what a page has to say: some hold a headline alone."""
+    """Whether so many characters in main parts are what a page has to say: some hold a headline alone."""
     if n_in_main >= _MANY_CHARACTERS:
         return True
     whole = _Page(text, dropped=_UNSEEN | _AROUND_MAIN).read([(0, len(text))])
@@ -102,7 +102,7 @@ def _main_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _is_in_code(text: str, at: int) -> bool:
-    """Tell whether a place in a source lies in a script or a comment."""
+    """Whether a place in a source lies in a script or a comment."""
     return any(text.rfind(opening, 0, at) > text.rfind(end, 0, at) for opening, end in _CODE)
 
 
@@ -287,13 +287,13 @@ def decoded(text: str) -> str:
 
 
 def attribute(tag: str, name: str) -> str:
-    """Give the value of an attribute of a tag; "" where it has none."""
+    """Return the value of an attribute of a tag; "" where it has none."""
     found = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
     return " ".join(html.unescape(found[1] or found[2] or found[3] or "").split()) if found else ""
 
 
 def alternative_text(tag: str) -> str:
-    """Give what stands for a picture where it is not shown; "" where that is the name of its file."""
+    """Return what stands for a picture where it is not shown; "" where that is the name of its file."""
     text = attribute(tag, "alt")[:_MAX_ALTERNATIVE]
     return "" if _FILE_NAME.fullmatch(text) else text
 

@@ -85,7 +85,7 @@ class OneAFile:
         self._without = without
 
     def lists(self, depth: int) -> Lists:
-        """Give the best candidate of each file."""
+        """Return the best candidate of each file."""
         lists = self._asking.lists(max(depth, _DEPTH))
         holders = self._snapshot.chunks.holders_of(lists.by_words)
         best: dict[object, ChunkId] = {}
