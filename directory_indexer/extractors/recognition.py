@@ -142,6 +142,12 @@ def _kind_of_v(head: bytes) -> str:
     )
 
 
+def _kind_of_html(head: bytes) -> str:
+    """Take a template for code, of which the tags and scripts are read, too."""
+    before_examples = re.split(rb"(?i)<(?:pre|code|samp)\b", head, maxsplit=1)[0]
+    return "jinja" if re.search(_TEMPLATE, before_examples) else "html"
+
+
 _HEAD_BYTES: Final = 8_192
 _BYTE_ORDER_MARKS: Final = b"\xef\xbb\xbf\xfe\xff"
 # Compiled when they are first needed: all of them take 2 ms.
@@ -155,6 +161,13 @@ _CPP_WORDS: Final = (
     *(b"std::", b'extern "C++"'),
 )
 _BARE_INCLUDE: Final = rb"include\s*<[a-z_]+>"
+_TEMPLATE: Final = (
+    rb"\{%[-+]?[ \t]*(?:autoescape|block|call|extends|filter|for|from|if|import|include|load|macro|raw|set|static|trans|"
+    rb"url|with)\b|\{\{[-~]?[ \t]*(?:[#/>.$]|(?:define|block|range|if|with|partial|template)[ \t]|\w+[\w.]*[ \t]*[-~|}])"
+    rb"|<%[-=@#!]|<%[ \t\n]|<\?(?:php\b|=)|\A\s*(?:<!--[^>]*-->\s*)*<(?:script|style)\b"
+)
+"""The tags of Jinja, Django, Twig, Liquid, Handlebars, Go, ERB, JSP and PHP; or a part of a page that is a script."""
+
 _EMACS_MODE: Final = rb"-\*-\s*(?:.*?\bmode:\s*)?([\w+#-]+)\s*(?:;[^\n]*)?-\*-"
 _VIM_FILETYPE: Final = rb"vim?:[^\n]{0,200}?\b(?:ft|filetype|syntax)=(\w+)"
 
@@ -170,6 +183,8 @@ _SHARED_SUFFIXES: Final[dict[str, Callable[[bytes], str]]] = {
     "ts": _kind_of_ts,
     "pl": _kind_of_pl,
     "v": _kind_of_v,
+    "html": _kind_of_html,
+    "htm": _kind_of_html,
 }
 
 

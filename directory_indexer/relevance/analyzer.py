@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
 from directory_indexer.relevance.readings import readings
 
-ANALYZER_VERSION: Final = 2
+ANALYZER_VERSION: Final = 3
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
@@ -79,9 +79,15 @@ def extra_words(text: str) -> set[str]:
     """Return the words that stand for a text beside those that it is cut into.
 
     They are the parts of camelCase names, words with umlauts as two letters, what hyphens, points and blanks part
-    (`re-elected`, `U.S.A.`, an IBAN) in one, dates as 20260131, and names of signs such as C++.
+    (`re-elected`, `U.S.A.`, an IBAN) in one, dates as 20260131, names of signs such as C++, and words with the sign
+    that they begin with, as in `--json` and `#34`.
     """
-    return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text)}
+    return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text), *_signed(text)}
+
+
+def signed_word(word: str) -> str:
+    """Return the word of the index for one that was typed with a sign before it, as in `--json`; nothing for others."""
+    return next(_signed(word), "")
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
@@ -156,6 +162,10 @@ def _named_signs(text: str) -> Iterator[str]:
     return (_SIGN_NAMES[found[0].lower()] for found in _SIGNS.finditer(text))
 
 
+def _signed(text: str) -> Iterator[str]:
+    return (_PREFIXES[found[1]] + found[2].lower() for found in _SIGNED.finditer(text))
+
+
 def _spelled(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
@@ -200,6 +210,10 @@ _MONTHS: Final = 12
 _DAYS: Final = 31
 _SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
 _SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
+_PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
+"""Letters for private use, which the tokenizer takes for those of a word, stand for the signs before words."""
+
+_SIGNED: Final = re.compile(r"(?<![\w-])(--|[#@$])([A-Za-z\d]+)")
 _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)

@@ -13,7 +13,8 @@ from directory_indexer.relevance.query import Query
 def names_in(query: Query) -> tuple[str, ...]:
     """Give what a query may name: identifiers, and the words of a query that has one or two."""
     is_short = len(query.words) <= _FEW_WORDS
-    texts = (word.text.removesuffix("()") for word in query.words if word.is_name or is_short)
+    words = (word for word in query.words if (word.is_name or is_short) and not word.text.startswith(("-", "#")))
+    texts = (word.text.removesuffix("()") for word in words)
     parts = (_LAST_PART.search(text) for text in texts)
     return tuple(dict.fromkeys(part[0] for part in parts if part))
 

@@ -92,5 +92,5 @@ _ALL: Final = 3
 _CERTAINTY: Final = 8
 """Other passages have a part of what was typed by accident, so that only nearly all of it is evidence."""
 
-_WORTH: Final = (1.2, 0.6, 0.6)
+_WORTH: Final = (1.2, 0.6, 1.2)
 """What each level adds for a passage that is the only one to reach it; docs/ranking.md has what other values give."""

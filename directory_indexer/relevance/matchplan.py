@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, query_words
+from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, query_words, signed_word
 from directory_indexer.relevance.forms import (
     Term,
     Vocabulary,
@@ -36,6 +36,8 @@ class TypedWord(NamedTuple):
     row: tuple[str, ...]
     phrases: tuple[str, ...]
     information: float
+    is_rare: bool = False
+    """Whether so few chunks have it that it hardly stands in one by accident."""
 
 
 class MatchPlan(NamedTuple):
@@ -91,7 +93,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
-    typed = _typed(query, wanted, by_word, vocabulary.n_chunks)
+    typed = _typed(query, wanted, by_word, vocabulary)
     row = _row(query, vocabulary)
     exact = (phrase_of(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
     return MatchPlan(
@@ -113,18 +115,20 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
 
 
 def _typed(
-    query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], n_chunks: int
+    query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], vocabulary: Vocabulary
 ) -> tuple[TypedWord, ...]:
     """Return the words that a passage must have to be what was typed; none for a question or a sentence."""
     is_sentence = len(query.words) - len(wanted) > _MOST_FILLERS
     if query.is_question or is_sentence or query.alternatives or len(wanted) > _MOST_TYPED:
         return ()
-    return tuple(_typed_word(word, by_word[word], n_chunks) for word in wanted)
+    return tuple(_typed_word(word, by_word[word], vocabulary) for word in wanted)
 
 
-def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> TypedWord:
+def _typed_word(word: QueryWord, planned: Sequence[Wanted], vocabulary: Vocabulary) -> TypedWord:
+    if word.kind is WordKind.PLAIN and (signed := _signed(word, vocabulary)):
+        return signed
     rarest = min((one.term for one in planned), key=lambda term: term.n_chunks)
-    information = _rarity(rarest, n_chunks)
+    information = _rarity(rarest, vocabulary.n_chunks)
     if word.kind is WordKind.WILDCARD:
         return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
     joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
@@ -132,13 +136,24 @@ def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> Ty
     forms |= {*other_spellings(word.text)}
     phrases = (phrase_of(word.tokens), *map(_gram_phrase, sorted(forms)))
     row = word.tokens if word.tokens[1:] else ()
-    return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information)
+    is_rare = 0 < rarest.n_chunks <= _MOST_RARE
+    return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information, is_rare)
+
+
+def _signed(word: QueryWord, vocabulary: Vocabulary) -> TypedWord | None:
+    """Return a word with the sign before it where some chunks have both, and not all that have the word."""
+    form = signed_word(word.text) if len(word.tokens) == 1 else ""
+    n_chunks = vocabulary.counts((form,)).get(form, 0) if form else 0
+    if not n_chunks:
+        return None
+    information = _rarity(Term(form, frozenset((form,)), n_chunks), vocabulary.n_chunks)
+    return TypedWord(word.text, frozenset((form,)), (), (phrase_of((form,)),), information, n_chunks <= _MOST_RARE)
 
 
 def _row(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the words of a query in the order in which they were typed, unless very many chunks have all of them."""
     row = phrase_words(query.meaning) if not query.alternatives else ()
-    if not 1 < len(row) <= MAX_WORDS or any("*" in word.text for word in query.words):
+    if not 1 < len(row) <= MAX_WORDS:
         return ()
     counts = vocabulary.counts(tuple(dict.fromkeys(row)))
     return row if all(word in counts for word in row) and min(counts.values()) <= _MOST_IN_A_ROW else ()
@@ -315,6 +330,7 @@ _MOST_SIMILAR: Final = 2000
 _MOST_WILD: Final = 100
 _LONGEST_ROW: Final = 8
 _MOST_TYPED: Final = 6
+_MOST_RARE: Final = 2
 _MOST_FILLERS: Final = 1
 """So many words that say nothing may stand among what is typed to name something; a sentence has more."""
 _MOST_IN_A_ROW: Final = 5000

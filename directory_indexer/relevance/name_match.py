@@ -5,6 +5,7 @@ Names are cut into words as the index cuts texts, so that case, accents and sign
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -47,7 +48,7 @@ def typed_name(query: Query) -> TypedName | None:
     """Read a query as a name; None where it can be none."""
     if query.excluded or query.alternatives or not 0 < len(query.words) <= MOST_WORDS:
         return None
-    if any(word.kind is WordKind.WILDCARD for word in query.words):
+    if any(word.kind is WordKind.WILDCARD for word in query.words) or query.text.startswith(_SIGNS_OF_NO_NAME):
         return None
     tokens = tuple(token for word in query.words for token in word.tokens)
     return TypedName(query.meaning.strip('" ').casefold(), tokens)
@@ -73,7 +74,8 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
 
 def _may_match(typed: TypedName, name: str) -> bool:
     """Whether a name in lower case has all of the letters, which takes a tenth of the time that its words take."""
-    return not name.isascii() or all(word in name for word in typed.words)
+    has_dots = all(part in name for part in typed.text.split() if _DOTTED.match(part))
+    return has_dots and (not name.isascii() or all(word in name for word in typed.words))
 
 
 def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch | None:
@@ -108,6 +110,12 @@ def _may_be_beginning(typed: TypedName, at: int, rest: int) -> bool:
         return False
     return rest <= _LONGEST_ENDING or word in typed.unknown or (typed.is_unfinished and at == len(typed.words) - 1)
 
+
+_SIGNS_OF_NO_NAME: Final = ("-", "#")
+"""An option or a number of an issue; hardly a name begins with them."""
+
+_DOTTED: Final = re.compile(r"\w+\.\w+\Z")
+"""A name with an extension, which means no other one."""
 
 _SHORTEST_BEGINNING: Final = 3
 _SHORTEST_PART: Final = 4
