@@ -169,3 +169,10 @@ def test_a_part_of_a_compound_is_enough_where_no_text_has_the_word(index: Index)
     index.run()
     assert index.names("Steuerbescheid")[0] == "Einkommensteuerbescheid 2023.md"
     assert index.names("brot")[0] == "Rezepte/Sauerteigbrot.md"
+
+
+@pytest.mark.parametrize("query", ["report.json", "--report", "#report"])
+def test_a_name_with_other_signs_names_no_file(index: Index, query: str) -> None:
+    plant(index.root, {"report_json.md": "Nothing of it.\n", "plan.md": f"It says {query} here.\n"})
+    index.run()
+    assert index.names(query, mode=SearchMode.KEYWORD)[0] == "plan.md"

@@ -30,6 +30,9 @@ TEXTS = {
     "tokyo.md": "東京都庁 大阪、目次。猫が好き。",
     "korean.md": "회의는 목요일 오후에 열립니다.",
     "street.md": "Herr Müller wohnt in Großröhrsdorf.",
+    "bundle.js": f"{';'.join(f'function f{at}(){{}}' for at in range(400))};kestrelRanges();{'x' * 3000};range()",
+    "page.html": "{% extends 'base.html' %}\n<p id=\"harbourStatus\">Open</p>\n<script>moorBoat()</script>",
+    "json.md": "The importer takes --json to write rows, and #34 asked for it.",
     "copies/report (1).md": "The colugo report of the spring.",
     "copies/report.md": "The colugo report of the spring.",
 }
@@ -44,6 +47,8 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         index.write(name, f"{text}\n")
     for number in range(30):
         index.write(f"notes/{number}.md", f"Note {number} is about the budget, the branch, the rest and the commit.\n")
+    for number in range(500):
+        index.write(f"rows/{number}.md", f"Row {number} of json: 34 more.\n")
     index.run()
     yield index
     index.close()
@@ -69,6 +74,11 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ("Frist", "lease.md"),
         ("Vertrag", "lease.md"),
         ("--dry-run", "flag.md"),
+        ("--json", "json.md"),
+        ("#34", "json.md"),
+        ("kestrelRanges range", "bundle.js"),
+        ("harbourStatus", "page.html"),
+        ("moorBoat", "page.html"),
         ("猫", "tokyo.md"),
         ('"東京都庁 大阪"', "tokyo.md"),
         ('"목요일 오후에"', "korean.md"),
