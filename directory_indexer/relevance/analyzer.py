@@ -12,8 +12,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from directory_indexer.lazy import lazily
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
 from directory_indexer.relevance.readings import readings
+
+with lazily:
+    from directory_indexer.relevance.han import simplified
 
 ANALYZER_VERSION: Final = 3
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
@@ -175,7 +179,10 @@ def _spelled(text: str) -> list[str]:
 
 def _respelled(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
+    respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
+    if re.search(_HAN, respelled):
+        respelled = simplified(respelled)
+    return re.sub(_PICTURE, lambda sign: f" emoji{ord(sign[0]):x} ", respelled)
 
 
 def _lowered(folded: str) -> str:
@@ -224,6 +231,10 @@ _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"\w*[äöüÄÖÜåÅøØæÆ]\w*"
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
 _WORD: Final = rf"(?:[^\W_]|[{UNSPACED_MARKS}])+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_HAN: Final = "[\u3400-\u9fff\uf900-\ufaff]"
+_PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+"""Emoji, each of which is a word; the colours of skin are none."""
+
 _ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
 _SPELLINGS: Final[dict[str, str]] = {
     "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",

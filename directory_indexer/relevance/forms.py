@@ -76,9 +76,12 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
     beginnings = _beginnings(token, stems, languages) if token.isalpha() else []
     if not beginnings:
         return exact(token, vocabulary)
+    joined = vocabulary.counts(_with_joined_words(token)) if "א" <= token[0] <= "ת" else {}
     lists = {beginning: vocabulary.starting_with(beginning, limit=_MOST_SIMILAR) for beginning in beginnings}
-    similar = dict(chain.from_iterable(lists.values()))
-    counts = {form: n for form, n in similar.items() if form == token or _is_form(form, stems, languages)}
+    similar = dict(chain.from_iterable(lists.values())) | joined
+    counts = {
+        form: n for form, n in similar.items() if form == token or form in joined or _is_form(form, stems, languages)
+    }
     if set(counts) <= {token}:
         is_all = all(len(one) < _MOST_SIMILAR for one in lists.values())
         return _alone(token, counts.get(token, 0)) if is_all else exact(token, vocabulary)
@@ -92,6 +95,13 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
         by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
         phrases = tuple(phrase_of((form,)) for form in by_count)
     return Wanted(Term(token, forms, n_chunks), phrases)
+
+
+def _with_joined_words(token: str) -> tuple[str, ...]:
+    """Return a Hebrew word with the short words that may be written before it, and without one that it begins with."""
+    bare = [token.removeprefix(before) for before in _BEFORE_HEBREW if token.startswith(before)]
+    words = [token, *(word for word in bare if len(word) >= _SHORTEST_AFTER_ANOTHER)]
+    return tuple(dict.fromkeys((*words, *(before + word for word in words for before in _BEFORE_HEBREW))))
 
 
 def _beginnings(token: str, stems: Sequence[str], languages: Sequence[str]) -> list[str]:
@@ -148,6 +158,9 @@ _WRITTEN_BEFORE: Final = {
 }
 """Articles, prepositions and conjunctions that a language joins to the word behind them, as Arabic light stemmers know
 them (L. Larkey et al., Improving Stemming for Arabic Information Retrieval, 2002)."""
+_BEFORE_HEBREW: Final = tuple("ו ה ב כ ל מ ש וה וב וכ ול ומ וש שה כש מה לכ".split())
+"""The article, prepositions and conjunctions that Hebrew joins to the word behind them."""
+
 _MOST_SIMILAR: Final = 2000
 _MOST_FORMS: Final = 12
 _MOST_BESIDE: Final = 4
