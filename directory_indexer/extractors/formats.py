@@ -131,7 +131,7 @@ FORMATS: Final[dict[str, Format]] = {
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
-    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=3),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
@@ -153,7 +153,7 @@ FORMATS: Final[dict[str, Format]] = {
     "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=3),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=2
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=3
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),

@@ -39,7 +39,7 @@ class Package:
             ExtractionError: it is damaged.
         """
         self._content = content
-        self._budget = budget
+        self.budget = budget
         self._parts = {_key(part.name): part for part in _parts(content)}
 
     def __contains__(self, part: str) -> bool:
@@ -57,9 +57,9 @@ class Package:
             ExtractionError: it is damaged; what came before the damage was given.
         """
         if found := self._parts.get(_key(part)):
-            self._budget.take_member()
+            self.budget.take_member()
             packed = _packed(self._content, found)
-            yield from self._budget.counted(_unpacked(found, packed), packed_bytes=len(packed))
+            yield from self.budget.counted(_unpacked(found, packed), packed_bytes=len(packed))
 
     def relations(self, part: str = "") -> dict[str, Relation]:
         """Give what a part refers to in the same package, by the ids that it uses; "" is the package itself."""

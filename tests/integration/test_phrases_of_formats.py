@@ -102,6 +102,20 @@ WORKBOOKS = {
     "workbooks/shown.ods": ["05.01.26", "2026-01-05", "01234", "cell nuthatch", "note treecreeper"],
 }
 
+OFFICE = {
+    "office/altchunk_html.docx": ["imported html chunk pelican"],
+    "office/altchunk_mht.docx": ["web editor export gannet über"],
+    "office/altchunk_docx.docx": ["inner document puffin text"],
+    "office/alttext.docx": ["heron standing in reeds"],
+    "office/pic_alt_and_caption.docx": ["visitors of the lemur house"],
+    "office/alttext.pptx": ["motmot on a branch"],
+    "office/dropdown.docx": ["viridian"],
+    "office/omml.docx": ["a+b"],
+    "office/vml_only.docx": ["vml box sanderling", "watermark curlew"],
+    "office/zorder.pptx": ["first line at top second line middle third line at bottom"],
+    "office/hyperlink_field.docx": ["see the whimbrel page today field result godwit"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -169,3 +183,12 @@ def test_cells_are_found_as_they_are_shown(index: Index, name: str, phrase: str)
 
 def test_no_number_of_a_character_is_in_the_text_of_a_workbook(index: Index) -> None:
     assert "_x00" not in text_of(index, "workbooks/x000d.xlsx")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(OFFICE))
+def test_what_documents_and_slides_show_in_any_form_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_the_parts_of_a_fraction_do_not_run_together(index: Index) -> None:
+    assert "(a+b)/(2c)" in text_of(index, "office/omml.docx")
