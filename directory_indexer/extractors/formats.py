@@ -64,6 +64,7 @@ with lazily:
         is_webp,
     )
     from directory_indexer.extractors.notebook import extract_notebook
+    from directory_indexer.extractors.office.hwpx import is_hwpx, open_hwpx
     from directory_indexer.extractors.office.odf import open_odf
     from directory_indexer.extractors.office.ole import extract_ole
     from directory_indexer.extractors.office.ooxml import open_ooxml
@@ -100,12 +101,19 @@ def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signatur
 
 _PDF_HEADER: Final = b"%PDF-"
 _ZIP_HEADER: Final = b"PK\3\4"
+_OFFICE_HEADER: Final = (_ZIP_HEADER, b"<?xml", b"\xef\xbb\xbf<?xml", b"\xff\xfe<\0?\0", b"\xfe\xff\0<\0?")
+"""Packages, and XML files for which some programs keep documents of the same formats."""
+
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _MESSAGE: Final = (
     rb"(?i)(?:(?:return-path|received|delivered-to|envelope-to|from|to|cc|subject|date|message-id|mime-version|sender"
     rb"|reply-to|in-reply-to|references|content-type|content-transfer-encoding|user-agent|dkim-signature"
     rb"|authentication-results|(?:x|arc|list)-[\w-]{1,60}):[^\n]*+\n(?:[ \t][^\n]*+\n)*+){3}"
+)
+_WEB_ARCHIVE: Final = (
+    rb"(?i)(?:(?!(?:to|cc|received|delivered-to|return-path|content-type):)"
+    rb"[!-9;-~]{1,80}:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)*+content-type:\s*multipart/related\b"
 )
 _MAILBOX: Final = rb"From [^\n]{1,400}\n(?:>?From [^\n]*\n)?[!-9;-~]{1,80}:[^\n]*\n"
 _HTML: Final = rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"
@@ -131,29 +139,33 @@ FORMATS: Final[dict[str, Format]] = {
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
-    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=3),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=3),
+    # It has the headers of a message, so it comes before that.
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=3),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=2),
+    "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive, version=2),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "odg": Format("docs", "odg otg fodg", open=open_odf, sniff=is_odg, header=_ZIP_HEADER, version=2),
-    "odp": Format("docs", "odp otp fodp", open=open_odf, sniff=is_odp, header=_ZIP_HEADER, version=2),
-    "odt": Format("docs", "odt ott odm oth fodt", open=open_odf, sniff=is_odt, header=_ZIP_HEADER, version=2),
+    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=2),
+    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=2),
+    "odt": Format(
+        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=2
+    ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=3),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=3
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=3
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
@@ -212,7 +224,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log", version=2),
-    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=3),
+    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=3),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
         "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
@@ -221,14 +233,16 @@ FORMATS: Final[dict[str, Format]] = {
     # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
-    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=3),
+    "xlsx": Format(
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=3
+    ),
     "xml": Format(
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "
         "kml gpx storyboard xib iml xlf xliff opml dtd nuspec tmx ui",
         Decoded(extract_escaped),
         opening=_XML,
-        version=2,
+        version=3,
     ),
     "yaml": Format(
         "data",

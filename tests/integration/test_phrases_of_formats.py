@@ -116,6 +116,19 @@ OFFICE = {
     "office/hyperlink_field.docx": ["see the whimbrel page today field result godwit"],
 }
 
+SINGLE_FILES = {
+    "single_files/flat_opc.xml": ["document with a turnstone"],
+    "single_files/word2003.xml": ["Word 2003 XML lapwing file"],
+    "single_files/word2003_named.doc": ["Word 2003 XML lapwing file"],
+    "single_files/spreadsheetml.xls": ["greenfinch 21"],
+    "single_files/spreadsheetml.xml": ["greenfinch 21"],
+    "single_files/mht_named.doc": ["web editor export grebe über"],
+    "single_files/flat_named.xml": ["With span split"],
+    "single_files/old.sxw": ["OpenOffice one writer drongo"],
+    "single_files/old.sxc": ["OpenOffice one calc oriole"],
+    "single_files/hwpx.hwpx": ["한글", "문서", "본문"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -192,3 +205,9 @@ def test_what_documents_and_slides_show_in_any_form_is_found(index: Index, name:
 
 def test_the_parts_of_a_fraction_do_not_run_together(index: Index) -> None:
     assert "(a+b)/(2c)" in text_of(index, "office/omml.docx")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(SINGLE_FILES))
+def test_documents_are_known_by_what_is_in_them_whatever_they_are_called(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+    assert "<" not in text_of(index, name)

@@ -162,6 +162,7 @@ class DocxBody:
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the start of an element."""
         if name == "t":
             self._is_text = True
         elif begin := self._starts.get(name):
@@ -170,10 +171,12 @@ class DocxBody:
             self._story.write(written)
 
     def text(self, text: str) -> None:
+        """Take a stretch of text."""
         if self._is_text:
             self._story.write(text)
 
     def end(self, name: str) -> None:
+        """Take the end of an element."""
         if name == "t":
             self._is_text = False
         elif end := self._ends.get(name):

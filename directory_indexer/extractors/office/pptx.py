@@ -117,16 +117,7 @@ class _Shape:
         self.box: _Box | None = None
         """None where the layout says where it stands."""
 
-        self._corner: tuple[int, int] | None = None
-
-    def start_at(self, attributes: dict[str, str]) -> None:
-        self._corner = _numbers(attributes, "x", "y")
-
-    def reach_over(self, attributes: dict[str, str]) -> None:
-        size = _numbers(attributes, "cx", "cy")
-        if self._corner and size and not self.box:
-            (left, top), (width, height) = self._corner, size
-            self.box = _Box(left, top, left + width, top + height)
+        self.corner: tuple[int, int] | None = None
 
     def words(self) -> list[str]:
         return [block.text.strip() for block in self.blocks if isinstance(block, Paragraph) and block.text.strip()]
@@ -215,8 +206,8 @@ class _Slide:
             "tr": lambda _: story.tables.begin_row(),
             "tc": self._begin_cell,
             "cNvPr": self._describe,
-            "off": lambda attributes: self._open[-1].start_at(attributes),
-            "ext": lambda attributes: self._open[-1].reach_over(attributes),
+            "off": self._start_at,
+            "ext": self._reach_over,
             **dict.fromkeys(_SHAPES, self._begin_shape),
             **formulas.starts,
         }
@@ -258,6 +249,15 @@ class _Slide:
     def _describe(self, attributes: dict[str, str]) -> None:
         if text := attributes.get("descr") or attributes.get("title", ""):
             self._open[-1].description = description(text)
+
+    def _start_at(self, attributes: dict[str, str]) -> None:
+        self._open[-1].corner = _numbers(attributes, "x", "y")
+
+    def _reach_over(self, attributes: dict[str, str]) -> None:
+        shape, size = self._open[-1], _numbers(attributes, "cx", "cy")
+        if shape.corner and size and not shape.box:
+            (left, top), (width, height) = shape.corner, size
+            shape.box = _Box(left, top, left + width, top + height)
 
     def _set_placeholder(self, attributes: dict[str, str]) -> None:
         self._open[-1].placeholder = attributes.get("type", "obj")
