@@ -144,7 +144,7 @@ FORMATS: Final[dict[str, Format]] = {
     "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=3),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=3),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=2),
     "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
@@ -266,13 +266,19 @@ FORMATS: Final[dict[str, Format]] = {
     "wav": Format("media", "wav", open=open_audio, sniff=is_wav, header=b"RIFF"),
     "wma": Format("media", "wma", open=open_audio, sniff=is_asf, header=b"\x30\x26\xb2\x75"),
     # Documents that are packed, too, have their rows above.
-    "zip": Format("archives", "zip", open=open_zip, sniff=is_zip, header=b"PK\3\4"),
+    "zip": Format("archives", "zip", open=open_zip, sniff=is_zip, header=b"PK\3\4", version=2),
     "tar": Format("archives", "tar", open=open_tar, sniff=is_tar, header=b"ustar", header_at=257),
-    "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
-    "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
-    "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b", version=2),
+    "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh", version=2),
+    "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ", version=2),
     "zstandard": Format(
-        "archives", "zst tzst", open=open_zstandard, sniff=is_zstandard, header=b"\x28\xb5\x2f\xfd", aliases="zstd"
+        "archives",
+        "zst tzst",
+        open=open_zstandard,
+        sniff=is_zstandard,
+        header=b"\x28\xb5\x2f\xfd",
+        aliases="zstd",
+        version=2,
     ),
     "p7m": Format(
         "archives",

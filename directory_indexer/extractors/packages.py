@@ -103,7 +103,11 @@ def _parts(content: bytes) -> list[_Part]:
 def _parts_by_headers(content: bytes) -> Iterator[_Part]:
     for found in _HEADER.finditer(content):
         flags, method, n_packed, n_name = (int.from_bytes(found[group], "little") for group in range(1, 5))
-        name = content[found.end() : found.end() + n_name].decode("utf-8", "replace")
+        written = content[found.end() : found.end() + n_name]
+        try:
+            name = written.decode()
+        except UnicodeDecodeError:
+            name = written.decode("cp437")
         yield _Part(name, method, flags, found.start(), n_packed or None)
 
 

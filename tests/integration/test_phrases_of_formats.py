@@ -129,6 +129,12 @@ SINGLE_FILES = {
     "single_files/hwpx.hwpx": ["한글", "문서", "본문"],
 }
 
+ARCHIVES = {
+    "archives/truncated.zip": ["outer cavy"],
+    "archives/cp866.zip": ["cp866 member text capybara"],
+    "archives/cp932.zip": ["cp932 member text agouti"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -211,3 +217,13 @@ def test_the_parts_of_a_fraction_do_not_run_together(index: Index) -> None:
 def test_documents_are_known_by_what_is_in_them_whatever_they_are_called(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)
     assert "<" not in text_of(index, name)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ARCHIVES))
+def test_a_broken_archive_gives_what_it_has(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_members_have_the_names_that_they_were_given(index: Index) -> None:
+    assert any(path.endswith("!/Отчёт/Смета.txt") for path in paths_of(index, "archives/cp866.zip"))
+    assert any(path.endswith("!/新しいフォルダ/会議ソ資料.txt") for path in paths_of(index, "archives/cp932.zip"))
