@@ -135,6 +135,11 @@ ARCHIVES = {
     "archives/cp932.zip": ["cp932 member text agouti"],
 }
 
+BOOKS = {
+    "books/svg_page.epub": ["svg spine page polecat", "inline svg ermine", "normal sable"],
+    "books/nospine.epub": ["not in the spine fisher"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -227,3 +232,8 @@ def test_a_broken_archive_gives_what_it_has(index: Index, name: str, phrase: str
 def test_members_have_the_names_that_they_were_given(index: Index) -> None:
     assert any(path.endswith("!/Отчёт/Смета.txt") for path in paths_of(index, "archives/cp866.zip"))
     assert any(path.endswith("!/新しいフォルダ/会議ソ資料.txt") for path in paths_of(index, "archives/cp932.zip"))
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(BOOKS))
+def test_pages_of_a_book_are_found_in_any_form(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)

@@ -194,3 +194,22 @@ def test_a_broken_fiction_book_keeps_what_came_before_or_fails() -> None:
     assert not isinstance(caught.value, SkipFileError)
     with pytest.raises(ExtractionError, match="entity"):
         read(b'<!DOCTYPE a [<!ENTITY x "xxxxx">]><FictionBook>&x;</FictionBook>', "b.fb2")
+
+
+def test_drawings_are_read_in_pages_and_as_pages() -> None:
+    text = "<text>of <tspan>the</tspan><tspan x='0'>hill</tspan></text><text>north</text>"
+    drawing = f"<svg><style>text {{fill: red}}</style><title>Map</title>{text}</svg>"
+    assert page_text(f"<p>before</p>{drawing}<p>after</p>") == "before\n\nMap\n\nof the hill\n\nnorth\n\nafter\n"
+    types = {"a.svg": "image/svg+xml", "n.ncx": "application/x-dtbncx+xml", "b.xml": "application/x-dtbook+xml"}
+    listed = "".join(f"<item id='{part[0]}' href='{part}' media-type='{kind}'/>" for part, kind in types.items())
+    listed += (
+        "<item id='c' href='c.pdf' media-type='application/pdf' fallback='d'/>"
+        "<item id='d' href='d.xhtml' media-type='application/xhtml+xml'/>"
+    )
+    chapter = "<dtbook><level1><h1>Two</h1><p>text</p></level1></dtbook>"
+    parts = {"a.svg": drawing, "b.xml": chapter, "d.xhtml": "<p>last</p>"}
+    order = "".join(f"<itemref idref='{name}'/>" for name in "anbc")
+    for spine in (order, ""):
+        book = f"<package><manifest>{listed}</manifest><spine>{spine}</spine></package>"
+        packed = zipped({"mimetype": "application/epub+zip", "book.opf": book, **parts})
+        assert read(packed).text == "Map\n\nof the hill\n\nnorth\n\nTwo\n\ntext\n\nlast\n"
