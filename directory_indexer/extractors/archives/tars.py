@@ -114,7 +114,7 @@ def _only_member(unpack: Callable[[], io.BufferedIOBase], budget: Budget, packed
 class _Counted(io.RawIOBase):
     """A stream of which all that is unpacked is taken from a budget."""
 
-    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+    def __init__(self, stream: io.BufferedIOBase, budget: Budget) -> None:
         self._stream = stream
         self._budget = budget
 

@@ -5,9 +5,9 @@ Shapes are read as they stand on the slide, which is seldom the order in which t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document
@@ -16,7 +16,7 @@ from directory_indexer.extractors.office.comments import read_authors, read_comm
 from directory_indexer.extractors.office.drawings import drawing_texts
 from directory_indexer.extractors.office.formulas import Formulas
 from directory_indexer.extractors.office.ooxml_properties import read_properties
-from directory_indexer.extractors.office.stories import Block, Paragraph, Story, write_block
+from directory_indexer.extractors.office.stories import Block, Paragraph, Story, Table, write_block
 from directory_indexer.extractors.packages import Package, Relation
 from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN, span
 from directory_indexer.extractors.xml_events import read_xml
@@ -93,15 +93,6 @@ class _Order:
     def text(self, text: str) -> None: ...
 
 
-class _Box(NamedTuple):
-    """A place on a slide."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-
 class _Shape:
     """What stands in one place of a slide; `placeholder` is what its layout keeps the place for, "" for none."""
 
@@ -114,38 +105,48 @@ class _Shape:
         self.inner: list[_Shape] = []
         """The shapes of a group."""
 
-        self.box: _Box | None = None
-        """None where the layout says where it stands."""
-
-        self.corner: tuple[int, int] | None = None
+        self.frame: list[dict[str, str]] = []
+        """Its corner and its size as they are written; nothing where its layout says where it stands."""
 
     def words(self) -> list[str]:
         return [block.text.strip() for block in self.blocks if isinstance(block, Paragraph) and block.text.strip()]
 
 
-def _in_reading_order(shapes: Iterable[_Shape]) -> Iterator[_Shape]:
-    """Yield shapes from top to bottom and, side by side, from left to right; groups stay together.
-
-    One without a place follows the one that it was drawn after.
-    """
-    runs = [_Run(0, _Box(0, 0, 0, 0), [])]
-    for number, shape in enumerate(shapes, 1):
-        if shape.box:
-            runs.append(_Run(number, shape.box, []))
-        runs[-1].shapes.append(shape)
-    for run in (runs[0], *_cut(runs[1:])):
-        for shape in run.shapes:
-            yield shape
-            if shape.inner:
-                yield from _in_reading_order(shape.inner)
-
-
 class _Run(NamedTuple):
     """A shape with a place, and those that were drawn after it and have none; numbers are those of drawing."""
 
+    left: int
+    top: int
+    right: int
+    bottom: int
     number: int
-    box: _Box
     shapes: list[_Shape]
+
+
+def _in_reading_order(shapes: Iterable[_Shape]) -> list[_Shape]:
+    """Return shapes from top to bottom and, side by side, from left to right; groups stay together.
+
+    One without a place follows the one that it was drawn after.
+    """
+    first: list[_Shape] = []
+    runs: list[_Run] = []
+    for shape in shapes:
+        said = [*_in_reading_order(shape.inner)] if shape.inner else []
+        if shape.blocks or shape.description:
+            said.insert(0, shape)
+        if said and (run := _begun(shape.frame, len(runs))):
+            runs.append(run)
+        (runs[-1].shapes if runs else first).extend(said)
+    return first + [shape for run in _cut(runs) for shape in run.shapes]
+
+
+def _begun(frame: list[dict[str, str]], number: int) -> _Run | None:
+    try:
+        corner, size = frame[:2]
+        left, top = int(corner["x"]), int(corner["y"])
+        return _Run(left, top, left + int(size["cx"]), top + int(size["cy"]), number, [])
+    except (KeyError, ValueError):
+        return None
 
 
 def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
@@ -153,35 +154,34 @@ def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
 
     Where it can be cut both ways, as four boxes can, the way that agrees better with the order of drawing counts.
     """
-    rows, columns = _parts(runs, 1, 3), _parts(runs, 0, 2)
+    if all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
+        return runs
+    rows, columns = _parts(runs, 1), _parts(runs, 0)
     parts = min(rows, columns, key=_n_steps_back) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
-    if len(parts) < _SEVERAL or depth == _MAX_CUTS:
-        return sorted(runs, key=lambda run: (run.box.top, run.box.left))
+    if len(parts) == 1 or depth == _MAX_CUTS:
+        return sorted(runs, key=itemgetter(1, 0))
     return [run for part in parts for run in _cut(part, depth + 1)]
 
 
-def _parts(runs: list[_Run], low: int, high: int) -> list[list[_Run]]:
+def _parts(runs: list[_Run], side: int) -> list[list[_Run]]:
     """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do."""
     parts: list[list[_Run]] = []
-    reach = 0.0
-    for run in sorted(runs, key=lambda run: (run.box[low], run.number)):
-        margin = (run.box[high] - run.box[low]) * _OVERLAP
-        if not parts or run.box[low] + margin >= reach:
-            parts.append([])
-            reach = run.box[high] - margin
-        parts[-1].append(run)
-        reach = max(reach, run.box[high] - margin)
+    reach = 0
+    for run in sorted(runs, key=itemgetter(side)):
+        start, end = run[side], run[side + 2]
+        margin = (end - start) // _OVERLAP
+        if not parts or start + margin >= reach:
+            parts.append([run])
+            reach = end - margin
+        else:
+            parts[-1].append(run)
+            reach = max(reach, end - margin)
     return parts
 
 
 def _n_steps_back(parts: list[list[_Run]]) -> int:
     numbers = [number for part in parts for number in sorted(run.number for run in part)]
     return sum(after < before for before, after in pairwise(numbers))
-
-
-def _numbers(attributes: dict[str, str], *names: str) -> tuple[int, int] | None:
-    first, second = (attributes.get(name, "") for name in names)
-    return (int(first), int(second)) if _NUMBER.fullmatch(first) and _NUMBER.fullmatch(second) else None
 
 
 class _Slide:
@@ -206,8 +206,7 @@ class _Slide:
             "tr": lambda _: story.tables.begin_row(),
             "tc": self._begin_cell,
             "cNvPr": self._describe,
-            "off": self._start_at,
-            "ext": self._reach_over,
+            **dict.fromkeys(("off", "ext"), self._keep_frame),
             **dict.fromkeys(_SHAPES, self._begin_shape),
             **formulas.starts,
         }
@@ -236,7 +235,8 @@ class _Slide:
             end()
 
     def _add(self, block: Block) -> None:
-        self._open[-1].blocks.append(block)
+        if isinstance(block, Table) or block.text.strip():
+            self._open[-1].blocks.append(block)
 
     def _begin_shape(self, _: dict[str, str]) -> None:
         shape = _Shape()
@@ -250,14 +250,8 @@ class _Slide:
         if text := attributes.get("descr") or attributes.get("title", ""):
             self._open[-1].description = description(text)
 
-    def _start_at(self, attributes: dict[str, str]) -> None:
-        self._open[-1].corner = _numbers(attributes, "x", "y")
-
-    def _reach_over(self, attributes: dict[str, str]) -> None:
-        shape, size = self._open[-1], _numbers(attributes, "cx", "cy")
-        if shape.corner and size and not shape.box:
-            (left, top), (width, height) = shape.corner, size
-            shape.box = _Box(left, top, left + width, top + height)
+    def _keep_frame(self, attributes: dict[str, str]) -> None:
+        self._open[-1].frame.append(attributes)
 
     def _set_placeholder(self, attributes: dict[str, str]) -> None:
         self._open[-1].placeholder = attributes.get("type", "obj")
@@ -292,11 +286,9 @@ _TITLES: Final = frozenset({"title", "ctrTitle"})
 _FURNITURE: Final = frozenset({"sldNum", "dt"})
 _BULLETED: Final = frozenset({"body", "obj"})
 _SHAPES: Final = frozenset({"sp", "graphicFrame", "pic", "cxnSp", "grpSp"})
-_NUMBER: Final = re.compile(r"-?\d{1,12}")
-_SEVERAL: Final = 2
 _MAX_CUTS: Final = 20
-_OVERLAP: Final = 0.1
-"""The share of its height or width by which a shape may reach into the next row or column."""
+_OVERLAP: Final = 10
+"""A shape may reach into the next row or column by this part of its height or width."""
 
 _DEPTHS: Final = {str(depth): depth for depth in range(1, 9)}
 _TRUE: Final = frozenset({"1", "true"})
