@@ -32,6 +32,7 @@ with lazily:
     from directory_indexer.extractors.archives.zstandard import is_zstandard, open_zstandard
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
+    from directory_indexer.extractors.books.mobi import extract_mobi
     from directory_indexer.extractors.calendars import extract_calendar, extract_contacts, whole_characters
     from directory_indexer.extractors.escapes import extract_escaped
     from directory_indexer.extractors.git import open_git_file
@@ -99,7 +100,12 @@ def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signatur
     return head.startswith(_PDF_HEADER) or (is_named and _PDF_HEADER in head[:1024])
 
 
+def _is_mobi(head: bytes, _: bool) -> bool:  # noqa: FBT001 - as above, for what reads it is MuPDF, too
+    return head.startswith(_MOBI_HEADER, 60)
+
+
 _PDF_HEADER: Final = b"%PDF-"
+_MOBI_HEADER: Final = b"BOOKMOBI"
 _ZIP_HEADER: Final = b"PK\3\4"
 _OFFICE_HEADER: Final = (_ZIP_HEADER, b"<?xml", b"\xef\xbb\xbf<?xml", b"\xff\xfe<\0?\0", b"\xfe\xff\0<\0?")
 """Packages, and XML files for which some programs keep documents of the same formats."""
@@ -153,6 +159,9 @@ FORMATS: Final[dict[str, Format]] = {
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
+    "mobi": Format(
+        "docs", "mobi prc azw", extract_mobi, is_isolated=True, sniff=_is_mobi, header=_MOBI_HEADER, header_at=60
+    ),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=2),

@@ -156,19 +156,19 @@ def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
     """
     if all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
         return runs
-    rows, columns = _parts(runs, 1), _parts(runs, 0)
+    rows, columns = _parts(runs, itemgetter(1), itemgetter(3)), _parts(runs, itemgetter(0), itemgetter(2))
     parts = min(rows, columns, key=_n_steps_back) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
     if len(parts) == 1 or depth == _MAX_CUTS:
         return sorted(runs, key=itemgetter(1, 0))
     return [run for part in parts for run in _cut(part, depth + 1)]
 
 
-def _parts(runs: list[_Run], side: int) -> list[list[_Run]]:
+def _parts(runs: list[_Run], low: itemgetter[int], high: itemgetter[int]) -> list[list[_Run]]:
     """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do."""
     parts: list[list[_Run]] = []
     reach = 0
-    for run in sorted(runs, key=itemgetter(side)):
-        start, end = run[side], run[side + 2]
+    for run in sorted(runs, key=low):
+        start, end = low(run), high(run)
         margin = (end - start) // _OVERLAP
         if not parts or start + margin >= reach:
             parts.append([run])
