@@ -32,6 +32,7 @@ with lazily:
     from directory_indexer.extractors.archives.zstandard import is_zstandard, open_zstandard
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
+    from directory_indexer.extractors.books.mobi import extract_mobi
     from directory_indexer.extractors.calendars import extract_calendar, extract_contacts, whole_characters
     from directory_indexer.extractors.escapes import extract_escaped
     from directory_indexer.extractors.git import open_git_file
@@ -64,6 +65,7 @@ with lazily:
         is_webp,
     )
     from directory_indexer.extractors.notebook import extract_notebook
+    from directory_indexer.extractors.office.hwpx import is_hwpx, open_hwpx
     from directory_indexer.extractors.office.odf import open_odf
     from directory_indexer.extractors.office.ole import extract_ole
     from directory_indexer.extractors.office.ooxml import open_ooxml
@@ -98,14 +100,26 @@ def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signatur
     return head.startswith(_PDF_HEADER) or (is_named and _PDF_HEADER in head[:1024])
 
 
+def _is_mobi(head: bytes, _: bool) -> bool:  # noqa: FBT001 - as above, for what reads it is MuPDF, too
+    return head.startswith(_MOBI_HEADER, 60)
+
+
 _PDF_HEADER: Final = b"%PDF-"
+_MOBI_HEADER: Final = b"BOOKMOBI"
 _ZIP_HEADER: Final = b"PK\3\4"
+_OFFICE_HEADER: Final = (_ZIP_HEADER, b"<?xml", b"\xef\xbb\xbf<?xml", b"\xff\xfe<\0?\0", b"\xfe\xff\0<\0?")
+"""Packages, and XML files for which some programs keep documents of the same formats."""
+
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _MESSAGE: Final = (
     rb"(?i)(?:(?:return-path|received|delivered-to|envelope-to|from|to|cc|subject|date|message-id|mime-version|sender"
     rb"|reply-to|in-reply-to|references|content-type|content-transfer-encoding|user-agent|dkim-signature"
     rb"|authentication-results|(?:x|arc|list)-[\w-]{1,60}):[^\n]*+\n(?:[ \t][^\n]*+\n)*+){3}"
+)
+_WEB_ARCHIVE: Final = (
+    rb"(?i)(?:(?!(?:to|cc|received|delivered-to|return-path|content-type):)"
+    rb"[!-9;-~]{1,80}:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)*+content-type:\s*multipart/related\b"
 )
 _MAILBOX: Final = rb"From [^\n]{1,400}\n(?:>?From [^\n]*\n)?[!-9;-~]{1,80}:[^\n]*\n"
 _HTML: Final = rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"
@@ -131,29 +145,36 @@ FORMATS: Final[dict[str, Format]] = {
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
-    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=3),
+    # It has the headers of a message, so it comes before that.
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=3),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=3),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=3),
+    "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive, version=2),
+    "mobi": Format(
+        "docs", "mobi prc azw", extract_mobi, is_isolated=True, sniff=_is_mobi, header=_MOBI_HEADER, header_at=60
+    ),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "odg": Format("docs", "odg otg fodg", open=open_odf, sniff=is_odg, header=_ZIP_HEADER, version=2),
-    "odp": Format("docs", "odp otp fodp", open=open_odf, sniff=is_odp, header=_ZIP_HEADER, version=2),
-    "odt": Format("docs", "odt ott odm oth fodt", open=open_odf, sniff=is_odt, header=_ZIP_HEADER, version=2),
+    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=2),
+    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=2),
+    "odt": Format(
+        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=2
+    ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=3),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_ZIP_HEADER, version=2
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=3
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
@@ -212,7 +233,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log", version=2),
-    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=3),
+    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=3),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
         "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
@@ -221,14 +242,16 @@ FORMATS: Final[dict[str, Format]] = {
     # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
-    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=3),
+    "xlsx": Format(
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=3
+    ),
     "xml": Format(
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "
         "kml gpx storyboard xib iml xlf xliff opml dtd nuspec tmx ui",
         Decoded(extract_escaped),
         opening=_XML,
-        version=2,
+        version=3,
     ),
     "yaml": Format(
         "data",
@@ -252,13 +275,19 @@ FORMATS: Final[dict[str, Format]] = {
     "wav": Format("media", "wav", open=open_audio, sniff=is_wav, header=b"RIFF"),
     "wma": Format("media", "wma", open=open_audio, sniff=is_asf, header=b"\x30\x26\xb2\x75"),
     # Documents that are packed, too, have their rows above.
-    "zip": Format("archives", "zip", open=open_zip, sniff=is_zip, header=b"PK\3\4"),
+    "zip": Format("archives", "zip", open=open_zip, sniff=is_zip, header=b"PK\3\4", version=2),
     "tar": Format("archives", "tar", open=open_tar, sniff=is_tar, header=b"ustar", header_at=257),
-    "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b"),
-    "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh"),
-    "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
+    "gzip": Format("archives", "gz tgz taz", open=open_gzip, sniff=is_gzip, header=b"\x1f\x8b", version=2),
+    "bzip2": Format("archives", "bz2 tbz tbz2", open=open_bzip2, sniff=is_bzip2, header=b"BZh", version=2),
+    "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ", version=2),
     "zstandard": Format(
-        "archives", "zst tzst", open=open_zstandard, sniff=is_zstandard, header=b"\x28\xb5\x2f\xfd", aliases="zstd"
+        "archives",
+        "zst tzst",
+        open=open_zstandard,
+        sniff=is_zstandard,
+        header=b"\x28\xb5\x2f\xfd",
+        aliases="zstd",
+        version=2,
     ),
     "p7m": Format(
         "archives",

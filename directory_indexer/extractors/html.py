@@ -294,7 +294,12 @@ def attribute(tag: str, name: str) -> str:
 
 def alternative_text(tag: str) -> str:
     """Return what stands for a picture where it is not shown; "" where that is the name of its file."""
-    text = attribute(tag, "alt")[:_MAX_ALTERNATIVE]
+    return description(attribute(tag, "alt"))
+
+
+def description(text: str) -> str:
+    """Return what an alternative text says on one line; "" where it is the name of the picture's file."""
+    text = " ".join(text[:_MAX_ALTERNATIVE].split())
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
@@ -371,7 +376,7 @@ _LINKED_DATA: Final = re.compile(r"<script\b[^>]*\btype\s*=\s*[\"']?application/
 _DESCRIPTION: Final = re.compile(
     r"<meta\s(?=[^>]{0,1000}\b(?:name|property)\s*=\s*[\"']?(?:og:)?description\b)[^>]{1,4000}>", re.IGNORECASE
 )
-_FILE_NAME: Final = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp)", re.IGNORECASE)
+_FILE_NAME: Final = re.compile(r"(?:\S+|[a-z]:\\.*)\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|[ew]mf)", re.IGNORECASE)
 _MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
 _ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")
 _ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)

@@ -39,7 +39,7 @@ class Package:
             ExtractionError: it is damaged.
         """
         self._content = content
-        self._budget = budget
+        self.budget = budget
         self._parts = {_key(part.name): part for part in _parts(content)}
 
     def __contains__(self, part: str) -> bool:
@@ -57,9 +57,9 @@ class Package:
             ExtractionError: it is damaged; what came before the damage was given.
         """
         if found := self._parts.get(_key(part)):
-            self._budget.take_member()
+            self.budget.take_member()
             packed = _packed(self._content, found)
-            yield from self._budget.counted(_unpacked(found, packed), packed_bytes=len(packed))
+            yield from self.budget.counted(_unpacked(found, packed), packed_bytes=len(packed))
 
     def relations(self, part: str = "") -> dict[str, Relation]:
         """Give what a part refers to in the same package, by the ids that it uses; "" is the package itself."""
@@ -103,7 +103,11 @@ def _parts(content: bytes) -> list[_Part]:
 def _parts_by_headers(content: bytes) -> Iterator[_Part]:
     for found in _HEADER.finditer(content):
         flags, method, n_packed, n_name = (int.from_bytes(found[group], "little") for group in range(1, 5))
-        name = content[found.end() : found.end() + n_name].decode("utf-8", "replace")
+        written = content[found.end() : found.end() + n_name]
+        try:
+            name = written.decode()
+        except UnicodeDecodeError:
+            name = written.decode("cp437")
         yield _Part(name, method, flags, found.start(), n_packed or None)
 
 

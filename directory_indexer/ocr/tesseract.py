@@ -26,6 +26,8 @@ with lazily:
 class Installed(NamedTuple):
     """What is installed of Tesseract: its command, its version, and the languages that it has data for.
 
+    The language of the system comes first, then English.
+
     `data` is where those lie, if the environment says so; nothing else of that is handed on.
     """
 
@@ -53,14 +55,20 @@ def installed_tesseract(command: str) -> Installed | None:
     languages = [
         line for line in _said(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
     ]
+    languages.sort(key=lambda language: (language != _language_of_system(), language != "eng"))
     return Installed(path, found[1], tuple(languages), data)
+
+
+def _language_of_system() -> str:
+    setting = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG", "")
+    return _LANGUAGES.get(setting.partition("_")[0], "")
 
 
 class Tesseract:
     """Reads pages with the `tesseract` command.
 
-    Without `languages`, it reads in the one that it has read last, and once more where the text turns out to be in
-    another one for which data is installed.
+    Without `languages`, it reads in the one that it has read last, at first that of the system, and once more where the
+    text turns out to be in another one for which data is installed. A page too short to tell is read in all of them.
     """
 
     def __init__(self, installed: Installed, languages: Sequence[str] = (), *, seconds: int = 120) -> None:
@@ -90,11 +98,12 @@ class Tesseract:
         found = self._read(page, self._chosen or self._last)
         if self._chosen:
             return found
-        other = self._language_of(found)
+        language = self._language_of(found)
+        other = language if language is not None else self._all_languages(found)
         if other and other != self._last:
             again = self._read(page, other)
             if again.confidence > found.confidence:
-                self._last = other
+                self._last = language or self._last
                 return again
         return found
 
@@ -131,11 +140,20 @@ class Tesseract:
                 output.seek(0)
                 return output.read(_MAX_BYTES)
 
-    def _language_of(self, found: Recognition) -> str:
-        """Tell in which language the text is, if data for it is installed."""
+    def _language_of(self, found: Recognition) -> str | None:
+        """Return the language of a text, "" where no data for it is installed; None where the text does not tell."""
         text = "\n".join(" ".join(line.text for line in block) for block in _blocks(found.lines))
-        known = _LANGUAGES.get(language_of_document(text), "")
+        language = language_of_document(text)
+        if not language:
+            return None
+        known = _LANGUAGES.get(language, "")
         return known if known in self._installed.languages else ""
+
+    def _all_languages(self, found: Recognition) -> str:
+        if not 0 < sum(len(line.text) for line in found.lines) < _SHORT_PAGE:
+            return ""
+        languages = [name for name in self._installed.languages if name != _LAYOUT_DATA and "/" not in name]
+        return "+".join(languages[:_MOST_LANGUAGES])
 
 
 def _said(path: str, option: str, data: str) -> str:
@@ -159,8 +177,6 @@ def _place_of(data: str) -> dict[str, str]:
 
 
 def _first_language(installed: Sequence[str]) -> str:
-    if "eng" in installed:
-        return "eng"
     return next((one for one in installed if one != _LAYOUT_DATA), "eng")
 
 
@@ -170,6 +186,10 @@ def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 _LAYOUT_DATA: Final = "osd"
 """What `--list-langs` has among the languages, and is none: data about how a page stands."""
+
+_SHORT_PAGE: Final = 1_000
+_MOST_LANGUAGES: Final = 4
+"""With each language, reading takes as long again."""
 
 _SECONDS_TO_ANSWER: Final = 20
 _DATA_PLACE: Final = "TESSDATA_PREFIX"

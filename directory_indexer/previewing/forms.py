@@ -31,7 +31,22 @@ _FORMS: Final = {
     "markdown": Form.MARKDOWN,
 }
 _PROSE: Final = frozenset(
-    {"doc", "docx", "odt", "odg", "rtf", "pages", "epub", "fictionbook", "vsdx", "mhtml", "notebook", "calendar"}
+    {
+        "doc",
+        "docx",
+        "odt",
+        "odg",
+        "rtf",
+        "pages",
+        "epub",
+        "fictionbook",
+        "hwpx",
+        "mobi",
+        "vsdx",
+        "mhtml",
+        "notebook",
+        "calendar",
+    }
     | {"contacts", "tnef"}
 )
 

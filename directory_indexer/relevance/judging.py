@@ -13,7 +13,7 @@ from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, Cosin
 from directory_indexer.relevance.exactness import TypedText, weights_of
 from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.relevance.textmatch import NAMED_LEVEL, RARE_LEVEL, Matcher, TextMatch
+from directory_indexer.relevance.textmatch import NAMED_LEVEL, Matcher, TextMatch
 
 
 class Judged(NamedTuple):
@@ -80,9 +80,8 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             if readable[at]
             else _by_words(evidence[at], usual_length)
         )
-        if levels[at] >= RARE_LEVEL and asked:
-            least = _HELD if levels[at] >= NAMED_LEVEL else _HELD_IN_PART
-            quality = max(quality, _by_words(evidence[at], usual_length), least)
+        if levels[at] >= NAMED_LEVEL and asked:
+            quality = max(quality, _by_words(evidence[at], usual_length), _HELD)
         score = math.fsum([value for _, value in signals])
         found.append(
             Judged(
@@ -226,8 +225,7 @@ _BLURRED: Final = 1900
 _SHORT: Final = 150
 _FOREIGN_COSINE: Final = 0.2
 _HELD: Final = 0.5
-_HELD_IN_PART: Final = 0.35
-"""How good an answer is at least that holds what was typed, or a word of it that hardly any passage has."""
+"""How good an answer is at least that holds what was typed."""
 
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.1

@@ -198,11 +198,22 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
     tokens = [token for token in tokens if not is_filler(token, languages[0])] or tokens
     singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
     singles += _telling_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
+    spelled = [exact(token, vocabulary) for token in other_spellings(bare)]
+    if len(singles) == 1:
+        singles, spelled = [_spelled_as_well(singles[0], spelled)], []
     yield from singles
     parts = humps or word.tokens
     if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
         yield _in_a_row(word, parts, singles, vocabulary)
-    yield from (exact(token, vocabulary) for token in other_spellings(bare))
+    yield from spelled
+
+
+def _spelled_as_well(wanted: Wanted, spelled: Sequence[Wanted]) -> Wanted:
+    """Let a word be met by its other spellings, too: it would count twice if they were words of their own."""
+    terms = (wanted.term, *(one.term for one in spelled))
+    forms = frozenset[str]().union(*(term.forms for term in terms))
+    phrases = (*wanted.phrases, *chain.from_iterable(one.phrases for one in spelled))
+    return Wanted(wanted.term._replace(forms=forms, n_chunks=max(term.n_chunks for term in terms)), phrases)
 
 
 def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:

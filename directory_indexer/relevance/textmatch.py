@@ -123,7 +123,7 @@ class Matcher:
         held_of_it = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
         share = held_of_it / told if told else 0.0
         has_rare = any(word.is_rare and is_there for word, is_there in zip(self._typed, has, strict=True))
-        return RARE_LEVEL + _PARTLY_RARE * share if has_rare else _PARTLY * share
+        return _RARE_LEVEL + _PARTLY_RARE * share if has_rare else _PARTLY * share
 
     def _typed_in(self, text: str, found: Sequence[str]) -> list[bool]:
         """Tell of each typed word whether it stands in a text, which consists of these words."""
@@ -225,7 +225,7 @@ _SATURATION: Final = 1.2
 _VARIANT: Final = 0.6
 _PART: Final = 0.5
 _PARTLY: Final = 0.89
-RARE_LEVEL: Final = 0.92
+_RARE_LEVEL: Final = 0.92
 """What it counts at least that a passage has a typed word that hardly any has, be it without the others."""
 
 _PARTLY_RARE: Final = 0.03

@@ -177,6 +177,7 @@ def _processes_of(place: Path) -> list[str]:
 
 def test_a_crash_or_a_refusal_of_the_command_costs_a_page(place: Place) -> None:
     place.write("letter.pdf", document("The minutes of the meeting.", picture(LETTER), picture("Boil the carrots.")))
+    place.configure(languages=["eng"])
     place.standin.tell(on={"zeppelin": "crash"})
 
     reports = [place.json("index", place.docs) for _ in range(4)]

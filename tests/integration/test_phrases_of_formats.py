@@ -102,6 +102,44 @@ WORKBOOKS = {
     "workbooks/shown.ods": ["05.01.26", "2026-01-05", "01234", "cell nuthatch", "note treecreeper"],
 }
 
+OFFICE = {
+    "office/altchunk_html.docx": ["imported html chunk pelican"],
+    "office/altchunk_mht.docx": ["web editor export gannet über"],
+    "office/altchunk_docx.docx": ["inner document puffin text"],
+    "office/alttext.docx": ["heron standing in reeds"],
+    "office/pic_alt_and_caption.docx": ["visitors of the lemur house"],
+    "office/alttext.pptx": ["motmot on a branch"],
+    "office/dropdown.docx": ["viridian"],
+    "office/omml.docx": ["a+b"],
+    "office/vml_only.docx": ["vml box sanderling", "watermark curlew"],
+    "office/zorder.pptx": ["first line at top second line middle third line at bottom"],
+    "office/hyperlink_field.docx": ["see the whimbrel page today field result godwit"],
+}
+
+SINGLE_FILES = {
+    "single_files/flat_opc.xml": ["document with a turnstone"],
+    "single_files/word2003.xml": ["Word 2003 XML lapwing file"],
+    "single_files/word2003_named.doc": ["Word 2003 XML lapwing file"],
+    "single_files/spreadsheetml.xls": ["greenfinch 21"],
+    "single_files/spreadsheetml.xml": ["greenfinch 21"],
+    "single_files/mht_named.doc": ["web editor export grebe über"],
+    "single_files/flat_named.xml": ["With span split"],
+    "single_files/old.sxw": ["OpenOffice one writer drongo"],
+    "single_files/old.sxc": ["OpenOffice one calc oriole"],
+    "single_files/hwpx.hwpx": ["한글", "문서", "본문"],
+}
+
+ARCHIVES = {
+    "archives/truncated.zip": ["outer cavy"],
+    "archives/cp866.zip": ["cp866 member text capybara"],
+    "archives/cp932.zip": ["cp932 member text agouti"],
+}
+
+BOOKS = {
+    "books/svg_page.epub": ["svg spine page polecat", "inline svg ermine", "normal sable"],
+    "books/nospine.epub": ["not in the spine fisher"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -169,3 +207,33 @@ def test_cells_are_found_as_they_are_shown(index: Index, name: str, phrase: str)
 
 def test_no_number_of_a_character_is_in_the_text_of_a_workbook(index: Index) -> None:
     assert "_x00" not in text_of(index, "workbooks/x000d.xlsx")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(OFFICE))
+def test_what_documents_and_slides_show_in_any_form_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_the_parts_of_a_fraction_do_not_run_together(index: Index) -> None:
+    assert "(a+b)/(2c)" in text_of(index, "office/omml.docx")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(SINGLE_FILES))
+def test_documents_are_known_by_what_is_in_them_whatever_they_are_called(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+    assert "<" not in text_of(index, name)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ARCHIVES))
+def test_a_broken_archive_gives_what_it_has(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_members_have_the_names_that_they_were_given(index: Index) -> None:
+    assert any(path.endswith("!/Отчёт/Смета.txt") for path in paths_of(index, "archives/cp866.zip"))
+    assert any(path.endswith("!/新しいフォルダ/会議ソ資料.txt") for path in paths_of(index, "archives/cp932.zip"))
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(BOOKS))
+def test_pages_of_a_book_are_found_in_any_form(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)

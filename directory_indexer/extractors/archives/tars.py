@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, BinaryIO, Final
 
-from directory_indexer.extractors.archives.unpacking import DAMAGED, damaged, unpacked_member
+from directory_indexer.errors import SkipFileError
+from directory_indexer.extractors.archives.unpacking import DAMAGED, PIECE_BYTES, damaged, unpacked_member
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.members import Contents, Member
 
@@ -52,7 +53,7 @@ def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
 
 def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open what gzip compressed."""
-    return open_compressed(file, lambda: io.BufferedReader(gzip.GzipFile(fileobj=file)), budget)
+    return open_compressed(file, lambda: gzip.GzipFile(fileobj=file), budget)
 
 
 def open_bzip2(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -65,28 +66,55 @@ def open_xz(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG
     return open_compressed(file, lambda: lzma.open(file), budget)
 
 
-def open_compressed(file: BinaryIO, unpack: Callable[[], IO[bytes]], budget: Budget) -> Contents:
+def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], budget: Budget) -> Contents:
     """Open what was compressed as a whole; each call of `unpack` begins to unpack it again."""
     packed_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
-    try:
-        with unpack() as stream:
-            is_archive = is_tar(stream.read(_BLOCK_BYTES), is_named=True)
-    except DAMAGED as error:
-        raise damaged(error) from error
+    with unpack() as stream:
+        is_archive = is_tar(_beginning(stream), is_named=True)
     file.seek(0)
     if is_archive:
         # All that comes out of the stream counts, whether it is a member that is read or not; so members do not.
         uncounted = Budget(n_bytes=budget.n_bytes, member_bytes=budget.member_bytes)
         return Contents(None, _members(_Counted(unpack(), budget), budget, uncounted))
-    # Only the name of the file says how what is in it is called.
-    return Contents(None, iter([unpacked_member("", unpack, budget, packed_bytes=packed_bytes)]))
+    return Contents(None, _only_member(unpack, budget, packed_bytes))
+
+
+def _beginning(stream: io.BufferedIOBase) -> bytes:
+    beginning = b""
+    try:
+        while len(beginning) < _BLOCK_BYTES and (piece := stream.read1(_BLOCK_BYTES)):
+            beginning += piece
+    except DAMAGED as error:
+        if not beginning:
+            raise damaged(error) from error
+    return beginning
+
+
+def _only_member(unpack: Callable[[], io.BufferedIOBase], budget: Budget, packed_bytes: int) -> Iterator[Member]:
+    """Yield what one file unpacks to, up to where it is damaged; only its own name says how what is in it is called."""
+    pieces: list[bytes] = []
+    try:
+        with unpack() as stream:
+            # Of larger reads, all that comes before the damage would be lost.
+            read = iter(lambda: stream.read1(PIECE_BYTES), b"")
+            pieces.extend(budget.counted(read, packed_bytes=packed_bytes))
+    except SkipFileError as error:
+        if budget.is_spent:
+            raise
+        yield Member("", problem=error)
+    except DAMAGED as error:
+        if pieces:
+            yield Member("", b"".join(pieces))
+        raise damaged(error) from error
+    else:
+        yield Member("", b"".join(pieces))
 
 
 class _Counted(io.RawIOBase):
     """A stream of which all that is unpacked is taken from a budget."""
 
-    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+    def __init__(self, stream: io.BufferedIOBase, budget: Budget) -> None:
         self._stream = stream
         self._budget = budget
 

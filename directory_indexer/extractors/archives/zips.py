@@ -1,21 +1,34 @@
-"""ZIP archives."""
+"""ZIP archives; of one whose end is lost, with the list of its members, what stands before that."""
 
 from __future__ import annotations
 
 import calendar
+import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO, Final
 
+from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.archives.unpacking import DAMAGED, damaged, encrypted_member, unpacked_member
 from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.members import Contents, Member
+from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.members import Contents, Member, read_whole
+from directory_indexer.extractors.packages import Package
 
 HEADER: Final = b"PK\3\4"
 
 _UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
+_FIELD: Final = struct.Struct("<HHBL")
+"""What may be added to a member: its tag and its size; and how a name in UTF-8 begins (APPNOTE 4.6.9)."""
+
+_UNICODE_NAME: Final = 0x7075
+_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WORD: Final = re.compile(rb"[a-zA-Z\x80-\xff]+")
+_NOT_WESTERN: Final = re.compile(rb"[^\x00-\x9a\xa0-\xa5\xe1]")
 _PROGRAMS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex", b"[Content_Types].xml", b"mimetype")
 """How the first member of a package is called that holds a program, or a document of a format that has no row."""
 
@@ -29,21 +42,42 @@ def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
     """Open a ZIP archive.
 
     Raises:
-        ExtractionError: its directory cannot be read.
+        ExtractionError: neither its directory nor any member can be read.
     """
     try:
         archive = zipfile.ZipFile(file)
     except (NotImplementedError, *DAMAGED) as error:
-        raise damaged(error) from error
+        file.seek(0)
+        return Contents(None, _members_before(damaged(error), Package(read_whole(file), budget)))
     return Contents(None, _members(archive, budget))
 
 
+def _members_before(damage: ExtractionError, package: Package) -> Iterator[Member]:
+    """Yield what the headers of members lead to, the last one up to where it is cut off, and then raise the damage."""
+    parts = [part for part in package.names() if not part.endswith("/")]
+    for part, name in zip(parts, _names([(part, b"") for part in parts]), strict=True):
+        pieces: list[bytes] = []
+        try:
+            pieces.extend(package.pieces(part))
+        except SkipFileError as error:
+            if package.budget.is_spent:
+                raise
+            yield Member(name, problem=error)
+        except ExtractionError as error:
+            yield Member(name, b"".join(pieces), problem=None if pieces else error)
+        else:
+            yield Member(name, b"".join(pieces))
+    raise damage
+
+
 def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
-    for info in archive.infolist():
+    infos = archive.infolist()
+    names = _names([("" if info.flag_bits & _UTF8_FLAG else info.filename, info.extra) for info in infos])
+    for info, decoded in zip(infos, names, strict=True):
         budget.take_member()
         if info.filename.endswith("/"):  # `is_dir` of Python 3.11 fails where there is no name
             continue
-        name, modified_ns = _name_of(info), _modified_ns(info)
+        name, modified_ns = decoded or info.filename, _modified_ns(info)
         if info.flag_bits & _ENCRYPTED_FLAG:
             yield encrypted_member(name, modified_ns)
             continue
@@ -51,14 +85,39 @@ def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
         yield unpacked_member(name, unpack, budget, packed_bytes=info.compress_size, modified_ns=modified_ns)
 
 
-def _name_of(info: zipfile.ZipInfo) -> str:
-    """Give the name of a member; many programs write UTF-8 without saying so."""
-    if info.flag_bits & _UTF8_FLAG or info.filename.isascii():
-        return info.filename
+def _names(written: list[tuple[str, bytes]]) -> list[str]:
+    """Return names as they were meant, of those that were taken for code page 437 and of what is added to each.
+
+    Programs write UTF-8 or the code page of their system without saying which, but one for the whole archive.
+    """
+    names = [_unicode_name(name, extra) or name for name, extra in written]
+    foreign = {name: name for name in names if not name.isascii()}
     try:
-        return info.filename.encode("cp437").decode()
-    except UnicodeError:
-        return info.filename
+        as_written = [name.encode("cp437") for name in foreign]
+        decoded = [""] if all(map(_is_western, as_written)) else decode(b"\n".join([*as_written, b""])).split("\n")
+    except (UnicodeError, ExtractionError):
+        return names
+    if len(decoded) == len(foreign) + 1:
+        foreign = dict(zip(foreign, decoded, strict=False))
+    return [foreign.get(name, name) for name in names]
+
+
+def _unicode_name(name: str, extra: bytes) -> str:
+    """Return the name that Info-ZIP and WinRAR write in UTF-8 beside another; "" where there is none for this one."""
+    at = 0
+    while at + _FIELD.size <= len(extra):
+        tag, size, _, checksum = _FIELD.unpack_from(extra, at)
+        if tag == _UNICODE_NAME and checksum == zlib.crc32(name.encode("cp437", "replace")):
+            return extra[at + _FIELD.size : at + 4 + size].decode("utf-8", "replace")
+        at += 4 + size
+    return ""
+
+
+def _is_western(name: bytes) -> bool:
+    """Whether letters of code page 437 stand in words of other Latin letters, and nothing else is foreign."""
+    return not _NOT_WESTERN.search(name) and all(
+        2 * len(word.translate(None, _LETTERS)) <= len(word) for word in _WORD.findall(name)
+    )
 
 
 def _modified_ns(info: zipfile.ZipInfo) -> int:

@@ -36,9 +36,22 @@ class PackageDocument(XmlValues):
 
     @property
     def pages(self) -> list[str]:
-        """The parts in the order in which they are read, each once; also those that are only reached by links."""
-        items = (self._items[one] for one in dict.fromkeys(self._order) if one in self._items)
-        return list(dict.fromkeys(item.part for item in items if item.is_page))
+        """The parts in the order in which they are read, each once; also those that are only reached by links.
+
+        A book that tells no order has them in that of its list of parts.
+        """
+        listed = (self._items[one] for one in dict.fromkeys(self._order) if one in self._items)
+        pages = dict.fromkeys(item.part for item in map(self._readable, listed) if item.is_page)
+        others = (item.part for item in self._items.values() if item.is_page and item.part != self.navigation)
+        return list(pages or dict.fromkeys(others))
+
+    def _readable(self, item: _Item) -> _Item:
+        """Return what stands for a part that not all programs can show."""
+        for _ in range(_MAX_FALLBACKS):
+            if item.is_page or item.fallback not in self._items:
+                break
+            item = self._items[item.fallback]
+        return item
 
     @property
     def title(self) -> str:
@@ -74,7 +87,8 @@ class PackageDocument(XmlValues):
         self._event = ""
 
     def _add_item(self, attributes: dict[str, str]) -> None:
-        item = _Item(part_name(self._folder, attributes.get("href", "")), attributes.get("media-type", ""))
+        part = part_name(self._folder, attributes.get("href", ""))
+        item = _Item(part, attributes.get("media-type", ""), attributes.get("fallback", ""))
         self._items[attributes.get("id", "")] = item
         if "nav" in attributes.get("properties", "").split():
             self.navigation = item.part
@@ -85,10 +99,13 @@ class PackageDocument(XmlValues):
 class _Item(NamedTuple):
     part: str
     media_type: str
+    fallback: str
 
     @property
     def is_page(self) -> bool:
-        return "html" in self.media_type or self.part.lower().endswith((".html", ".xhtml", ".htm"))
+        """Whether it is text: HTML, a drawing as SVG, or XML of another kind, as older books have."""
+        is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NO_PAGES
+        return is_text or self.part.lower().endswith((".html", ".xhtml", ".htm"))
 
 
 def part_name(folder: str, reference: str) -> str:
@@ -150,6 +167,9 @@ class _Entries:
 
 
 _INDEX: Final = "application/x-dtbncx+xml"
+_PAGE_TYPES: Final = ("html", "xml", "oeb1-document")
+_NO_PAGES: Final = frozenset({_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"})
+_MAX_FALLBACKS: Final = 4
 _TOLD_APART: Final = frozenset({"date", "meta"})
 _LEVELS: Final = frozenset({"ol", "navPoint"})
 _LABELS: Final = frozenset({"a", "navLabel"})

@@ -83,6 +83,8 @@ class _Page:
             return
         if name == "img" and (text := alternative_text(token[0])):
             self._take_written(f" {text} ")
+        elif name == "tspan" and _PLACED.search(token[0]):
+            self._take_written(" ")
         elif name == "br":
             if self._story.is_in_paragraph:
                 self._story.write("\n")
@@ -222,11 +224,14 @@ def _number(tag: str, attribute: str, otherwise: int) -> int:
 
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure "
-    "footer form header hr html legend li main ol p pre section summary table tbody td text tfoot th thead title tr "
-    "ul".split()
+    "address article aside blockquote body caption center dd desc details dialog div dl dt fieldset figcaption figure "
+    "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
+    "tr ul".split()
 )
 _UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
+_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
+"""How a line begins in a drawing, of which each may be an element."""
+
 _SPACES: Final = re.compile(r"\s+")
 _MAX_DEPTH: Final = 8
 """So deep are lists indented and tables told apart."""

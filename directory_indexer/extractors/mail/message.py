@@ -68,14 +68,26 @@ def extract_web_archive(content: bytes, kind: str, budget: Budget) -> Document:
         ExtractionError: its parts are nested too deep.
     """
     message = _parsed(content)
-    pages = [
-        extract_html(_text_of(part, budget), kind) for part in _walk(message) if part.get_content_type() == "text/html"
-    ]
+    pages = [extract_html(page, kind) for page in _pages(message, budget)]
     if not pages:
         raise SkipFileError(SkipReason.NO_TEXT, "it holds no page")
     document = _joined([page for page in pages if page.text.strip()] or pages[:1])
     headers = Headers.of(message.raw_items())
     return document._replace(title=pages[0].title or headers.text("subject"))
+
+
+def web_pages(content: bytes, budget: Budget) -> list[str]:
+    """Return the sources of a page that was saved with all that belongs to it, and of the frames in it.
+
+    Raises:
+        SkipFileError: they are more than is read.
+        ExtractionError: its parts are nested too deep.
+    """
+    return list(_pages(_parsed(content), budget))
+
+
+def _pages(message: Message, budget: Budget) -> Iterator[str]:
+    return (_text_of(part, budget) for part in _walk(message) if part.get_content_type() == "text/html")
 
 
 def _joined(pages: list[Document]) -> Document:

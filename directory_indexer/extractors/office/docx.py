@@ -1,25 +1,39 @@
 """Word documents: what a reader sees, with headings, tables, notes and comments where they belong.
 
 What was inserted while changes were tracked is there, what was deleted is not. Text boxes are stored twice, once for
-older programs; only the first is read.
+older programs; only the first is read. Files that a document takes in as they are (`altChunk`) are read where they
+stand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from directory_indexer.extractors.document import Document
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.budget import MAX_DEPTH, Budget
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.draft import Draft
 from directory_indexer.extractors.office.docx_notes import NoteKey, read_notes
 from directory_indexer.extractors.office.docx_styles import ParagraphForm, Styles, read_styles
 from directory_indexer.extractors.office.drawings import drawing_texts
+from directory_indexer.extractors.office.formulas import Formulas
 from directory_indexer.extractors.office.ooxml_properties import read_properties
-from directory_indexer.extractors.office.stories import Story, join_continued_cells, write_block
-from directory_indexer.extractors.packages import Package
+from directory_indexer.extractors.office.stories import Block, Paragraph, Story, join_continued_cells, write_block
+from directory_indexer.extractors.packages import Package, Relation
 from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, span
 from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.lazy import lazily
+from directory_indexer.paths import FilePath
+
+with lazily:
+    from directory_indexer.extractors.books.pages import page_blocks
+    from directory_indexer.extractors.decoding import decode
+    from directory_indexer.extractors.html import description
+    from directory_indexer.extractors.mail.message import web_pages
+    from directory_indexer.extractors.recognition import kind_of
+    from directory_indexer.extractors.registry import extract
 
 
 def read_docx(package: Package, main: str) -> Document:
@@ -30,11 +44,12 @@ def read_docx(package: Package, main: str) -> Document:
         ExtractionError: the main part is damaged, and nothing of it can be read.
     """
     draft = Draft()
-    relations = tuple(dict.fromkeys(package.relations(main).values()))
+    by_id = package.relations(main)
+    relations = tuple(dict.fromkeys(by_id.values()))
     parts = {one.role: one.part for one in relations}
     styles = read_styles(package, parts)
-    body = _Body(draft, styles, read_notes(package, parts))
-    problem = read_xml(package.pieces(main), body, skipped=_SKIPPED)
+    body = DocxBody(draft, styles, read_notes(package, parts), partial(_taken_in, package, by_id))
+    problem = read_xml(package.pieces(main), body, skipped=SKIPPED)
     body.write_unplaced_notes()
     if problem and draft.is_empty:
         raise problem
@@ -49,23 +64,69 @@ def _write_running_texts(package: Package, parts: list[str], styles: Styles, dra
     seen: set[str] = set()
     for part in parts:
         running = Draft()
-        read_xml(package.pieces(part), _Body(running, styles, {}), skipped=_SKIPPED)
+        read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
         text = running.document("docx").text
         if text not in seen:
             seen.add(text)
             draft.paragraph(text)
 
 
-class _Body:
-    """Turns the elements of a part into a story."""
+def _taken_in(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
+    """Return the blocks of a whole file of any format that stands in a document, once; a damaged one has none."""
+    relation, budget = relations.pop(number, None), package.budget
+    if relation is None or budget.depth == MAX_DEPTH:
+        return []
+    budget.depth += 1
+    try:
+        return _blocks(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
+    except ExtractionError:
+        if budget.is_spent:
+            raise
+        return []
+    finally:
+        budget.depth -= 1
 
-    def __init__(self, draft: Draft, styles: Styles, notes: dict[NoteKey, str]) -> None:
+
+def _blocks(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
+    kind = kind_of(path, content)
+    if kind == "html":
+        return page_blocks(decode(content))
+    if kind == "mhtml":
+        return [block for page in web_pages(content, budget) for block in page_blocks(page)]
+    return list(_paragraphs(extract(content, path, budget)))
+
+
+def _paragraphs(document: Document) -> Iterator[Paragraph]:
+    starts = [section.start for section in document.sections]
+    sections = document.sections or (Section(0),)
+    for section, end in zip(sections, [*starts[1:], len(document.text)], strict=True):
+        text = document.text[section.start : end].strip("\n")
+        heading, _, rest = text.partition("\n")
+        if section.headings and " ".join(heading.split()) == section.headings[-1]:
+            yield Paragraph(heading, len(section.headings))
+            text = rest
+        yield from map(Paragraph, text.strip("\n").split("\n\n"))
+
+
+class DocxBody:
+    """Turns the elements of a part into a story; `take_in` reads a file that stands in it."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        styles: Styles,
+        notes: dict[NoteKey, str],
+        take_in: Callable[[str], Iterable[Block]] = lambda _: (),
+    ) -> None:
         self._styles = styles
         self._notes = notes
         self._n_placed = {"footnote": 0, "endnote": 0}
         self._story = story = Story(partial(write_block, draft=draft))
         self._forms: list[ParagraphForm] = []
         self._is_text = False
+        self._descriptions: set[str] = set()
+        self._choices = _Choices()
+        formulas = Formulas(story)
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "p": self._begin_paragraph,
             "pStyle": lambda attributes: self._shape(style=attributes.get("val", "")),
@@ -82,15 +143,26 @@ class _Body:
             "footnoteReference": lambda attributes: self._place_note("footnote", attributes.get("id", "")),
             "endnoteReference": lambda attributes: self._place_note("endnote", attributes.get("id", "")),
             "commentReference": lambda attributes: self._place_note("comment", attributes.get("id", "")),
+            "altChunk": lambda attributes: story.place(take_in(attributes.get("id", ""))),
+            "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
+            "textpath": lambda attributes: self._describe(attributes.get("string", "")),
+            **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
+            "ddList": lambda _: self._choices.begin(),
+            "result": lambda attributes: self._choices.choose(attributes.get("val", "")),
+            "listEntry": lambda attributes: self._choices.add(attributes.get("val", "")),
+            **formulas.starts,
         }
         self._ends: dict[str, Callable[[], None]] = {
             "p": self._end_paragraph,
             "txbxContent": story.end_aside,
             "tbl": self._end_table,
             "tc": story.tables.end_cell,
+            "ddList": lambda: story.write(self._choices.chosen),
+            **formulas.ends,
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the start of an element."""
         if name == "t":
             self._is_text = True
         elif begin := self._starts.get(name):
@@ -99,10 +171,12 @@ class _Body:
             self._story.write(written)
 
     def text(self, text: str) -> None:
+        """Take a stretch of text."""
         if self._is_text:
             self._story.write(text)
 
     def end(self, name: str) -> None:
+        """Take the end of an element."""
         if name == "t":
             self._is_text = False
         elif end := self._ends.get(name):
@@ -123,6 +197,12 @@ class _Body:
             mark = f"[^{'e' if role == 'endnote' else ''}{self._n_placed[role]}]"
             self._story.write(mark)
             self._story.note(f"{mark}: {text}")
+
+    def _describe(self, text: str) -> None:
+        """Place what a picture says instead of itself, or a word that is drawn, beside the text, each once."""
+        if text and (text := description(text)) and text not in self._descriptions:
+            self._descriptions.add(text)
+            self._story.place([Paragraph(text)])
 
     def _begin_paragraph(self, _: dict[str, str]) -> None:
         self._story.begin_paragraph()
@@ -154,9 +234,31 @@ class _Body:
         self._story.tables.end()
 
 
+class _Choices:
+    """The choices of a form, of which its text is the chosen one, counted from 0."""
+
+    def __init__(self) -> None:
+        self._all: list[str] = []
+        self._number = ""
+
+    @property
+    def chosen(self) -> str:
+        return next((text for number, text in enumerate(self._all) if str(number) == (self._number or "0")), "")
+
+    def begin(self) -> None:
+        self._all, self._number = [], ""
+
+    def choose(self, number: str) -> None:
+        self._number = number
+
+    def add(self, text: str) -> None:
+        self._all.append(text)
+
+
 _RUNNING: Final = frozenset({"header", "footer"})
+_SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
 _WRITTEN: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_SKIPPED: Final = frozenset(
+SKIPPED: Final = frozenset(
     "del moveFrom delText delInstrText instrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
     "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()
 )

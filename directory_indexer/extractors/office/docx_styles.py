@@ -49,17 +49,20 @@ class Styles:
 
 def read_styles(package: Package, parts: dict[str, str]) -> Styles:
     """Read the styles and lists of a document; what is damaged or missing says nothing."""
-    styles = _Styles()
+    styles = StyleForms()
     read_xml(package.pieces(parts.get("styles", "word/styles.xml")), styles)
     return Styles(styles.forms, read_numbering(package, parts))
 
 
-class _Styles:
+class StyleForms:
+    """Collects the forms of styles by their ids from XML."""
+
     def __init__(self) -> None:
         self.forms: dict[str, ParagraphForm] = {}
         self._id = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the start of an element."""
         value = attributes.get("val", "")
         if name == "style":
             self._id = attributes.get("styleId", "")
@@ -74,10 +77,12 @@ class _Styles:
             self.forms[self._id] = self.forms[self._id]._replace(**form)
 
     def end(self, name: str) -> None:
+        """Take the end of an element."""
         if name == "style":
             self._id = ""
 
-    def text(self, text: str) -> None: ...
+    def text(self, text: str) -> None:
+        """Take a stretch of text, which styles do not have."""
 
 
 _FIELDS: Final = {"basedOn": "style", "outlineLvl": "outline", "numId": "numbering", "ilvl": "depth"}

@@ -19,7 +19,7 @@ class NumberFormats:
     def __init__(self, codes: list[str], *, has_1904_epoch: bool) -> None:
         self._codes = {str(index): code for index, code in enumerate(codes) if code}
         self._writers: dict[str, _Writer] = {}
-        self._epoch = _EPOCH_OF_1904 if has_1904_epoch else _EPOCH
+        self._epoch = _EPOCH_OF_1904 if has_1904_epoch else EPOCH
 
     def shown(self, written: str, style: str) -> str:
         """Give a number as its format shows it, dates and times in ISO 8601, too; what is no number stays as it is."""
@@ -51,7 +51,7 @@ class NumberFormats:
 
     def _moment(self, days: float, kind: str, show: Callable[[datetime], str] | None) -> str:
         seconds = round(days * _SECONDS_A_DAY)
-        if self._epoch == _EPOCH and days < _FALSE_LEAP_DAY:
+        if self._epoch == EPOCH and days < _FALSE_LEAP_DAY:
             seconds += _SECONDS_A_DAY  # Excel counts the 29th of February 1900, which was none
         moment = self._epoch + timedelta(seconds=seconds)
         time = f"{moment:%H:%M:%S}".removesuffix(":00")
@@ -113,7 +113,7 @@ class _Styles:
     def text(self, text: str) -> None: ...
 
 
-_EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no time zones
+EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no time zones
 _EPOCH_OF_1904: Final = datetime(1904, 1, 1)  # noqa: DTZ001
 _SECONDS_A_DAY: Final = 86_400
 _FALSE_LEAP_DAY: Final = 60

@@ -1,4 +1,7 @@
-"""OpenDocument: texts, spreadsheets, presentations and drawings, as packages or as flat XML files."""
+"""OpenDocument: texts, spreadsheets, presentations and drawings, as packages or as flat XML files.
+
+OpenOffice 1 has other names for some elements, and none around the body for the program that it is for.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from directory_indexer.extractors.xml_events import XmlHandler, read_xml
 from directory_indexer.files import SkipReason
 
 
-def open_odf(file: BinaryIO, _: str, budget: Budget) -> Contents:
+def open_odf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     """Read a file of any program of an office, whatever its name says that it is, with what is embedded in it.
 
     Raises:
@@ -35,19 +38,19 @@ def open_odf(file: BinaryIO, _: str, budget: Budget) -> Contents:
     """
     content = read_whole(file)
     if not content.startswith(_ZIP):
-        return Contents(_read_flat(content))
+        return Contents(_read_flat(content, kind))
     package = Package(content, budget)
     _require_readable(package)
-    return Contents(_read_package(package), embedded_in(package, budget))
+    return Contents(_read_package(package, kind), embedded_in(package, budget))
 
 
-def _read_flat(content: bytes) -> Document:
-    areas = _Areas(lambda _: ())
+def _read_flat(content: bytes, kind: str) -> Document:
+    areas = _Areas(lambda _: (), kind)
     return _document(areas, read_xml(_pieces(content), areas, skipped=SKIPPED))
 
 
-def _read_package(package: Package) -> Document:
-    areas = _Areas(partial(_drawn, package))
+def _read_package(package: Package, kind: str) -> Document:
+    areas = _Areas(partial(_drawn, package), kind)
     read_xml(package.pieces("styles.xml"), areas, skipped=SKIPPED)
     problem = read_xml(package.pieces("content.xml"), areas, skipped=SKIPPED)
     read_xml(package.pieces("meta.xml"), areas)
@@ -104,8 +107,9 @@ class _Body(XmlHandler, Protocol):
 class _Areas:
     """Hands each area of a document to what reads it: they lie in several parts of a package, or in one flat file."""
 
-    def __init__(self, drawn: Callable[[Iterable[str]], Iterable[str]]) -> None:
+    def __init__(self, drawn: Callable[[Iterable[str]], Iterable[str]], kind: str) -> None:
         self.draft = Draft()
+        self._kind_by_name = kind
         self._drawn = drawn
         self._styles = Styles()
         self._properties = OdfProperties()
@@ -121,11 +125,19 @@ class _Areas:
         }
         self._area: XmlHandler | None = None
         self._depth = 0
+        self._is_body = self._is_old = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._area is None and self._is_body and name not in self._areas:
+            self._is_old = True
+            self._kind = self._kind or self._kind_by_name
+            self._area = self._open_body()
         if self._area:
             self._depth += 1
+            name, attributes = _renamed(name, attributes) if self._is_old else (name, attributes)
             self._area.start(name, attributes)
+        elif name == "body":
+            self._is_body = True
         elif name in self._areas:
             self._kind = self._kind or _KINDS.get(name, "")
             self._area = self._areas[name]()
@@ -138,9 +150,10 @@ class _Areas:
         if self._depth:
             self._depth -= 1
             if self._area:
-                self._area.end(name)
+                self._area.end(_OLD_NAMES.get(name, name) if self._is_old else name)
         else:
             self._area = None
+            self._is_body = self._is_body and name != "body"
 
     def document(self) -> Document:
         """Finish the document.
@@ -164,6 +177,15 @@ class _Areas:
         return self._body
 
 
+def _renamed(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Return an element of OpenOffice 1 as OpenDocument has it."""
+    if name == "h":
+        attributes = {**attributes, "outline-level": attributes.get("level", "")}
+    elif name == "endnote":
+        attributes = {**attributes, "note-class": "endnote"}
+    return _OLD_NAMES.get(name, name), attributes
+
+
 class _Text:
     """The body of a text."""
 
@@ -184,6 +206,11 @@ class _Text:
 _ZIP: Final = b"PK\3\4"
 _PIECE_BYTES: Final = 1 << 16
 _KINDS: Final = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "drawing": "odg"}
+_OLD_NAMES: Final = {
+    **dict.fromkeys(("unordered-list", "ordered-list"), "list"),
+    **dict.fromkeys(("footnote", "endnote"), "note"),
+    "text-box": "frame",
+}
 _BODIES: Final[dict[str, Callable[[Draft, Styles, Callable[[Iterable[str]], Iterable[str]]], _Body]]] = {
     "odt": _Text,
     "ods": OdfSheets,

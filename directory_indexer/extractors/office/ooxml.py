@@ -12,7 +12,9 @@ from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.members import Contents, read_whole
 from directory_indexer.extractors.office.docx import read_docx
 from directory_indexer.extractors.office.embedded import embedded_in
+from directory_indexer.extractors.office.flat_xml import packed, read_office_2003
 from directory_indexer.extractors.office.pptx import read_pptx
+from directory_indexer.extractors.office.signatures import is_office_2003, office_xml_kind
 from directory_indexer.extractors.office.vsdx import read_vsdx
 from directory_indexer.extractors.office.xlsx import read_xlsx
 from directory_indexer.extractors.packages import Package
@@ -25,7 +27,10 @@ def open_ooxml(file: BinaryIO, _: str, budget: Budget) -> Contents:
         SkipFileError: it needs a password, or is more than is read.
         ExtractionError: it is damaged.
     """
-    package = Package(read_whole(file), budget)
+    content = read_whole(file)
+    if is_office_2003(content):
+        return Contents(read_office_2003(content))
+    package = Package(packed(content, budget) if office_xml_kind(content) else content, budget)
     main = _main_part(package)
     return Contents(_reader_of(package, main)(package, main), embedded_in(package, budget))
 

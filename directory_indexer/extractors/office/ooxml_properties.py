@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Metadata
@@ -23,16 +24,21 @@ def read_properties(package: Package) -> Properties:
     written = XmlValues()
     for part in _parts(package):
         read_xml(package.pieces(part), written)
+    return properties_of(written.first)
+
+
+def properties_of(value_of: Callable[[str], str]) -> Properties:
+    """Return what properties say, by their names in packages."""
     return Properties(
-        written.first("title"),
+        value_of("title"),
         Metadata(
-            authors=listed(written.first("creator")),
-            created=iso_time(written.first("created")),
-            modified=iso_time(written.first("modified")),
-            language=primary_language(written.first("language")),
-            subject=one_value(written.first("subject")),
-            tags=listed(written.first("keywords")),
-            n_pages=_number(written.first("Pages")),
+            authors=listed(value_of("creator")),
+            created=iso_time(value_of("created")),
+            modified=iso_time(value_of("modified")),
+            language=primary_language(value_of("language")),
+            subject=one_value(value_of("subject")),
+            tags=listed(value_of("keywords")),
+            n_pages=_number(value_of("Pages")),
         ),
     )
 

@@ -1,19 +1,29 @@
-"""PowerPoint presentations: each slide a page with its title, its text, its tables, its notes and its comments."""
+"""PowerPoint presentations: each slide a page with its title, its text, its tables, its notes and its comments.
+
+Shapes are read as they stand on the slide, which is seldom the order in which they were drawn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from itertools import pairwise
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.draft import Draft
 from directory_indexer.extractors.office.comments import read_authors, read_comments
 from directory_indexer.extractors.office.drawings import drawing_texts
+from directory_indexer.extractors.office.formulas import Formulas
 from directory_indexer.extractors.office.ooxml_properties import read_properties
-from directory_indexer.extractors.office.stories import Block, Paragraph, Story, write_block
+from directory_indexer.extractors.office.stories import Block, Paragraph, Story, Table, write_block
 from directory_indexer.extractors.packages import Package, Relation
 from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN, span
 from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from directory_indexer.extractors.html import description
 
 
 def read_pptx(package: Package, main: str) -> Document:
@@ -40,13 +50,15 @@ def read_pptx(package: Package, main: str) -> Document:
 
 def _write_slide(package: Package, part: str, authors: dict[str, str], draft: Draft) -> None:
     relations = tuple(dict.fromkeys(package.relations(part).values()))
-    shapes = [shape for shape in _shapes(package, part) if shape.placeholder not in _FURNITURE]
+    shapes = [shape for shape in _in_reading_order([_slide(package, part)]) if shape.placeholder not in _FURNITURE]
     title = next((shape for shape in shapes if shape.placeholder in _TITLES and shape.words()), None)
     if title:
         draft.heading(1, " ".join(title.words()))
         shapes.remove(title)
-    for block in (block for shape in shapes for block in shape.blocks):
-        write_block(block, draft)
+    for shape in shapes:
+        for block in shape.blocks:
+            write_block(block, draft)
+        draft.paragraph(shape.description)
     for text in drawing_texts(package, relations):
         draft.paragraph(text)
     if notes := _notes(package, relations):
@@ -56,14 +68,16 @@ def _write_slide(package: Package, part: str, authors: dict[str, str], draft: Dr
 
 
 def _notes(package: Package, relations: Iterable[Relation]) -> list[str]:
-    pages = (_shapes(package, one.part) for one in relations if one.role == "notesSlide")
-    return [word for shapes in pages for shape in shapes if shape.placeholder == "body" for word in shape.words()]
+    pages = (_slide(package, one.part) for one in relations if one.role == "notesSlide")
+    shapes = (shape for page in pages for shape in _in_reading_order([page]))
+    return [word for shape in shapes if shape.placeholder == "body" for word in shape.words()]
 
 
-def _shapes(package: Package, part: str) -> list[_Shape]:
+def _slide(package: Package, part: str) -> _Shape:
+    """Read a slide as the group of all that stands on it."""
     slide = _Slide()
     read_xml(package.pieces(part), slide, skipped=_SKIPPED)
-    return slide.shapes
+    return slide.root
 
 
 class _Order:
@@ -84,18 +98,100 @@ class _Shape:
 
     def __init__(self) -> None:
         self.placeholder = ""
+        self.description = ""
+        """What is said of a picture in its place."""
+
         self.blocks: list[Block] = []
+        self.inner: list[_Shape] = []
+        """The shapes of a group."""
+
+        self.frame: list[dict[str, str]] = []
+        """Its corner and its size as they are written; nothing where its layout says where it stands."""
 
     def words(self) -> list[str]:
         return [block.text.strip() for block in self.blocks if isinstance(block, Paragraph) and block.text.strip()]
+
+
+class _Run(NamedTuple):
+    """A shape with a place, and those that were drawn after it and have none; numbers are those of drawing."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+    number: int
+    shapes: list[_Shape]
+
+
+def _in_reading_order(shapes: Iterable[_Shape]) -> list[_Shape]:
+    """Return shapes from top to bottom and, side by side, from left to right; groups stay together.
+
+    One without a place follows the one that it was drawn after.
+    """
+    first: list[_Shape] = []
+    runs: list[_Run] = []
+    for shape in shapes:
+        said = [*_in_reading_order(shape.inner)] if shape.inner else []
+        if shape.blocks or shape.description:
+            said.insert(0, shape)
+        if said and (run := _begun(shape.frame, len(runs))):
+            runs.append(run)
+        (runs[-1].shapes if runs else first).extend(said)
+    return first + [shape for run in _cut(runs) for shape in run.shapes]
+
+
+def _begun(frame: list[dict[str, str]], number: int) -> _Run | None:
+    try:
+        corner, size = frame[:2]
+        left, top = int(corner["x"]), int(corner["y"])
+        return _Run(left, top, left + int(size["cx"]), top + int(size["cy"]), number, [])
+    except (KeyError, ValueError):
+        return None
+
+
+def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
+    """Cut a slide along the gaps between rows or columns, and each part again (recursive XY cut, Nagy and Seth 1984).
+
+    Where it can be cut both ways, as four boxes can, the way that agrees better with the order of drawing counts.
+    """
+    if all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
+        return runs
+    rows, columns = _parts(runs, itemgetter(1), itemgetter(3)), _parts(runs, itemgetter(0), itemgetter(2))
+    parts = min(rows, columns, key=_n_steps_back) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
+    if len(parts) == 1 or depth == _MAX_CUTS:
+        return sorted(runs, key=itemgetter(1, 0))
+    return [run for part in parts for run in _cut(part, depth + 1)]
+
+
+def _parts(runs: list[_Run], low: itemgetter[int], high: itemgetter[int]) -> list[list[_Run]]:
+    """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do."""
+    parts: list[list[_Run]] = []
+    reach = 0
+    for run in sorted(runs, key=low):
+        start, end = low(run), high(run)
+        margin = (end - start) // _OVERLAP
+        if not parts or start + margin >= reach:
+            parts.append([run])
+            reach = end - margin
+        else:
+            parts[-1].append(run)
+            reach = max(reach, end - margin)
+    return parts
+
+
+def _n_steps_back(parts: list[list[_Run]]) -> int:
+    numbers = [number for part in parts for number in sorted(run.number for run in part)]
+    return sum(after < before for before, after in pairwise(numbers))
 
 
 class _Slide:
     """Turns the elements of a slide into shapes."""
 
     def __init__(self) -> None:
-        self.shapes = [_Shape()]
+        self.root = _Shape()
+        self._open = [self.root]
         self._story = story = Story(self._add)
+        formulas = Formulas(story)
         self._depth = ""
         self._is_bulleted = True
         self._is_text = False
@@ -109,18 +205,22 @@ class _Slide:
             "tbl": lambda _: story.tables.begin(),
             "tr": lambda _: story.tables.begin_row(),
             "tc": self._begin_cell,
+            "cNvPr": self._describe,
+            **dict.fromkeys(("off", "ext"), self._keep_frame),
+            **dict.fromkeys(_SHAPES, self._begin_shape),
+            **formulas.starts,
         }
         self._ends: dict[str, Callable[[], None]] = {
             "p": self._end_paragraph,
             "tc": story.tables.end_cell,
             "tbl": self._end_table,
+            **dict.fromkeys(_SHAPES, self._end_shape),
+            **formulas.ends,
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "t":
             self._is_text = True
-        elif name in _SHAPES:
-            self.shapes.append(_Shape())
         elif begin := self._starts.get(name):
             begin(attributes)
 
@@ -135,10 +235,26 @@ class _Slide:
             end()
 
     def _add(self, block: Block) -> None:
-        self.shapes[-1].blocks.append(block)
+        if isinstance(block, Table) or block.text.strip():
+            self._open[-1].blocks.append(block)
+
+    def _begin_shape(self, _: dict[str, str]) -> None:
+        shape = _Shape()
+        self._open[-1].inner.append(shape)
+        self._open.append(shape)
+
+    def _end_shape(self) -> None:
+        self._open.pop()
+
+    def _describe(self, attributes: dict[str, str]) -> None:
+        if text := attributes.get("descr") or attributes.get("title", ""):
+            self._open[-1].description = description(text)
+
+    def _keep_frame(self, attributes: dict[str, str]) -> None:
+        self._open[-1].frame.append(attributes)
 
     def _set_placeholder(self, attributes: dict[str, str]) -> None:
-        self.shapes[-1].placeholder = attributes.get("type", "obj")
+        self._open[-1].placeholder = attributes.get("type", "obj")
 
     def _begin_paragraph(self, _: dict[str, str]) -> None:
         self._story.begin_paragraph()
@@ -151,7 +267,7 @@ class _Slide:
         self._is_bulleted = is_bulleted
 
     def _end_paragraph(self) -> None:
-        is_item = self._is_bulleted and self.shapes[-1].placeholder in _BULLETED and not self._story.tables.innermost
+        is_item = self._is_bulleted and self._open[-1].placeholder in _BULLETED and not self._story.tables.innermost
         self._story.end_paragraph(mark="  " * _DEPTHS.get(self._depth, 0) + "-" if is_item else "")
 
     def _begin_cell(self, attributes: dict[str, str]) -> None:
@@ -169,7 +285,11 @@ class _Slide:
 _TITLES: Final = frozenset({"title", "ctrTitle"})
 _FURNITURE: Final = frozenset({"sldNum", "dt"})
 _BULLETED: Final = frozenset({"body", "obj"})
-_SHAPES: Final = frozenset({"sp", "graphicFrame", "pic", "cxnSp"})
+_SHAPES: Final = frozenset({"sp", "graphicFrame", "pic", "cxnSp", "grpSp"})
+_MAX_CUTS: Final = 20
+_OVERLAP: Final = 10
+"""A shape may reach into the next row or column by this part of its height or width."""
+
 _DEPTHS: Final = {str(depth): depth for depth in range(1, 9)}
 _TRUE: Final = frozenset({"1", "true"})
 _SKIPPED: Final = frozenset({"Fallback", "tabLst"})

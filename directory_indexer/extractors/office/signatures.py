@@ -1,4 +1,4 @@
-"""Which office format a file has, by its beginning: what stands first in a ZIP or OLE file, or in rich text.
+"""Which office format a file has, by its beginning: what stands first in a ZIP or OLE file, in XML, or in rich text.
 
 What a package says of its parts comes before their names, and both come before the name of the file, which is only
 asked where the first kilobytes say no more than that it is a package.
@@ -74,6 +74,29 @@ def is_ole(head: bytes, _: bool) -> bool:  # noqa: FBT001
     return head.startswith(_OLE)
 
 
+def is_office_2003(content: bytes) -> bool:
+    """Whether a file is a document of Word 2003 or a workbook of Excel 2003 in XML."""
+    found = _xml_root(content)
+    return found is not None and _OFFICE_2003.get(found["root"], b"?") in found["attributes"]
+
+
+def office_xml_kind(content: bytes) -> str:
+    """Return the format of an office document that is one XML file; "" for other files."""
+    found = _xml_root(content)
+    if found is None:
+        return ""
+    if is_office_2003(content):
+        return "docx" if found["root"] == _WORD_2003 else "xlsx"
+    if media_type := _OPEN_DOCUMENT_TYPE.search(found["attributes"]):
+        return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
+    folder = _FOLDER.search(found.string) if _FLAT_PACKAGE in found["attributes"] else None
+    return _FOLDER_KINDS[folder[1]] if folder else ""
+
+
+def _xml_root(content: bytes) -> re.Match[bytes] | None:
+    return _XML_ROOT.match(content[:_HEAD_BYTES].replace(b"\0", b""))
+
+
 def _is_package(kind: str, head: bytes, *, is_named: bool) -> bool:
     found = _package_kind(head)
     return found == kind or (is_named and found == _UNCLEAR)
@@ -86,9 +109,9 @@ def _is_flat(head: bytes) -> bool:
 
 @lru_cache(maxsize=1)
 def _package_kind(head: bytes) -> str:
-    """Name the format of a package; "" for other files, and `_UNCLEAR` where its beginning could be of any."""
+    """Name the format of a package or an XML file; "" for others, `_UNCLEAR` where its beginning could be of any."""
     if not head.startswith(_ZIP):
-        return ""
+        return office_xml_kind(head)
     if media_type := _OPEN_DOCUMENT.match(head, _FIRST_NAME):
         return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
     if found := _MAIN_PART.search(_first_part(head)):
@@ -128,8 +151,27 @@ _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FIRST_NAME: Final = 30
 _MAX_LIST: Final = 100_000
 _UNCLEAR: Final = "?"
-_OPEN_DOCUMENT: Final = re.compile(rb"mimetypeapplication/vnd\.oasis\.opendocument\.([a-z]+)")
-_OPEN_DOCUMENT_KINDS: Final = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp", b"graphics": "odg"}
+_OPEN_DOCUMENT_TYPE: Final = re.compile(rb"application/vnd\.(?:oasis\.opendocument|sun\.xml)\.([a-z]+)")
+_OPEN_DOCUMENT: Final = re.compile(rb"mimetype" + _OPEN_DOCUMENT_TYPE.pattern)
+"""What OpenDocument and, before that, OpenOffice 1 call their programs."""
+
+_OPEN_DOCUMENT_KINDS: Final = {
+    **dict.fromkeys((b"text", b"writer"), "odt"),
+    **dict.fromkeys((b"spreadsheet", b"calc"), "ods"),
+    **dict.fromkeys((b"presentation", b"impress"), "odp"),
+    **dict.fromkeys((b"graphics", b"draw"), "odg"),
+}
+_HEAD_BYTES: Final = 8_192
+_XML_ROOT: Final = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*+(?:<[?!][^>]*+>\s*+)*+<(?:[\w.-]{1,40}:)?"
+    rb"(?P<root>wordDocument|Workbook|package|document)\b(?P<attributes>[^<>]*+)"
+)
+_WORD_2003: Final = b"wordDocument"
+_OFFICE_2003: Final = {
+    _WORD_2003: b"schemas.microsoft.com/office/word/2003/wordml",
+    b"Workbook": b"urn:schemas-microsoft-com:office:spreadsheet",
+}
+_FLAT_PACKAGE: Final = b"schemas.microsoft.com/office/2006/xmlPackage"
 _FLAT: Final = re.compile(rb"<(?:\w{1,40}:)?document\s[^<>]{0,8000}opendocument")
 _CONTENT_TYPES: Final = re.compile(rb"PK\x03\x04.{24}(..)\[Content_Types\]\.xml", re.DOTALL)
 _PART: Final = struct.Struct("<6xH10xI4xHH")
@@ -161,6 +203,7 @@ _MAIN_PART_KINDS: Final = {
 }
 _MAIN_PART: Final = re.compile(b"|".join(re.escape(one) for one in _MAIN_PART_KINDS))
 _FOLDER_KINDS: Final = {b"word/": "docx", b"ppt/": "pptx", b"xl/": "xlsx", b"visio/": "vsdx"}
+_FOLDER: Final = re.compile(rb"\b(" + b"|".join(_FOLDER_KINDS) + rb")")
 _PACKAGE_PARTS: Final = (
     b"[Content_Types].xml",
     b"_rels/.rels",

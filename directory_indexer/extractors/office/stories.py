@@ -118,6 +118,20 @@ class Story:
         if self._paragraphs:
             self._paragraphs[-1].parts.append(text)
 
+    def begin_span(self) -> None:
+        """Begin a stretch of the open paragraph that is written in another form than it is told."""
+        if self._paragraphs:
+            self._paragraphs[-1].spans.append(len(self._paragraphs[-1].parts))
+
+    def end_span(self) -> str:
+        """Take the innermost span out of the open paragraph, and return its text."""
+        if not self._paragraphs or not self._paragraphs[-1].spans:
+            return ""
+        start, parts = self._paragraphs[-1].spans.pop(), self._paragraphs[-1].parts
+        text = "".join(parts[start:])
+        del parts[start:]
+        return text
+
     def end_paragraph(self, level: int = 0, mark: str = "") -> None:
         """End the innermost paragraph, which turned out to be a heading, an item, or neither."""
         if self._paragraphs:
@@ -209,4 +223,5 @@ class OpenTables:
 class _OpenParagraph:
     def __init__(self) -> None:
         self.parts: list[str] = []
+        self.spans: list[int] = []
         self.beside: list[Block] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from book_files import entry, epub, point
 from office_files import zipped
@@ -194,3 +196,56 @@ def test_a_broken_fiction_book_keeps_what_came_before_or_fails() -> None:
     assert not isinstance(caught.value, SkipFileError)
     with pytest.raises(ExtractionError, match="entity"):
         read(b'<!DOCTYPE a [<!ENTITY x "xxxxx">]><FictionBook>&x;</FictionBook>', "b.fb2")
+
+
+def test_drawings_are_read_in_pages_and_as_pages() -> None:
+    text = "<text>of <tspan>the</tspan><tspan x='0'>hill</tspan></text><text>north</text>"
+    drawing = f"<svg><style>text {{fill: red}}</style><title>Map</title>{text}</svg>"
+    assert page_text(f"<p>before</p>{drawing}<p>after</p>") == "before\n\nMap\n\nof the hill\n\nnorth\n\nafter\n"
+    types = {"a.svg": "image/svg+xml", "n.ncx": "application/x-dtbncx+xml", "b.xml": "application/x-dtbook+xml"}
+    listed = "".join(f"<item id='{part[0]}' href='{part}' media-type='{kind}'/>" for part, kind in types.items())
+    listed += (
+        "<item id='c' href='c.pdf' media-type='application/pdf' fallback='d'/>"
+        "<item id='d' href='d.xhtml' media-type='application/xhtml+xml'/>"
+    )
+    chapter = "<dtbook><level1><h1>Two</h1><p>text</p></level1></dtbook>"
+    parts = {"a.svg": drawing, "b.xml": chapter, "d.xhtml": "<p>last</p>"}
+    order = "".join(f"<itemref idref='{name}'/>" for name in "anbc")
+    for spine in (order, ""):
+        book = f"<package><manifest>{listed}</manifest><spine>{spine}</spine></package>"
+        packed = zipped({"mimetype": "application/epub+zip", "book.opf": book, **parts})
+        assert read(packed).text == "Map\n\nof the hill\n\nnorth\n\nTwo\n\ntext\n\nlast\n"
+
+
+def mobi(text: str, facts: dict[int, str] | None = None, *, protection: int = 0) -> bytes:
+    """Write a book of Mobipocket that is not compressed: a database of two records."""
+    content = text.encode()
+    written = b"".join(
+        struct.pack(">LL", number, 8 + len(fact.encode())) + fact.encode() for number, fact in (facts or {}).items()
+    )
+    palm = struct.pack(">HHLHHHH", 1, 0, len(content), 1, 4096, protection, 0)
+    header = struct.pack(">4sLLLL", b"MOBI", 232, 2, 65001, 1).ljust(112, b"\0") + struct.pack(">L", 0x40)
+    first = (
+        palm + header.ljust(232, b"\0") + b"EXTH" + struct.pack(">LL", 12 + len(written), len(facts or {})) + written
+    )
+    start = 78 + 2 * 8
+    places = struct.pack(">LLLL", start, 0, start + len(first), 1)
+    return b"book".ljust(60, b"\0") + b"BOOKMOBI" + b"\0" * 8 + struct.pack(">H", 2) + places + first + content
+
+
+def test_a_book_of_mobipocket_has_its_headings_paragraphs_and_what_it_says_of_itself() -> None:
+    text = "<html><body><h1>One</h1><p>The first,<br/>schön.</p><ul><li>item</li></ul></body></html>"
+    document = read(mobi(text, {100: "Ann Example", 503: "The Bööк", 524: "de"}), "a.mobi")
+    assert [line.strip("- •") for line in document.text.split("\n") if line] == ["One", "The first, schön.", "item"]
+    assert document.sections[0].headings == ("One",)
+    assert (document.kind, document.title) == ("mobi", "The Bööк")
+    assert (document.metadata.authors, document.metadata.language) == (("Ann Example",), "de")
+
+
+def test_a_book_of_mobipocket_that_is_protected_or_damaged_says_so() -> None:
+    with pytest.raises(SkipFileError) as skipped:
+        read(mobi("text", protection=2), "a.azw")
+    assert skipped.value.reason == SkipReason.ENCRYPTED
+    for size in (70, 80, 100, 150):
+        with pytest.raises(ExtractionError):
+            read(mobi("text")[:size], "a.mobi")

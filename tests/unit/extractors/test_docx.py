@@ -243,3 +243,42 @@ def test_a_missing_main_part_is_a_failure() -> None:
     with pytest.raises(ExtractionError, match="main part is missing") as caught:
         read(zipped({"[Content_Types].xml": "<Types/>"}))
     assert not isinstance(caught.value, SkipFileError)
+
+
+def formula(content: str) -> str:
+    return f"<w:p><m:oMath>{content}</m:oMath></w:p>"
+
+
+def letters(text: str) -> str:
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+def test_a_formula_has_signs_for_fractions_roots_and_brackets() -> None:
+    sum_in_brackets = f"<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=']'/></m:dPr><m:e>{letters('a+b')}</m:e></m:d>"
+    below = f"<m:rad><m:e>{letters('2c')}</m:e></m:rad>"
+    fraction = f"<m:f><m:num>{sum_in_brackets}</m:num><m:den>{below}</m:den></m:f>"
+    half = f"<m:f><m:num>{letters('1')}</m:num><m:den>{letters('2')}</m:den></m:f>"
+    assert read(docx(formula(fraction + half))).text == "([a+b])/(√(2c))1/2\n"
+
+
+def test_a_form_has_its_choice_and_a_watermark_its_words_once() -> None:
+    choices = "<w:ddList>{}<w:listEntry w:val='amber'/><w:listEntry w:val='viridian'/></w:ddList>"
+    chosen = choices.format("<w:result w:val='1'/>") + choices.format("")
+    mark = "<w:pict><v:shape alt='drawn'><v:textpath string='DRAFT'/></v:shape></w:pict>"
+    document = read(docx(f"<w:p>{run('Colours: ')}{chosen}{mark}{mark}</w:p>"))
+    assert document.text == "Colours: viridianamber\n\ndrawn\n\nDRAFT\n"
+
+
+def test_files_that_a_document_takes_in_are_read_where_they_stand_once_and_to_a_bounded_depth() -> None:
+    page = "<html><body><h1>Taken</h1><p>one\n<b>page</b></p><table><tr><td>a</td><td>b</td></tr></table></body></html>"
+    chunk = "<w:altChunk r:id='aFChunk'/>"
+    names = {"word/_rels/document.xml.rels": relations({"aFChunk": "part.htm", "aFChunk:x": "../gone.rtf"})}
+    body = paragraph("before") + chunk + chunk + "<w:altChunk r:id='aFChunk:x'/>" + paragraph("after")
+    document = read(docx(body, {**names, "word/part.htm": page}))
+    assert document.text.split("\n\n") == ["before", "Taken", "one page", "| a | b |", "after\n"]
+    assert [section.headings for section in document.sections] == [(), ("Taken",)]
+    names = {"word/_rels/document.xml.rels": relations({"aFChunk": "part.docx"})}
+    nested = docx(paragraph("inmost"))
+    for depth in range(6):
+        nested = docx(paragraph(f"level {depth}") + chunk, {**names, "word/part.docx": nested})
+    assert read(nested).text.split("\n\n") == ["level 5", "level 4", "level 3", "level 2", "level 1\n"]

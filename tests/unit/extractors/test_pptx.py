@@ -84,3 +84,36 @@ def test_answers_to_comments_are_read() -> None:
 def test_a_slide_that_is_damaged_does_not_take_the_others_along() -> None:
     document = read(pptx({"slide1": shape("one") + "<broken", "slide2": shape("two")}))
     assert document.text == "one\n\ntwo\n"
+
+
+def placed(text: str, left: int, top: int, width: int = 40, height: int = 10) -> str:
+    frame = f"<p:spPr><a:xfrm><a:off x='{left}' y='{top}'/><a:ext cx='{width}' cy='{height}'/></a:xfrm></p:spPr>"
+    return shape(text).replace("<p:txBody>", f"{frame}<p:txBody>")
+
+
+def test_shapes_come_by_their_places_and_not_as_they_were_drawn() -> None:
+    slide = (
+        placed("foot", 0, 90) + placed("right", 50, 20, height=60) + placed("left", 0, 20) + placed("left below", 0, 50)
+    )
+    assert read(pptx({"slide1": placed("head", 0, 0, 100) + slide})).text == (
+        "head\n\nleft\n\nleft below\n\nright\n\nfoot\n"
+    )
+
+
+def test_of_four_shapes_the_order_of_drawing_decides_between_rows_and_columns() -> None:
+    corners = {"a": (0, 0), "b": (50, 0), "c": (0, 50), "d": (50, 50)}
+    for order in ("abcd", "acbd"):
+        slide = "".join(placed(name, *corners[name]) for name in order)
+        assert read(pptx({"slide1": slide})).text == "\n\n".join(order) + "\n"
+
+
+def test_shapes_of_a_group_stay_together_and_one_without_a_place_follows_the_one_before() -> None:
+    frame = "<p:grpSpPr><a:xfrm><a:off x='0' y='50'/><a:ext cx='40' cy='40'/></a:xfrm></p:grpSpPr>"
+    group = f"<p:grpSp>{frame}{placed('third', 0, 900)}{shape('fourth')}{placed('second', 0, 800)}</p:grpSp>"
+    assert read(pptx({"slide1": group + placed("first", 0, 0)})).text == "first\n\nsecond\n\nthird\n\nfourth\n"
+
+
+def test_a_picture_says_what_is_said_of_it_unless_that_is_the_name_of_its_file() -> None:
+    picture = "<p:pic><p:nvPicPr><p:cNvPr name='Picture 3' descr='{}'/></p:nvPicPr></p:pic>"
+    slide = shape("text") + picture.format("a motmot") + picture.format("C:\\My pictures\\IMG 7.JPG")
+    assert read(pptx({"slide1": slide})).text == "text\n\na motmot\n"

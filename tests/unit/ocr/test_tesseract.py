@@ -39,9 +39,28 @@ def raster(shown: Picture, dpi: int = 200) -> Raster:
     return Raster(*shown, dpi=dpi)
 
 
+@pytest.fixture(autouse=True)
+def no_language_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
 def test_what_is_installed_is_asked_of_the_command(standin: Standin) -> None:
     standin.tell(version="5.5.1", languages=["deu", "eng", "script/Latin"])
-    assert installed(standin)[1:3] == ("5.5.1", ("deu", "eng", "script/Latin"))
+    assert installed(standin)[1:3] == ("5.5.1", ("eng", "deu", "script/Latin"))
+
+
+def test_a_page_is_first_read_in_the_language_of_the_system(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    found = Tesseract(installed(standin)).recognise(raster(picture(GERMAN, "deu")))
+    assert (found.engine, standin.n_read()) == ("tesseract 5.3.0 (deu)", 1)
+
+
+def test_a_page_too_short_to_tell_is_read_in_all_languages(standin: Standin) -> None:
+    engine = Tesseract(installed(standin))
+    found = engine.recognise(raster(picture("Eigentümer: Helga Keller", "deu")))
+    assert (found.engine, found.confidence) == ("tesseract 5.3.0 (eng+deu)", 0.96)
+    engine.recognise(raster(picture(ENGLISH)))
+    assert [languages for _, languages, _, _ in standin.calls] == ["eng", "eng+deu", "eng"]
 
 
 def test_a_command_that_is_not_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +112,7 @@ def test_a_page_becomes_lines_with_places(standin: Standin) -> None:
     assert [line.block for line in found.lines] == [0, 1]
     assert found.engine == "tesseract 5.3.0 (eng)"
     assert found.lines[1].words[1].box == (5000, 6660, 9000, 9303)
-    assert standin.calls == [("tsv", "eng", "200", "The zeppelin\n\nis late.")]
+    assert standin.calls[0] == ("tsv", "eng", "200", "The zeppelin\n\nis late.")
 
 
 def test_a_page_in_another_language_is_read_again_in_that(standin: Standin) -> None:

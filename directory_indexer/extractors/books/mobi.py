@@ -1,0 +1,96 @@
+"""Books of Mobipocket and of the Kindle before 2011, which MuPDF unpacks and lays out as pages of HTML."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from directory_indexer.errors import ExtractionError, SkipFileError
+from directory_indexer.extractors.books.pages import page_blocks
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode_declared
+from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.office.stories import write_block
+from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, opened, pymupdf
+from directory_indexer.extractors.properties import iso_time, listed, one_value, primary_language, values
+from directory_indexer.files import SkipReason
+
+
+def extract_mobi(content: bytes, kind: str, budget: Budget) -> Document:
+    """Read a book.
+
+    Raises:
+        SkipFileError: it is protected against copying, or is more than is read.
+        ExtractionError: it is damaged.
+    """
+    header = _header(content)
+    draft = Draft()
+    try:
+        with LOCK, opened(content, "mobi") as book:
+            # A high page is hardly ever the end of a paragraph.
+            book.layout(width=_WIDTH, height=_HEIGHT, fontsize=_FONT_SIZE)
+            for page in book:
+                source = page.get_text("xhtml", flags=_TEXT)
+                budget.take(len(source))
+                for block in page_blocks(source):
+                    write_block(block, draft)
+    except DAMAGE as error:
+        raise ExtractionError("damaged book: it cannot be unpacked") from error
+    title, metadata = _properties(header)
+    return draft.document(kind, title, metadata)
+
+
+def _header(content: bytes) -> bytes:
+    """Return the first record of a book, which says what it is.
+
+    Raises:
+        SkipFileError: it is protected against copying.
+        ExtractionError: it is damaged.
+    """
+    if len(content) < _RECORDS_AT + 16:
+        raise ExtractionError("damaged book: it has no records")
+    start, end = struct.unpack_from(">L4xL", content, _RECORDS_AT)
+    header = content[start : max(start, end)]
+    if len(header) < _ENCRYPTION.size:
+        raise ExtractionError("damaged book: its first record is missing")
+    if _ENCRYPTION.unpack_from(header)[0]:
+        raise SkipFileError(SkipReason.ENCRYPTED, "is protected against copying")
+    return header
+
+
+def _properties(header: bytes) -> tuple[str, Metadata]:
+    """Read what a book says of itself: records of a number, a length and a text (EXTH)."""
+    facts: dict[int, list[str]] = {}
+    _, found, records = header.partition(b"EXTH")
+    at = _EXTH_BYTES
+    while found and at <= len(records) - _FACT.size and len(facts) < _MOST_FACTS:
+        number, size = _FACT.unpack_from(records, at)
+        if number in _SHOWN:
+            fact = records[at + _FACT.size : at + size][:_MOST_BYTES]
+            facts.setdefault(number, []).append(decode_declared(fact, "utf-8").strip())
+        at += max(size, _FACT.size)
+
+    def first(number: int) -> str:
+        return next(iter(facts.get(number, ())), "")
+
+    return first(503), Metadata(
+        authors=values(facts.get(100, ())),
+        created=iso_time(first(106)),
+        language=primary_language(first(524)),
+        subject=one_value(first(103)),
+        tags=values(tag for subject in facts.get(105, ()) for tag in listed(subject)),
+    )
+
+
+_RECORDS_AT: Final = 78
+_ENCRYPTION: Final = struct.Struct(">12xH")
+_SHOWN: Final = frozenset({100, 103, 105, 106, 503, 524})
+"""Author, description, subject, date, title and language."""
+
+_EXTH_BYTES: Final = 8
+_FACT: Final = struct.Struct(">LL")
+_MOST_FACTS: Final = 100
+_MOST_BYTES: Final = 20_000
+_WIDTH, _HEIGHT, _FONT_SIZE = 800, 20_000, 10
+_TEXT: Final = pymupdf.TEXTFLAGS_XHTML & ~pymupdf.TEXT_PRESERVE_IMAGES

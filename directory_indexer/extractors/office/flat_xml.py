@@ -1,0 +1,275 @@
+"""Office documents that are one XML file: those of Office 2003, and later packages in one file (flat OPC)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Final
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.decoding import decode
+from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.office.docx import SKIPPED, DocxBody
+from directory_indexer.extractors.office.docx_numbering import Numbering
+from directory_indexer.extractors.office.docx_styles import StyleForms, Styles
+from directory_indexer.extractors.office.number_formats import EPOCH, NumberFormats
+from directory_indexer.extractors.office.ooxml_properties import Properties, properties_of
+from directory_indexer.extractors.office.sheets import Sheet, SheetCell, column_name
+from directory_indexer.extractors.office.signatures import office_xml_kind
+from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.extractors.xml_values import XmlValues
+
+
+def packed(content: bytes, budget: Budget) -> bytes:
+    """Return a package in one XML file as a ZIP package.
+
+    Raises:
+        SkipFileError: it is no text, or is more than is read.
+    """
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as package:
+        for name, part in _parts(decode(content)):
+            budget.take(len(part))
+            package.writestr(name, part)
+    return target.getvalue()
+
+
+def read_office_2003(content: bytes) -> Document:
+    """Read a document of Word 2003 or a workbook of Excel 2003.
+
+    Raises:
+        SkipFileError: it is more than is read.
+        ExtractionError: it is damaged, and nothing of it can be read.
+    """
+    draft = Draft()
+    is_word = office_xml_kind(content) == "docx"
+    problem = _read_word(content, draft) if is_word else read_xml([content], _Workbook(draft))
+    if problem and draft.is_empty:
+        raise problem
+    title, metadata = _properties(content)
+    return draft.document("docx" if is_word else "xlsx", title, metadata)
+
+
+def _parts(text: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the parts of a package in one file; one that does not end goes on to the end of the file."""
+    name, at = "", 0
+    while found := _PART.search(text, at):
+        at = found.end()
+        if found["part"]:
+            named = _PART_NAME.search(found["attributes"])
+            name = named[1].lstrip("/") if named else ""
+            continue
+        end = text.find(f"</{found['tag']}", at)
+        data = text[at : None if end < 0 else end]
+        if name:
+            yield name, data.encode() if found["xml"] else _unwritten(data)
+        name, at = "", len(text) if end < 0 else end
+
+
+def _unwritten(data: str) -> bytes:
+    try:
+        return base64.b64decode(data)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _properties(content: bytes) -> Properties:
+    written = XmlValues()
+    read_xml([content], written, skipped=_NO_PROPERTIES)
+    return properties_of(lambda name: written.first(_PROPERTIES.get(name, name)))
+
+
+def _read_word(content: bytes, draft: Draft) -> ExtractionError | None:
+    styles = StyleForms()
+    read_xml([content], styles, skipped=frozenset({"body"}))
+    body = _WordBody(DocxBody(draft, Styles(styles.forms, Numbering({}, {})), {}))
+    problem = read_xml([content], body, skipped=SKIPPED | _NO_WORD_TEXT)
+    body.finish()
+    return problem
+
+
+class _WordBody:
+    """Hands a document of Word 2003 on as a later one; notes, headers and footers stand in its text."""
+
+    def __init__(self, body: DocxBody) -> None:
+        self._body = body
+        self._are_comments: list[bool] = []
+        """For each open annotation, whether it is a comment; changes are annotations, too."""
+
+        self.text, self.finish = body.text, body.write_unplaced_notes
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "annotation":
+            self._are_comments.append(attributes.get("type") == "Word.Comment")
+            name = _ASIDE if self._are_comments[-1] else name
+        if name != "t" or "val" not in attributes:  # that is how the mark of an item looks
+            self._body.start(_NAMES.get(name, name), attributes)
+
+    def end(self, name: str) -> None:
+        if name == "annotation" and self._are_comments.pop():
+            name = _ASIDE
+        self._body.end(_NAMES.get(name, name))
+
+
+class _Workbook:
+    """Turns the elements of a workbook of Excel 2003 into rows; those that say no place stand behind the last one."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._codes: list[str] = []
+        self._styles: dict[str, str] = {}
+        """By the ids of styles the numbers of their formats."""
+
+        self._formats = NumberFormats([], has_1904_epoch=False)
+        self._style = self._type = self._author = ""
+        self._sheet: Sheet | None = None
+        self._row = self._column = 0
+        self._cells: list[SheetCell] = []
+        self._comments: list[str] = []
+        self._is_data = self._is_comment = False
+        self._pieces: list[str] = []
+        self._starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "Style": lambda attributes: self._set_style(attributes.get("ID", "")),
+            "NumberFormat": self._add_format,
+            "Worksheet": self._begin_sheet,
+            "Row": self._begin_row,
+            "Cell": self._begin_cell,
+            "Comment": lambda attributes: self._set_comment(attributes.get("Author", ""), is_comment=True),
+            "Data": self._begin_data,
+        }
+        self._ends: dict[str, Callable[[], None]] = {
+            "Worksheet": self._end_sheet,
+            "Row": self._end_row,
+            "Comment": lambda: self._set_comment("", is_comment=False),
+            "Data": self._end_data,
+        }
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if begin := self._starts.get(name):
+            begin(attributes)
+
+    def text(self, text: str) -> None:
+        if self._is_data:
+            self._pieces.append(text)
+
+    def end(self, name: str) -> None:
+        if end := self._ends.get(name):
+            end()
+
+    def _set_style(self, style: str) -> None:
+        self._style = style
+
+    def _add_format(self, attributes: dict[str, str]) -> None:
+        code = attributes.get("Format", "")[:_MAX_CODE]
+        self._styles[self._style] = str(len(self._codes))
+        self._codes.append(_NAMED_FORMATS.get(code, code))
+
+    def _begin_sheet(self, attributes: dict[str, str]) -> None:
+        self._formats = NumberFormats(self._codes, has_1904_epoch=False)
+        self._sheet = Sheet(attributes.get("Name", ""), self._draft)
+        self._row = 0
+
+    def _begin_row(self, attributes: dict[str, str]) -> None:
+        self._row = _place(attributes) or self._row + 1
+        self._column = -1
+
+    def _begin_cell(self, attributes: dict[str, str]) -> None:
+        place = _place(attributes)
+        self._column = place - 1 if place else self._column + 1
+        self._style = attributes.get("StyleID", "")
+
+    def _set_comment(self, author: str, *, is_comment: bool) -> None:
+        self._author, self._is_comment = author, is_comment
+
+    def _begin_data(self, attributes: dict[str, str]) -> None:
+        self._is_data = True
+        self._type = attributes.get("Type", "")
+
+    def _end_data(self) -> None:
+        text = "".join(self._pieces).strip()
+        self._pieces.clear()
+        self._is_data = False
+        if text and self._is_comment:
+            author = f"{self._author}: " if self._author else ""
+            self._comments.append(f"> {column_name(max(self._column, 0))}{self._row} {author}{' '.join(text.split())}")
+        elif text:
+            self._cells.append(SheetCell(self._column, self._shown(text)))
+
+    def _shown(self, text: str) -> str:
+        style = self._styles.get(self._style, "")
+        if self._type == "Number":
+            return self._formats.shown(text, style)
+        if self._type == "DateTime" and (moment := _moment(text)):
+            shown = self._formats.shown(repr((moment - EPOCH).total_seconds() / _SECONDS_A_DAY), style)
+            iso = f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(" 00:00:00")
+            return iso if _NUMBER.fullmatch(shown) else shown
+        return _TRUTHS.get(text, text) if self._type == "Boolean" else text
+
+    def _end_row(self) -> None:
+        if self._sheet:
+            self._sheet.write_row(self._row, self._cells)
+        self._cells.clear()
+
+    def _end_sheet(self) -> None:
+        for comment in self._comments:
+            self._draft.paragraph(comment)
+        self._comments.clear()
+
+
+def _place(attributes: dict[str, str]) -> int:
+    written = attributes.get("Index", "")
+    return int(written) if written.isdecimal() and len(written) < _MAX_DIGITS else 0
+
+
+def _moment(written: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written.rstrip("Z")).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+_PART: Final = re.compile(
+    r"<(?P<tag>(?:[\w.-]{1,40}:)?(?:(?P<part>part)|(?P<xml>xmlData)|binaryData))\b(?P<attributes>[^<>]*)>"
+)
+_PART_NAME: Final = re.compile(r"\bname\s*=\s*[\"']([^\"']*)")
+_PROPERTIES: Final = {
+    "title": "Title",
+    "creator": "Author",
+    "created": "Created",
+    "modified": "LastSaved",
+    "subject": "Subject",
+    "keywords": "Keywords",
+}
+_NO_PROPERTIES: Final = frozenset(
+    "body Worksheet Styles styles lists fonts docPr docSuppData docOleData binData CustomDocumentProperties".split()
+)
+_NO_WORD_TEXT: Final = frozenset("DocumentProperties CustomDocumentProperties docPr styles lists fonts".split())
+_ASIDE: Final = "txbxContent"
+_NAMES: Final = {**dict.fromkeys(("footnote", "endnote", "hdr", "ftr"), _ASIDE), "ilfo": "numId"}
+"""What elements of Word 2003 are called later, or what they are most like there."""
+
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_TRUTHS: Final = {"0": "FALSE", "1": "TRUE"}
+_SECONDS_A_DAY: Final = 86_400
+_MAX_DIGITS: Final = 10
+_MAX_CODE: Final = 255
+_NAMED_FORMATS: Final = {
+    "General": "",
+    "General Date": "yyyy-mm-dd hh:mm:ss",
+    "Long Date": "d mmmm yyyy",
+    "Medium Date": "dd-mmm-yy",
+    "Short Date": "yyyy-mm-dd",
+    **dict.fromkeys(("Long Time", "Medium Time", "Short Time"), "hh:mm:ss"),
+    "Fixed": "0.00",
+    "Standard": "#,##0.00",
+    "Percent": "0.00%",
+    "Scientific": "0.00E+00",
+}
+"""Those that Excel 2003 has names for; how a date looks depends on the language of the system there."""

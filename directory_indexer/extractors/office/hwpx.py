@@ -1,0 +1,129 @@
+"""Documents of Hancom Office (HWPX, OWPML KS X 6101): text, tables, text boxes and notes of all sections in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import BinaryIO, Final
+
+from directory_indexer.errors import ExtractionError
+from directory_indexer.extractors.budget import Budget
+from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.draft import Draft
+from directory_indexer.extractors.members import Contents, read_whole
+from directory_indexer.extractors.office.stories import Story, write_block
+from directory_indexer.extractors.packages import Package
+from directory_indexer.extractors.properties import iso_time, listed, one_value, primary_language, values
+from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN, span
+from directory_indexer.extractors.xml_events import read_xml
+from directory_indexer.extractors.xml_values import XmlValues
+
+
+def is_hwpx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+    """Whether a file is a document of Hancom Office, by what stands first in it or by its name."""
+    return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
+
+
+def open_hwpx(file: BinaryIO, kind: str, budget: Budget) -> Contents:
+    """Read a document.
+
+    Raises:
+        SkipFileError: it needs a password, or is more than is read.
+        ExtractionError: it is damaged, and nothing of it can be read.
+    """
+    package = Package(read_whole(file), budget)
+    sections = {int(found[1]): part for part in package.names() if (found := _SECTION.fullmatch(part))}
+    if not sections:
+        raise ExtractionError("damaged document of Hancom Office: it has no sections")
+    draft = Draft()
+    body = _Body(draft)
+    problems = [read_xml(package.pieces(part), body, skipped=_SKIPPED) for _, part in sorted(sections.items())]
+    if draft.is_empty and (problem := next(filter(None, problems), None)):
+        raise problem
+    written = _Properties()
+    read_xml(package.pieces("Contents/content.hpf"), written, skipped=frozenset({"manifest", "spine"}))
+    return Contents(draft.document(kind, written.first("title"), written.metadata))
+
+
+class _Properties(XmlValues):
+    """Collects what a document says of itself, which stands in elements by the names that they tell."""
+
+    @property
+    def metadata(self) -> Metadata:
+        return Metadata(
+            authors=values(self.all("creator")),
+            created=iso_time(self.first("CreatedDate")),
+            modified=iso_time(self.first("ModifiedDate")),
+            language=primary_language(self.first("language")),
+            subject=one_value(self.first("subject")),
+            tags=listed(self.first("keyword")),
+        )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = ""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        super().start(name, attributes)
+        self._name = attributes.get("name", "") if name == "meta" else name
+
+    def end(self, _name: str) -> None:
+        super().end(self._name)
+
+
+class _Body:
+    """Turns the elements of sections into a story."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._story = story = Story(partial(write_block, draft=draft))
+        self._n_texts = 0
+        self._starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "p": lambda _: story.begin_paragraph(),
+            "tbl": lambda _: story.tables.begin(),
+            "tr": lambda _: story.tables.begin_row(),
+            "tc": lambda _: story.tables.begin_cell(),
+            "cellSpan": self._span_cell,
+            **dict.fromkeys(_ASIDES, lambda _: story.begin_aside()),
+            **{name: partial(self._write, text) for name, text in _WRITTEN.items()},
+        }
+        self._ends: dict[str, Callable[[], None]] = {
+            "p": story.end_paragraph,
+            "tbl": story.tables.end,
+            "tc": story.tables.end_cell,
+            **dict.fromkeys(_ASIDES, story.end_aside),
+        }
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._n_texts += name in _TEXTS
+        if begin := self._starts.get(name):
+            begin(attributes)
+
+    def text(self, text: str) -> None:
+        if self._n_texts:
+            self._story.write(text)
+
+    def end(self, name: str) -> None:
+        self._n_texts -= name in _TEXTS
+        if end := self._ends.get(name):
+            end()
+
+    def _write(self, text: str, _: dict[str, str]) -> None:
+        self._story.write(text)
+
+    def _span_cell(self, attributes: dict[str, str]) -> None:
+        if cell := self._story.tables.cell:
+            cell.n_columns = span(attributes.get("colSpan", ""), MAX_COLUMN_SPAN)
+            cell.n_rows = span(attributes.get("rowSpan", ""), MAX_ROW_SPAN)
+
+
+_ZIP: Final = b"PK\3\4"
+_FIRST_NAME: Final = 30
+_MEDIA_TYPE: Final = b"mimetypeapplication/hwp+zip"
+_SECTION: Final = re.compile(r"Contents/section(\d{1,6})\.xml", re.IGNORECASE)
+_SKIPPED: Final = frozenset({"linesegarray", "shapeComment", "secPr"})
+_TEXTS: Final = frozenset({"t", "script"})
+"""Text, and formulas as they are typed."""
+
+_ASIDES: Final = frozenset("drawText footNote endNote header footer caption".split())
+_WRITTEN: Final = {"tab": "\t", "lineBreak": "\n", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}
