@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import extra_words, unspaced_apart, words
@@ -61,13 +62,10 @@ class Matcher:
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
-        if possible := self._possible(rest, self._spaced):
-            for form, index, amount in possible:
-                counts[index] += found.count(form) * amount
-            parts = extra_words(text)
-            for form, index, amount in possible:
-                if form in parts:
-                    counts[index] += _PART * amount
+        possible = self._possible(rest, self._spaced)
+        parts = extra_words(text) if possible or self._typed else frozenset[str]()
+        for form, index, amount in possible:
+            counts[index] += (found.count(form) + _PART * (form in parts)) * amount
         for index, row in self._rows:
             if all(map(is_gram, row)):
                 counts[index] += runs.count(run_of(row))
@@ -81,7 +79,7 @@ class Matcher:
             tuple(index in named for index in range(len(counts))),
             n_words,
             self._total,
-            typed=self._share_of_typed(text, found, names),
+            typed=self._share_of_typed(text, found if text.isascii() else words(text), parts, names),
         )
         return self._without_unmet(match) if self._branches else match
 
@@ -108,14 +106,14 @@ class Matcher:
             self._weight(counted) or 1.0,
         )
 
-    def _share_of_typed(self, text: str, found: Sequence[str], names: str) -> float:
+    def _share_of_typed(self, text: str, found: Sequence[str], parts: AbstractSet[str], names: str) -> float:
         """Return how much of what the typed words tell a passage or what stands above it has."""
         if not self._typed:
             return 0.0
-        named = words(names)
-        own, above = self._typed_in(text, found if text.isascii() else words(text)), self._typed_in(names, named)
+        own = self._typed_in(text, found, parts)
         if all(own):
             return 1.0
+        above = self._typed_in(names, words(names), extra_words(names))
         has = [in_text or in_names for in_text, in_names in zip(own, above, strict=True)]
         if all(has):
             return NAMED_LEVEL
@@ -125,9 +123,9 @@ class Matcher:
         has_rare = any(word.is_rare and is_there for word, is_there in zip(self._typed, has, strict=True))
         return _RARE_LEVEL + _PARTLY_RARE * share if has_rare else _PARTLY * share
 
-    def _typed_in(self, text: str, found: Sequence[str]) -> list[bool]:
-        """Tell of each typed word whether it stands in a text, which consists of these words."""
-        held = {*found, *extra_words(text)}
+    def _typed_in(self, text: str, found: Sequence[str], parts: AbstractSet[str]) -> list[bool]:
+        """Tell of each typed word whether it stands in a text, which consists of these words; `parts` stand for it."""
+        held = {*found, *parts}
         run = unspaced_apart(text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(held)
