@@ -17,6 +17,9 @@ _SAME_SIZE = 0.06
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
+_ALWAYS_APART = frozenset({"all", "ex", "non", "quasi", "self", "well"})
+"""First parts of English compounds: a hyphen after them breaks no word, or a word that is found both ways."""
+
 _BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
 
 
@@ -129,7 +132,8 @@ def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:
     if head is None or tail is None:
         return
     whole, compound = (f"{head[1]}{hyphen}{tail[0]}".casefold() for hyphen in ("", "-"))
-    hyphen = "-" if whole not in vocabulary and compound in vocabulary else ""
+    is_compound = compound in vocabulary or head[1].casefold() in _ALWAYS_APART
+    hyphen = "-" if whole not in vocabulary and is_compound else ""
     rest = line.text.partition(" ")
     previous.text = previous.text[:-1] + hyphen + rest[0]
     line.text = rest[2]

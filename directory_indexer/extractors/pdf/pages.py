@@ -21,6 +21,9 @@ _REPEATS = 2
 _MAX_RUNS = 100
 _LARGER = 1.15
 _GAP = 0.7
+_INITIAL = 1.8
+_WORD_GAP = 0.2
+_WORDS_OF_ONE_LETTER = frozenset("AIOEYÀ")
 _MAX_NUMBER_ROW = 100
 _FIRST_NUMBER = re.compile(r"[-\u2013\u2014|\s]*(\d{1,5})(?=[-\u2013\u2014|\s]|$)")
 _LAST_NUMBER = re.compile(
@@ -67,6 +70,30 @@ def side_by_side(rows: Sequence[Row]) -> Row:
         bottom=max(row.bottom for row in rows),
         cells=tuple(cell for row in rows for cell in row.cells or (Cell(row.left, row.right, row.text),)),
     )
+
+
+def with_initials(rows: Sequence[Row]) -> list[Row]:
+    """Put a large first letter, which is printed over several lines, before the first of the lines beside it."""
+    joined: list[Row] = []
+    for row in rows:
+        letter = joined[-1] if joined else None
+        if letter and _is_initial(letter, row):
+            space = (
+                " " if letter.text in _WORDS_OF_ONE_LETTER and row.left - letter.right > row.size * _WORD_GAP else ""
+            )
+            joined[-1] = row._replace(text=letter.text + space + row.text, left=letter.left)
+        else:
+            joined.append(row)
+    return joined
+
+
+def _is_initial(letter: Row, row: Row) -> bool:
+    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _INITIAL:
+        return False
+    is_beside = (
+        letter.top - row.size <= row.top < row.bottom <= letter.bottom and 0 <= row.left - letter.right < row.size
+    )
+    return is_beside and row.text[:1].isalpha()
 
 
 @dataclass(frozen=True, slots=True)

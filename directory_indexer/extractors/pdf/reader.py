@@ -17,12 +17,14 @@ from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
+from directory_indexer.extractors.pdf.glyphs import reread_lines
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened, pymupdf
-from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side
+from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
 from directory_indexer.extractors.pdf.tables import whole_rows
+from directory_indexer.extractors.pdf.unknown import has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
 from directory_indexer.files import SkipReason
 from directory_indexer.scans import RecognisedPages, Recognition, scan_of
@@ -34,7 +36,8 @@ MAX_CHARS = 64_000_000
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
 _SAME_BASELINE = 5
-_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+_SHADOW = 20
+_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
 _MAX_TITLE = 160
@@ -149,7 +152,7 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
 
 
 def _page(page: pymupdf.Page, blocks: Sequence[dict[str, Any]], recognised: RecognisedPages) -> Page:
-    rows = list(_rows(blocks))
+    rows = with_initials(list(_rows(blocks)))
     width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
     letters = Letters.of("".join(line["text"] for block in blocks for line in block.get("lines", ())))
     try:
@@ -176,12 +179,31 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
 
 
 def _blocks(page: pymupdf.Page) -> list[dict[str, Any]]:
+    blocks, text = _laid_out(page, _FLAGS)
+    lines = _lines(blocks)
+    if any(has_unknown(line["text"]) for line in lines):
+        if name_codes(page):
+            blocks, text = _laid_out(page, _FLAGS)
+            lines = _lines(blocks)
+        read_unknown(lines, _lines(_laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0]))
+    read_shifted(lines)
+    reread_lines(blocks, text, lambda: _laid_out(page, _FLAGS | pymupdf.TEXT_PRESERVE_SPANS)[0])
+    return blocks
+
+
+def _lines(blocks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line for block in blocks for line in block.get("lines", ())]
+
+
+def _laid_out(page: pymupdf.Page, flags: int) -> tuple[list[dict[str, Any]], Any]:
+    """Return the blocks of a page, and the text of MuPDF that they are of."""
     # MuPDF writes this JSON at a fifth of the time that PyMuPDF takes to build the same as dictionaries.
     buffer = mupdf.fz_new_buffer(1 << 14)
     output = mupdf.FzOutput(buffer)
-    mupdf.fz_print_stext_page_as_json(output, page.get_textpage(flags=_FLAGS).this, _TENTHS)
+    text = page.get_textpage(flags=flags).this
+    mupdf.fz_print_stext_page_as_json(output, text, _TENTHS)
     mupdf.fz_close_output(output)
-    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace"))
+    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace")), text
 
 
 def _blocks_in(written: str) -> list[dict[str, Any]]:
@@ -194,11 +216,14 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
 
 
 def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    drawn: dict[str, list[Row]] = {}
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
+            if _is_drawn_again(part, drawn):
+                continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
                 row = side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
@@ -208,6 +233,13 @@ def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
                 row, baseline = part, line["y"]
         if row:
             yield row
+
+
+def _is_drawn_again(part: Row, drawn: dict[str, list[Row]]) -> bool:
+    """Whether the same text stands at nearly the same place, as that of letters that are made bold or have a shadow."""
+    others = drawn.setdefault(part.text, [])
+    others.append(part)
+    return any(abs(other.left - part.left) + abs(other.top - part.top) <= _SHADOW for other in others[:-1])
 
 
 def _row(line: dict[str, Any], block: int) -> Row:
