@@ -2,11 +2,14 @@
 
 import os
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.ids import ContentHash
 from directory_indexer.paths import FilePath, os_path
 from directory_indexer.scans import Scan
+
+DIRECTORY: Final = "directory"
+"""The kind of a hit that is no file."""
 
 
 class SkipReason(StrEnum):

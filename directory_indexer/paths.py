@@ -9,6 +9,11 @@ import os
 import re
 from typing import NewType
 
+from directory_indexer.lazy import lazily
+
+with lazily:
+    from urllib.parse import unquote_to_bytes
+
 FilePath = NewType("FilePath", str)
 """An absolute path as text that any store can hold: bytes that are no UTF-8 are kept as private-use characters."""
 
@@ -21,6 +26,10 @@ _NO_UNICODE = re.compile("[\ud800-\udfff]")
 _STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
 _OF_THE_SYSTEM = "surrogateescape" if os.name == "posix" else "surrogatepass"
 _BYTE_OFFSET = 0xDC00
+_FILE_URI = r"(?is)file:(?://(?:localhost)?)?(?P<location>/.*)"
+_WITH_LINES = r"(?s)(?P<path>.+?[^:]):[1-9]\d{0,8}(?:[-:][1-9]\d{0,8})?:?"
+_QUOTES = "\"'`"
+_QUOTED = 2
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 
 
@@ -95,6 +104,34 @@ def escaped_surrogate(found: re.Match[str]) -> str:
     r"""Write a lone surrogate as Python writes it, or the byte that it stands for (`\xe4`)."""
     number = ord(found[0])
     return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
+
+
+def written_path(text: str) -> str:
+    """Return the path in a text as people, editors and assistants write it.
+
+    That is in quotation marks, as a `file:` URI of this machine, or below `~`; any other text stands for itself.
+    """
+    text = text[1:-1] if len(text) > _QUOTED and text[0] == text[-1] and text[0] in _QUOTES else text
+    text = path_in_file_uri(text) or text
+    return os.path.expanduser(text) if text == "~" or text.startswith(("~/", f"~{os.sep}")) else text
+
+
+def path_in_file_uri(text: str) -> str | None:
+    """Return the path that a `file:` URI of this machine names; None where the text is no such URI."""
+    match = re.fullmatch(_FILE_URI, text)
+    if not match:
+        return None
+    try:
+        location = os.fsdecode(unquote_to_bytes(os.fsencode(match["location"])))
+    except UnicodeEncodeError:
+        return None
+    return location.lstrip("/") if os.name == "nt" else location
+
+
+def without_line(text: str) -> str:
+    """Return a path without the lines that compilers and assistants write behind it: `a.py:12`, `a.py:12-20`."""
+    match = re.fullmatch(_WITH_LINES, text)
+    return match["path"] if match else text
 
 
 def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 collect_ignore = ["data"]
+
+# Containers often keep Python from writing bytecode. Then each of the several hundred processes that tests start would
+# compile every module that it imports, which is half of the time of a short command.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine must not fail a test: no example has a deadline. Nor must chance: the examples are the same each time.
 settings.register_profile("dirindex", deadline=None, derandomize=True)

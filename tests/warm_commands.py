@@ -98,7 +98,8 @@ def _code_of(command: WarmCommand, stderr: int, seconds: float, until: bytes) ->
         if code is not None:
             return code
         if until in os.pread(stderr, _MOST_READ, 0):
-            os.kill(command.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(command.pid, signal.SIGTERM)
             break
     return command.wait(max(0.001, deadline - time.monotonic()))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import ExitCode, NotIndexedError, UsageError
@@ -159,7 +159,7 @@ def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, .
     if not call.patterns and not first:
         raise UsageError("no pattern is given", hint="dirindex grep PATTERN [PATH]...")
     places = (*first, *call.paths) if call.patterns else call.paths
-    return call.patterns or first, tuple(map(given_path, places))
+    return call.patterns or first, tuple(map(given_place, places))
 
 
 def _path_writer(places: Sequence[Path]) -> PathWriter:

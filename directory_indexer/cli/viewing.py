@@ -51,7 +51,9 @@ def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
         UnavailableError: there is neither.
     """
     path = exact_text(hit.path)
-    found = viewer_command(path, hit.page) or (None if hit.page else editor_command(path, hit.excerpt.line, environ))
-    if not found and not is_document(hit.path, hit.facts.kind):
+    is_edited = hit.page is None and hit.is_passage
+    editor = editor_command(path, hit.excerpt.line, environ) if is_edited else None
+    found = viewer_command(path, hit.page) or editor
+    if not found and not (hit.is_passage and is_document(hit.path, hit.facts.kind)):
         raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
     return found or system_command(path)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from collections.abc import Callable
-from typing import Final
-from urllib.parse import unquote_to_bytes
 
 from directory_indexer.converting.markdown import to_markdown
 from directory_indexer.errors import UsageError
@@ -21,24 +17,9 @@ with lazily:
     from directory_indexer.converting.fetching import Fetched, fetch
 
 
-_FILE_URI: Final = re.compile("file:(?://(?:localhost)?)?(?P<location>/.*)", re.IGNORECASE | re.DOTALL)
-
-
 def is_url(text: str) -> bool:
     """Tell whether what a person typed is an address on the web."""
     return text.lower().startswith(("http://", "https://"))
-
-
-def path_in_file_uri(text: str) -> str | None:
-    """Return the path that a `file:` URI of this machine names; None where the text is no such URI."""
-    match = _FILE_URI.fullmatch(text)
-    if not match:
-        return None
-    try:
-        location = os.fsdecode(unquote_to_bytes(os.fsencode(match["location"])))
-    except UnicodeEncodeError:
-        return None
-    return location.lstrip("/") if sys.platform == "win32" else location
 
 
 class Converter:

@@ -165,6 +165,14 @@ class Chunks(Reading):
             found.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
         return found
 
+    def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
+        """Return the rows of the files that hold these chunks."""
+        found: dict[ChunkId, int] = {}
+        for batch in batches(chunk_ids):
+            query = f"SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({marks(batch)})"  # noqa: S608
+            found.update(self._connection.execute(query, batch))
+        return found
+
     def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
         """Give those of the chunks whose headings have a name as it is written, in their order."""
         found: set[ChunkId] = set()

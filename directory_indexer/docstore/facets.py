@@ -58,7 +58,7 @@ class FacetCounts(Reading):
         scope = "" if file_ids_json is None else "AND f.id IN (SELECT value FROM json_each(:ids))"
         rows = self._connection.execute(
             f"""SELECT kind, language, year, base || substr(rest, 1, max(instr(rest, :sep) - 1, 0)), count(*) FROM (
-                    SELECT f.kind, f.language, strftime('%Y', {_DATED_AT}, 'unixepoch') AS year,
+                    SELECT f.kind, f.language, strftime('%Y', {_DATED_AT}, 'unixepoch', 'localtime') AS year,
                         coalesce(:within, d.path || :sep) AS base,
                         substr(f.path, length(coalesce(:within, d.path || :sep)) + 1) AS rest
                     FROM files f JOIN directories d ON d.id = f.directory_id

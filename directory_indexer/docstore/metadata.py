@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -110,7 +111,8 @@ def _seconds(value: str) -> float | None:
             moment = dt.datetime.fromisoformat(value + missing)
         except ValueError:
             continue
-        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+        with contextlib.suppress(ValueError, OverflowError, OSError):  # the zone of a year that no clock knows
+            return moment.astimezone().timestamp()
     return None
 
 

@@ -17,7 +17,7 @@ from directory_indexer.docstore.schema import FTS_TABLE
 from directory_indexer.docstore.texts import unpacked
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_WEIGHTS, index_fields
+from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_WEIGHTS, HeldWords, index_fields
 
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
@@ -44,13 +44,6 @@ _SCATTER = 2_654_435_761
 _PARTS_OF_NEW = 100
 _GOOD_PART = 0.1
 _AFTER_ALL_LETTERS = chr(0x10FFFF)
-
-
-class HeldWords(NamedTuple):
-    """Words with a part in them; if `last_row` is given, nothing is known of the words of later chunks."""
-
-    words: list[tuple[str, int]]
-    last_row: int | None
 
 
 class Words(Reading):
@@ -99,6 +92,12 @@ class Words(Reading):
             "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
         ).fetchone()
         return int(n_chunks)
+
+    def are_in_files(self, expression: str, n_files: int) -> bool:
+        """Whether an FTS5 expression matches chunks of at least so many files; no more of them are read."""
+        query = """SELECT DISTINCT c.file_id FROM chunks_fts JOIN chunks c ON c.id = chunks_fts.rowid
+            WHERE chunks_fts MATCH ? LIMIT ?"""
+        return len(self._connection.execute(query, (expression, n_files)).fetchall()) == n_files
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Tell which of these chunks match an FTS5 expression."""
@@ -162,13 +161,6 @@ class Words(Reading):
                 WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
                 AND ({parts}) LIMIT ?""",  # noqa: S608 - made of constants
             (json.dumps(list(prefixes)), _AFTER_ALL_LETTERS, *letters, *holding, limit),
-        )
-        return rows.fetchall()
-
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words that end with `suffix`, with the number of chunks they occur in; reads the whole vocabulary."""
-        rows = self._connection.execute(
-            "SELECT term, doc FROM chunks_vocab WHERE substr(term, ?) = ? LIMIT ?", (-len(suffix), suffix, limit)
         )
         return rows.fetchall()
 

@@ -43,6 +43,11 @@ def extract_contacts(text: str, kind: str) -> Document:
     return draft.document(kind)
 
 
+def whole_characters(content: bytes) -> bytes:
+    """Put folds behind the characters that they cut in two: a program may fold anywhere (RFC 5545, 3.1)."""
+    return _CUT_CHARACTER.sub(rb"\1\3\2", content)
+
+
 class _Property(NamedTuple):
     """A property of a component by its name in capitals, its parameters as they are written, and its plain value."""
 
@@ -142,6 +147,7 @@ def _calendar_name(text: str) -> str:
     return one_value(found[1]) if found else ""
 
 
+_CUT_CHARACTER: Final = re.compile(rb"([\xc2-\xf4][\x80-\xbf]{0,2})(\r?\n[ \t])([\x80-\xbf]{1,3})")
 _ENTRIES: Final = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
 _ENTRY_LABELS: Final = {
     "DTSTART": "Starts",

@@ -66,7 +66,10 @@ def _with_plain_lines(text: str) -> str:
 
 def _decode_marked(content: bytes) -> str | None:
     for mark, encoding in _BYTE_ORDER_MARKS:
-        if content.startswith(mark) and (text := _decode_wide(content[len(mark) :], encoding)) is not None:
+        if (
+            content.startswith(mark)
+            and (text := _decode_wide(content[len(mark) :], encoding, is_marked=True)) is not None
+        ):
             return text
     return None
 
@@ -141,15 +144,18 @@ def _wide_encoding(sample: bytes, controls: bytes) -> str | None:
     return "utf-16-be" if odd < even * _HARDLY else None
 
 
-def _decode_wide(content: bytes, encoding: str | None) -> str | None:
-    """Decode UTF-16 or UTF-32 unless the result is no writing, as when numbers are taken for characters."""
+def _decode_wide(content: bytes, encoding: str | None, *, is_marked: bool = False) -> str | None:
+    """Decode UTF-16 or UTF-32 unless the result is no writing, as when numbers are taken for characters.
+
+    A byte order mark is proof enough where the characters are those of a text.
+    """
     if encoding is None:
         return None
     text = content.decode(encoding, "replace")
     sample = text[:2000] + text[-2000:]
     n_strange = sum(unicodedata.category(character) in _NO_WRITING for character in sample if character not in _LAYOUT)
-    is_writing = n_strange + sample.count("\ufffd") <= len(sample) * _MAX_STRANGE_SHARE and reads_as_writing(text)
-    return text if is_writing else None
+    are_characters = n_strange + sample.count("\ufffd") <= len(sample) * _MAX_STRANGE_SHARE
+    return text if are_characters and (is_marked or reads_as_writing(text)) else None
 
 
 def _decode_shifted(content: bytes) -> str | None:

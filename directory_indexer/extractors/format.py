@@ -18,14 +18,17 @@ Group: TypeAlias = Literal["code", "docs", "data", "archives", "media"]
 
 
 class Decoded:
-    """Reads the bytes of a text: decodes them for an extractor that takes text."""
+    """Reads the bytes of a text: decodes them for an extractor that takes text, as they are or once they are mended."""
 
-    def __init__(self, extract_text: Callable[[str, str], Document]) -> None:
+    def __init__(
+        self, extract_text: Callable[[str, str], Document], mend: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self._extract_text = extract_text
+        self._mend = mend
 
     def __call__(self, content: bytes, kind: str, _: Budget) -> Document:
         """Turn the bytes of a file into a document of a kind."""
-        return self._extract_text(decode(content), kind)
+        return self._extract_text(decode(self._mend(content) if self._mend else content), kind)
 
 
 class Format(NamedTuple):

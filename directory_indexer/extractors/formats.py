@@ -32,7 +32,8 @@ with lazily:
     from directory_indexer.extractors.archives.zstandard import is_zstandard, open_zstandard
     from directory_indexer.extractors.books.epub import is_epub, open_epub
     from directory_indexer.extractors.books.fiction_book import extract_fiction_book
-    from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
+    from directory_indexer.extractors.calendars import extract_calendar, extract_contacts, whole_characters
+    from directory_indexer.extractors.escapes import extract_escaped
     from directory_indexer.extractors.git import open_git_file
     from directory_indexer.extractors.html import extract_html, extract_svg
     from directory_indexer.extractors.iwork.reading import extract_iwork, is_iwork
@@ -40,6 +41,7 @@ with lazily:
     from directory_indexer.extractors.mail.message import extract_web_archive, open_apple_message, open_message
     from directory_indexer.extractors.mail.outlook import is_outlook_message, open_outlook_message
     from directory_indexer.extractors.mail.outlook_store import is_outlook_store, open_outlook_store
+    from directory_indexer.extractors.mail.signed import is_signed, open_signed
     from directory_indexer.extractors.mail.winmail import is_winmail, open_winmail
     from directory_indexer.extractors.markdown import extract_markdown
     from directory_indexer.extractors.markup import extract_markup
@@ -109,7 +111,7 @@ _MAILBOX: Final = rb"From [^\n]{1,400}\n(?:>?From [^\n]*\n)?[!-9;-~]{1,80}:[^\n]
 _HTML: Final = rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html)\b"
 _SVG: Final = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b"
 _FICTION_BOOK: Final = rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook\b"
-_SUBTITLES: Final = rb"WEBVTT\b|1\n\d\d:\d\d:\d\d,\d{3} --> "
+_SUBTITLES: Final = rb"WEBVTT\b|\[Script Info\]|1\n\d\d:\d\d:\d\d,\d{3} --> "
 _XML: Final = rb"\s*<\?xml\b"
 _MAN: Final = rb"(?:[.']\\\"[^\n]*+\n|[ \t]*+\n)*+\.(?:TH|Dd|SH)\s"
 _DIFF: Final = rb"diff --git |Index: |--- [^\n]+\n\+\+\+ "
@@ -118,25 +120,29 @@ _JSON: Final = rb"\s*[{\[]\s*(?:\{\s*)?\"(?:[^\"\\\n]|\\.)*\"\s*:"
 FORMATS: Final[dict[str, Format]] = {
     **CODE_FORMATS,
     "asciidoc": Format("docs", "adoc asciidoc", Decoded(extract_markup)),
-    "calendar": Format("docs", "ics ical ifb", Decoded(extract_calendar), opening=rb"BEGIN:VCALENDAR\b"),
+    "calendar": Format(
+        "docs", "ics ical ifb", Decoded(extract_calendar, whole_characters), opening=rb"BEGIN:VCALENDAR\b", version=2
+    ),
     # What `histories` makes of the commits of a repository, which is no file and has no bytes to tell it by.
     "commit": Format("data", "", aliases="commits"),
-    "contacts": Format("docs", "vcf vcard", Decoded(extract_contacts), opening=rb"BEGIN:VCARD\b"),
-    "bibtex": Format("docs", "bib"),
+    "contacts": Format(
+        "docs", "vcf vcard", Decoded(extract_contacts, whole_characters), opening=rb"BEGIN:VCARD\b", version=2
+    ),
+    "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_ZIP_HEADER, version=2),
     "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
     "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=2),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
-    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML),
+    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=2),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex"),
+    "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
     "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, version=2),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "odg": Format("docs", "odg otg fodg", open=open_odf, sniff=is_odg, header=_ZIP_HEADER, version=2),
@@ -152,8 +158,10 @@ FORMATS: Final[dict[str, Format]] = {
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
     "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=2),
-    "subtitles": Format("docs", "srt vtt sbv", Decoded(extract_subtitles), opening=_SUBTITLES),
-    "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG),
+    "subtitles": Format(
+        "docs", "srt vtt sbv ass ssa lrc", Decoded(extract_subtitles), opening=_SUBTITLES, aliases="lyrics", version=2
+    ),
+    "svg": Format("docs", "svg", Decoded(extract_svg), opening=_SVG, version=2),
     "text": Format(
         "docs",
         "txt text",
@@ -165,7 +173,13 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "textile": Format("docs", "textile"),
     "tnef": Format(
-        "docs", "tnef", open=open_winmail, sniff=is_winmail, header=b"\x78\x9f\x3e\x22", aliases="winmail", version=2
+        "docs",
+        "tnef",
+        open=open_winmail,
+        sniff=is_winmail,
+        header=b"\x78\x9f\x3e\x22",
+        aliases="winmail",
+        version=2,
     ),
     # Data of many kinds has their suffixes, so content alone tells what they are.
     "transcript": Format(
@@ -177,7 +191,7 @@ FORMATS: Final[dict[str, Format]] = {
     "csv": Format("data", "csv", Decoded(extract_rows), version=2),
     "diff": Format("data", "diff patch rej", opening=_DIFF),
     "dotenv": Format("data", "env", names=".env"),
-    "gettext": Format("data", "po pot"),
+    "gettext": Format("data", "po pot", Decoded(extract_escaped), version=2),
     "gomod": Format("data", "", names="go.mod go.work", aliases="go.mod"),
     "ini": Format(
         "data",
@@ -194,28 +208,34 @@ FORMATS: Final[dict[str, Format]] = {
         names=".babelrc .jshintrc .bowerrc pipfile.lock composer.lock flake.lock bun.lock .swcrc .eslintrc "
         ".prettierrc .stylelintrc",
         opening=_JSON,
+        version=2,
     ),
-    "jsonl": Format("data", "jsonl ndjson"),
+    "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log", version=2),
-    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=2),
-    "properties": Format("data", "properties"),
-    "toml": Format("data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile"),
+    "ods": Format("data", "ods ots fods", open=open_odf, sniff=is_ods, header=_ZIP_HEADER, version=3),
+    "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
+    "toml": Format(
+        "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
+    ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
     # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
-    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=2),
+    "xlsx": Format("data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_ZIP_HEADER, version=3),
     "xml": Format(
         "data",
         "xml xsd xsl xslt rss atom plist csproj fsproj vbproj vcxproj props targets resx xaml wsdl pom "
         "kml gpx storyboard xib iml xlf xliff opml dtd nuspec tmx ui",
+        Decoded(extract_escaped),
         opening=_XML,
+        version=2,
     ),
     "yaml": Format(
         "data",
         "yaml yml clang-format clang-tidy cff",
         Decoded(extract_yaml),
         names=".clang-format .clang-tidy .clangd .yamllint .ansible-lint",
+        version=2,
     ),
     "bmp": Format("media", "bmp dib", extract_image, sniff=is_bmp, header=b"BM"),
     "gif": Format("media", "gif", extract_image, sniff=is_gif, header=b"GIF8", version=2),
@@ -239,6 +259,14 @@ FORMATS: Final[dict[str, Format]] = {
     "xz": Format("archives", "xz txz", open=open_xz, sniff=is_xz, header=b"\xfd7zXZ"),
     "zstandard": Format(
         "archives", "zst tzst", open=open_zstandard, sniff=is_zstandard, header=b"\x28\xb5\x2f\xfd", aliases="zstd"
+    ),
+    "p7m": Format(
+        "archives",
+        "p7m",
+        open=open_signed,
+        sniff=is_signed,
+        header=(b"0\x80", b"0\x82", b"0\x83", b"0\x84"),
+        aliases="smime",
     ),
     "git": Format("archives", "", open=open_git_file, names=".git"),
     "opencode": Format(

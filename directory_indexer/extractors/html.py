@@ -7,7 +7,9 @@ million in a row, and `path:line` opens where the text is, which the parsers (le
 from __future__ import annotations
 
 import html
+import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -17,21 +19,25 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_html(text: str, kind: str) -> Document:
-    """Keep the visible text of a page; only that of its main part where the page says which that is."""
-    page = _main_part(text) or _Page(text, dropped=_UNSEEN).read(0, len(text))
+    """Keep the visible text of a page; only that of its main parts where the page says which those are."""
+    notes = _notes_of(text)
+    page = _main_page(text, notes) or _Page(text, notes=notes).read([(0, len(text))])
+    if page.n_visible < _FEW_CHARACTERS:
+        page = _made_by_scripts(text, notes, page)
     return Document(page.text, kind, title_of(text), sections_of(page.headings), metadata=metadata_of_page(text))
 
 
 def extract_svg(text: str, kind: str) -> Document:
     """Keep what is written in a drawing: its labels, title and descriptions."""
-    page = _Page(text, dropped=frozenset({"metadata"})).read(0, len(text))
+    page = _Page(text, dropped=frozenset({"metadata"})).read([(0, len(text))])
     return Document(page.text, kind, title_of(text), sections_of(page.headings))
 
 
 def main_part(text: str) -> str:
-    """Give the source of the part of a page that it says is its main one; "" where it says none."""
-    if opening := _MAIN.search(text) or _opening_with_main_role(text):
-        return text[opening.start() : _end_of_element(text, opening)]
+    """Return the source of the parts of a page that it says are its main ones; "" where it says none."""
+    if spans := _main_spans(text):
+        main = "".join(text[start:end] for start, end in spans)
+        return main if _is_enough(n_visible(main), text) else ""
     tags = [found.span() for found in _ARTICLE.finditer(text)]
     articles = text[tags[0][0] : tags[-1][1]] if tags else ""
     return articles if n_visible(articles) > n_visible(text) * _MIN_SHARE_OF_ARTICLES else ""
@@ -39,26 +45,65 @@ def main_part(text: str) -> str:
 
 def n_visible(text: str) -> int:
     """Count the characters of a page that a reader would see."""
-    return _Page(text, dropped=_UNSEEN).read(0, len(text)).n_visible
+    return _Page(text).read([(0, len(text))]).n_visible
 
 
 def title_of(text: str) -> str:
     """Give the title of a page; "" where it has none."""
-    found = _TITLE.search(text[:_TITLE_WITHIN])
+    found = _TITLE.search(text[:_HEAD_WITHIN])
     return one_line(html.unescape(found[1])) if found else ""
 
 
-def _main_part(text: str) -> _Page | None:
-    if opening := _MAIN.search(text) or _opening_with_main_role(text):
-        main = _Page(text, dropped=_UNSEEN | {"nav"}).read(opening.start(), _end_of_element(text, opening))
-        return main if main.n_visible else None
+def _notes_of(text: str) -> dict[int, str]:
+    """Return what is said of a page in its head, which no reader sees, by the place where it stands."""
+    found = _DESCRIPTION.search(text, 0, _HEAD_WITHIN)
+    description = attribute(found[0], "content") if found else ""
+    return {found.start(): description} if found and description else {}
+
+
+def _main_page(text: str, notes: Mapping[int, str]) -> _Page | None:
+    if spans := _main_spans(text):
+        main = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read(spans)
+        return main if _is_enough(main.n_visible, text) else None
     tags = [found.span() for found in _ARTICLE.finditer(text)]
     if not tags:
         return None
-    articles = _Page(text, dropped=_UNSEEN | {"nav"}).read(tags[0][0], tags[-1][1])
+    articles = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read([(tags[0][0], tags[-1][1])])
     # A page of which most stands outside of its articles has something else to say.
-    whole = _Page(text, dropped=_UNSEEN).read(0, len(text))
+    whole = _Page(text, notes=notes).read([(0, len(text))])
     return articles if articles.n_visible > whole.n_visible * _MIN_SHARE_OF_ARTICLES else whole
+
+
+def _is_enough(n_in_main: int, text: str) -> bool:
+    """Whether so many characters in main parts are what a page has to say: some hold a headline alone."""
+    if n_in_main >= _MANY_CHARACTERS:
+        return True
+    whole = _Page(text, dropped=_UNSEEN | _AROUND_MAIN).read([(0, len(text))])
+    return bool(n_in_main) and n_in_main >= whole.n_visible * _MIN_SHARE_OF_MAIN
+
+
+def _made_by_scripts(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
+    """Read again a page that shows next to nothing before its scripts run: with the data in it, or its title."""
+    if _LINKED_DATA.search(text):
+        page = _Page(text, notes=notes, reads_data=True).read([(0, len(text))])
+    if page.text.strip() or not (title := _TITLE.search(text[:_HEAD_WITHIN])):
+        return page
+    return _Page(text, notes={**notes, title.start(): title_of(text)}).read([(0, len(text))])
+
+
+def _main_spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for opening in _MAIN.finditer(text):
+        if opening.start() >= (spans[-1][1] if spans else 0) and not _is_in_code(text, opening.start()):
+            spans.append((opening.start(), _end_of_element(text, opening)))
+    if not spans and (opening_with_role := _opening_with_main_role(text)):
+        spans = [(opening_with_role.start(), _end_of_element(text, opening_with_role))]
+    return spans
+
+
+def _is_in_code(text: str, at: int) -> bool:
+    """Whether a place in a source lies in a script or a comment."""
+    return any(text.rfind(opening, 0, at) > text.rfind(end, 0, at) for opening, end in _CODE)
 
 
 def _opening_with_main_role(text: str) -> re.Match[str] | None:
@@ -79,12 +124,21 @@ def _end_of_element(text: str, opening: re.Match[str]) -> int:
 class _Page:
     """The visible text of a source as it is written, token by token."""
 
-    def __init__(self, source: str, *, dropped: frozenset[str]) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        dropped: frozenset[str] | None = None,
+        notes: Mapping[int, str] | None = None,
+        reads_data: bool = False,
+    ) -> None:
         self.headings: list[Heading] = []
         self.n_visible = 0
         self._source = source
-        self._dropped = dropped
-        self._noticed = dropped | _BLOCKS
+        self._dropped = dropped = _UNSEEN if dropped is None else dropped
+        self._notes = notes or {}
+        self._reads_data = reads_data
+        self._noticed = dropped | _BLOCKS | _WITH_NOTES
         self._parts: list[str] = []
         self._length = 0
         self._last = "\n"
@@ -100,10 +154,18 @@ class _Page:
         """What was written so far."""
         return "".join(self._parts)
 
-    def read(self, start: int, end: int) -> _Page:
-        """Write what is visible between two characters of the source; elsewhere only its lines count."""
+    def read(self, spans: Iterable[tuple[int, int]]) -> _Page:
+        """Write what is visible in stretches of the source; elsewhere only its lines count, and what is noted."""
+        position = 0
+        for start, end in spans:
+            self._write_notes(position, start)
+            self._read_span(start, end)
+            position = end
+        self._write_notes(position, len(self._source))
+        return self
+
+    def _read_span(self, start: int, end: int) -> None:
         source = self._source
-        self._write_lines(0, start)
         position = start
         for token in TOKEN.finditer(source, start, end):
             token_start, token_end = token.span()
@@ -113,12 +175,34 @@ class _Page:
             # Most tags are links and spans, which change nothing.
             if (name := token["name"]) and (name := name.lower()) in self._noticed:
                 self._read_tag(name, token)
+            elif token.lastgroup in _WITH_TEXT:
+                self._read_contents(token)
             if n_lines := source.count("\n", token_start, token_end):
                 self._write("\n" * n_lines)
         self._read_text(position, end)
         self._close_heading()
-        self._write_lines(end, len(source))
-        return self
+
+    def _write_notes(self, start: int, end: int) -> None:
+        for at, note in self._notes.items():
+            if start <= at < end:
+                self._write_lines(start, at)
+                self._write(note)
+                start = at
+        self._write_lines(start, end)
+
+    def _read_contents(self, token: re.Match[str]) -> None:
+        """Read what a section of plain characters holds, or data for other programs where they are all there is."""
+        if token["plain"]:
+            self._is_apart = False
+            self._write_apart("" if self._skipped else token["plain"])
+        elif self._reads_data and not self._skipped and _LINKED_DATA.match(token[0]):
+            self._write_apart(" ".join(texts_of_data(token[0])))
+
+    def _write_apart(self, text: str) -> None:
+        """Write a text that stands in no text of the page, on one line."""
+        if text := " ".join(text.split()):
+            self._write(text if self._last in " \n" else f" {text}")
+            self._is_apart = True
 
     def _read_text(self, start: int, end: int) -> None:
         if self._skipped:
@@ -146,12 +230,14 @@ class _Page:
 
     def _read_tag(self, name: str, token: re.Match[str]) -> None:
         is_end = bool(token["end"])
+        if note := self._notes.get(token.start()):
+            self._write_apart(note)
         if self._skipped:
             self._leave_skipped(name, token, is_end=is_end)
         elif name in self._dropped and not is_end and self._last_closing(name) > token.end():
             self._skipped, self._skip_depth = name, 1
         else:
-            self._read_block(name, is_end=is_end)
+            self._read_block(name, token, is_end=is_end)
 
     def _leave_skipped(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
         if name != self._skipped or token[0].endswith("/>"):
@@ -166,7 +252,10 @@ class _Page:
             self._last_closings[name] = positions[-1] if positions else -1
         return self._last_closings[name]
 
-    def _read_block(self, name: str, *, is_end: bool) -> None:
+    def _read_block(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
+        if name in _PICTURES:
+            self._write_apart(alternative_text(token[0]))
+            return
         self._is_apart = True
         if name == "pre":
             self._is_verbatim = not is_end
@@ -197,37 +286,92 @@ def decoded(text: str) -> str:
     return _ENTITY.sub(lambda entity: _character(entity[0]), text)
 
 
+def attribute(tag: str, name: str) -> str:
+    """Return the value of an attribute of a tag; "" where it has none."""
+    found = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
+    return " ".join(html.unescape(found[1] or found[2] or found[3] or "").split()) if found else ""
+
+
+def alternative_text(tag: str) -> str:
+    """Return what stands for a picture where it is not shown; "" where that is the name of its file."""
+    text = attribute(tag, "alt")[:_MAX_ALTERNATIVE]
+    return "" if _FILE_NAME.fullmatch(text) else text
+
+
+def texts_of_data(script: str) -> Iterator[str]:
+    """Yield what people would read in data for search engines (JSON-LD), each text once."""
+    start = script.find(">") + 1
+    end = script.rfind("<")
+    try:
+        waiting: list[object] = [json.loads(script[start : end if end > start else None])]
+    except (ValueError, RecursionError):
+        return
+    met: set[str] = set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, dict):
+            waiting += reversed([part for part in value.values() if isinstance(part, dict | list)])
+            texts = {text: None for name in _DATA_TEXTS if isinstance(text := value.get(name), str)}
+            yield from (html.unescape(text) for text in texts if text not in met)
+            met.update(texts)
+
+
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str:
     # A line end that is written as an entity is no line of the source; soft hyphens would break words.
     return html.unescape(entity).translate(_NO_LAYOUT)
 
 
+_MIN_SHARE_OF_MAIN: Final = 0.2
 _MIN_SHARE_OF_ARTICLES: Final = 0.3
-_TITLE_WITHIN: Final = 65_536
+_FEW_CHARACTERS: Final = 200
+"""What shows so little may be a page that its scripts make."""
 
-_UNSEEN: Final = frozenset({"canvas", "datalist", "head", "noscript", "object", "svg", "template"})
+_MANY_CHARACTERS: Final = 2_000
+"""So much in a main part is what a page has to say, whatever stands around it."""
+
+_HEAD_WITHIN: Final = 65_536
+_MAX_ALTERNATIVE: Final = 1_000
+
+_UNSEEN: Final = frozenset("canvas datalist defs head metadata noscript object symbol template".split())
+_AROUND_MAIN: Final = frozenset("aside footer header nav".split())
+_PICTURES: Final = frozenset({"img", "area"})
+_WITH_NOTES: Final = _PICTURES | {"meta", "title"}
+_WITH_TEXT: Final = frozenset({"plain", "raw"})
+_DATA_TEXTS: Final = (
+    "name headline alternativeHeadline description abstract articleBody reviewBody text caption".split()
+)
 _HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body br button caption center dd desc details dialog dir div dl dt fieldset "
     "figcaption figure footer form header hgroup hr html label legend li main menu nav ol option p pre section select "
-    "summary table tbody td text tfoot th thead title tr ul".split()
+    "summary table tbody td text textarea tfoot th thead title tr ul".split()
 ) | frozenset(_HEADING_LEVELS)
 
 # Quotes count only behind an equals sign, as in the HTML standard; possessive, so that no text is read twice.
 _ATTRIBUTES: Final = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))?)*+(?:>|\Z)"
-_RAW_ELEMENTS: Final = r"(?=[iInNsStTxX])(?P<raw>(?i:script|style|textarea|iframe|noembed|noframes|xmp))(?=[\s/>])"
+_RAW_ELEMENTS: Final = r"(?=[iInNsSxX])(?P<raw>(?i:script|style|iframe|noembed|xmp))(?=[\s/>])"
 TOKEN: Final = re.compile(
     r"<(?:"
     rf"{_RAW_ELEMENTS}{_ATTRIBUTES}[\s\S]*?(?:</(?i:(?P=raw))[^>]*+>?|\Z)"
     rf"|(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+){_ATTRIBUTES}"
     r"|!--[\s\S]*?(?:-->|\Z)"
+    r"|!\[CDATA\[(?P<plain>[\s\S]*?)(?:\]\]>|\Z)"
     r"|[!?][^>]*+(?:>|\Z)"
     r")"
 )
-"""A tag with its `name`, and with an `end` if it closes an element; or an element of code, whole; or a comment."""
+"""A tag with its `name`, and with an `end` if it closes an element; an element of code, whole; a comment; or a section
+of `plain` characters."""
 
-_MAIN: Final = re.compile(r"<(main)(?=[\s>])", re.IGNORECASE)
+_MAIN: Final = re.compile(r"<(main)(?=[\s>])(?![^>]*\shidden[\s=>])", re.IGNORECASE)
+_CODE: Final = (("<script", "</script"), ("<!--", "-->"))
+_LINKED_DATA: Final = re.compile(r"<script\b[^>]*\btype\s*=\s*[\"']?application/ld\+json\b", re.IGNORECASE)
+_DESCRIPTION: Final = re.compile(
+    r"<meta\s(?=[^>]{0,1000}\b(?:name|property)\s*=\s*[\"']?(?:og:)?description\b)[^>]{1,4000}>", re.IGNORECASE
+)
+_FILE_NAME: Final = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp)", re.IGNORECASE)
 _MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
 _ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")
 _ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.extractors.escapes import unescaped
 from directory_indexer.extractors.front_matter import KINDS_WITH_KEYWORDS, read_keywords
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_markup(text: str, kind: str) -> Document:
-    """Find the headings of a text in one of the `MARKUP_KINDS`; the text stays as it is."""
+    """Find the headings of a text in one of the `MARKUP_KINDS`; the text stays as it is, but for accents of LaTeX."""
+    text = unescaped(text, kind) if kind == "latex" else text
     syntax = _SYNTAXES[kind]
     headings = tuple(_headings(text, syntax))
     found = syntax.title.search(text, 0, _TITLE_WITHIN)

@@ -1,4 +1,4 @@
-"""Files of keys and rows: JSON, YAML, TOML, INI and CSV stay as they are, and their keys head their parts.
+"""Files of keys and rows: the lines of JSON, YAML, TOML, INI and CSV stay, and their keys head their parts.
 
 Keys are found line by line, without parsing: line numbers stay exact, comments and broken files do no harm, and
 nothing in a hostile file is expanded, nested or built.
@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document, Section
+from directory_indexer.extractors.escapes import unescaped
 from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_json(text: str, kind: str) -> Document:
     """Head the parts of a formatted JSON object with its keys, two levels deep."""
+    text = unescaped(text, kind)
     if not _OBJECT.match(text):
         return Document(text, kind)
     return Document(text, kind, sections=_key_sections(_keys(text, _JSON_KEY)))
@@ -23,11 +25,13 @@ def extract_json(text: str, kind: str) -> Document:
 
 def extract_yaml(text: str, kind: str) -> Document:
     """Head the parts of a YAML text with its keys, two levels deep."""
+    text = unescaped(text, kind)
     return Document(text, kind, sections=_key_sections(_keys(text, _YAML_KEY)))
 
 
 def extract_tables(text: str, kind: str) -> Document:
     """Head the parts of a TOML or INI text with the names of their tables."""
+    text = unescaped(text, kind) if kind == "toml" else text
     headings = (Heading(found.start(), 1, one_line(found[1])) for found in _TABLE.finditer(text))
     return Document(text, kind, sections=sections_of(headings))
 

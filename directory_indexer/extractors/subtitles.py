@@ -1,5 +1,6 @@
-"""Subtitles (SubRip, WebVTT, YouTube): what is said, on the very lines of the file, in sections that tell the minute.
+"""Subtitles (SubRip, WebVTT, YouTube, SubStation Alpha) and lyrics (LRC).
 
+What is said stands on the very lines of the file, in sections that tell the minute.
 Numbers, times, settings and markup of cues are blanked: they are no words, and would part a sentence in two.
 """
 
@@ -11,30 +12,47 @@ from collections.abc import Iterator
 from typing import Final
 
 from directory_indexer.extractors.document import Document, Section
+from directory_indexer.extractors.outline import one_line
 
 
 def extract_subtitles(text: str, kind: str) -> Document:
     """Keep what is said; a section begins at the first cue of each minute, and is called by the time of that."""
     lines = text.split("\n")
+    cues = _cues(lines) if "-->" in text or not _STAMPED.search(text) else _stamped_cues(lines)
     spoken: list[str] = []
     sections: list[Section] = []
-    length, minute, is_cue = 0, -1, False
+    length, minute = 0, -1
+    for time, words in cues:
+        if time and (began := _minutes(time)) != minute:
+            minute = began
+            sections.append(Section(length, (_shown(time),)))
+        spoken.append(words)
+        length += len(words) + 1
+    if not sections:
+        return Document(text, kind)
+    title = _TITLE.search(text)
+    return Document("\n".join(spoken), kind, one_line(title[1]) if title else "", tuple(_from_start(sections)))
+
+
+def _cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
+    """Yield the time and the words of each line where cues are blocks: SubRip, WebVTT, YouTube."""
+    is_cue = False
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        said = ""
-        if time := _TIMES.match(line):
+        time, words = _TIMES.match(line), ""
+        if time:
             is_cue = True
-            if (began := _minutes(time)) != minute:
-                minute = began
-                sections.append(Section(length, (_shown(time),)))
         elif not line.strip():
             is_cue = False
         elif is_cue and not (_NUMBER.fullmatch(line) and _TIMES.match(following)):
-            said = _said(line)
-        spoken.append(said)
-        length += len(said) + 1
-    if not sections:
-        return Document(text, kind)
-    return Document("\n".join(spoken), kind, "", tuple(_from_start(sections)))
+            words = _said(line)
+        yield time, words
+
+
+def _stamped_cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
+    """Yield the time and the words of each line where a cue is a line: SubStation Alpha, and lyrics."""
+    for line in lines:
+        time = _STAMPED.match(line)
+        yield time, _said(_STAMPS.sub("", line[time.end() :])) if time else ""
 
 
 def _from_start(sections: list[Section]) -> Iterator[Section]:
@@ -44,7 +62,7 @@ def _from_start(sections: list[Section]) -> Iterator[Section]:
 
 
 def _said(line: str) -> str:
-    return html.unescape(_MARKUP.sub("", line)).replace("\n", " ").strip()
+    return html.unescape(_MARKUP.sub("", _BREAK.sub(" ", line))).replace("\n", " ").strip()
 
 
 def _minutes(time: re.Match[str]) -> int:
@@ -61,3 +79,10 @@ _TIMES: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"\s*\d+\s*")
 _MARKUP: Final = re.compile(r"<[^<>]{0,200}>|\{\\[^{}]{0,200}\}")
+_BREAK: Final = re.compile(r"\\[Nnh]")
+_CLOCK: Final = r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d\d)"
+_STAMPED: Final = re.compile(
+    rf"^(?:Dialogue:[^,\n]*,[ ]*|\[){_CLOCK}(?:[.:]\d{{1,3}})?(?:\]|(?:,[^,\n]{{0,200}}){{7}},)", re.MULTILINE
+)
+_STAMPS: Final = re.compile(r"[\[<]\d{1,3}:\d\d(?:[.:]\d{1,3})?[\]>]")
+_TITLE: Final = re.compile(r"^(?:Title:|\[ti:)[ ]*([^\]\n]{1,200})", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from directory_indexer.errors import (
     RootUnavailableError,
     VectorStoreError,
 )
-from directory_indexer.files import FileFailure, Stage
+from directory_indexer.files import FileFailure, SourceFile, Stage
 from directory_indexer.fingerprint import Fingerprint
 from directory_indexer.indexing.adoption import Adoption
 from directory_indexer.indexing.cluster_copy import NoClusterCopy
@@ -40,7 +41,7 @@ from directory_indexer.indexing.roots import (
 from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
 from directory_indexer.indexing.updater import Updater, explained
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, file_path
+from directory_indexer.paths import FilePath, display, exact_text, file_path
 from directory_indexer.vectorstore import VectorPlace
 from directory_indexer.walker.listing import IgnoredPath
 
@@ -59,6 +60,10 @@ BYTES_PER_TOKEN = 4
 """Of prose and code, rounded; a PDF has fewer tokens than its bytes promise."""
 
 _GIB = 1 << 30
+_LARGE = 64 << 20
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`, whatever the file system (POSIX, sys_stat.h)."""
+
 _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 _NO_CHECKS = ServiceChecks()
@@ -325,7 +330,18 @@ def _trouble_of(check: Callable[[], None]) -> str:
 
 def n_text_bytes(plan: Plan) -> int:
     """Estimate how much text is to be read."""
-    return sum(request.source.size for request in plan.requests if not is_media(request.source.path))
+    return sum(_n_data_bytes(request.source) for request in plan.requests if not is_media(request.source.path))
+
+
+def _n_data_bytes(source: SourceFile) -> int:
+    """Return the size of a file, of a large one without the holes of a sparse file."""
+    if source.size < _LARGE:
+        return source.size
+    try:
+        n_blocks = getattr(os.stat(exact_text(source.path)), "st_blocks", None)
+    except OSError:
+        return source.size
+    return source.size if n_blocks is None else min(source.size, n_blocks * _BLOCK_BYTES)
 
 
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from directory_indexer.relevance.grams import UNSPACED, UNSPACED_MARKS, all_grams, full_grams
+from directory_indexer.relevance.readings import readings
 
-ANALYZER_VERSION: Final = 1
+ANALYZER_VERSION: Final = 2
 """Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
@@ -22,13 +24,25 @@ FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
 """What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
 
 
+class HeldWords(NamedTuple):
+    """Words of an index with a part in them, and how many chunks have each.
+
+    If `last_row` is given, nothing is known of the words of later chunks.
+    """
+
+    words: list[tuple[str, int]]
+    last_row: int | None = None
+
+
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
     """Give the values of `FTS_COLUMNS` for one chunk; the same input gives the same values in every process.
 
     `path` is the path below the tracked directory, with the name of the file.
     """
     everything = f"{text}\n{heading}\n{title}\n{path}"
-    parts = " ".join(sorted({*_hump_parts(everything), *_transliterations(everything)}))
+    parts = " ".join(sorted(extra_words(everything)))
+    if beside := readings(text):
+        parts = f"{parts} {fold(beside)}"
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 
@@ -61,14 +75,46 @@ def unspaced_apart(text: str) -> tuple[str, str]:
     return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
 
 
-def part_words(text: str) -> set[str]:
-    """Give the parts of the camelCase names in a text."""
-    return _hump_parts(text)
+def extra_words(text: str) -> set[str]:
+    """Return the words that stand for a text beside those that it is cut into.
+
+    They are the parts of camelCase names, words with umlauts as two letters, what hyphens, points and blanks part
+    (`re-elected`, `U.S.A.`, an IBAN) in one, dates as 20260131, and names of signs such as C++.
+    """
+    return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text)}
+
+
+def other_spellings(word: str) -> tuple[str, ...]:
+    """Return the words that stand for a typed word in the index, too: with two letters for an umlaut, or a date."""
+    spelled = transliterated(word.casefold())
+    return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
+
+
+def sign_name(word: str) -> str:
+    """Return the word that stands for a name with signs, such as `cpp` for C++; nothing for any other."""
+    return _SIGN_NAMES.get(word.casefold(), "")
+
+
+def phrase_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in a row as they follow each other in the index, up to the last run of letters.
+
+    The index has a short piece at the end of every run without spaces: between two runs it must be asked for, behind
+    the last one it must not.
+    """
+    if text.isascii():
+        return tuple(words(text))
+    respelled = _respelled(text).strip()
+    last = next((run for run in re.finditer(UNSPACED, respelled) if not re.search(r"\w", respelled[run.end() :])), None)
+    if last is None:
+        return tuple(words(text))
+    return (*words(respelled[: last.start()]), *query_words(last[0]))
 
 
 @lru_cache(maxsize=1 << 14)
 def name_parts(name: str) -> tuple[str, ...]:
-    """Split a camelCase name into its parts in lower case; nothing when it is one part."""
+    """Split a camelCase name into its parts in lower case; nothing where no small letter meets a capital in it."""
+    if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
+        return ()
     found = _HUMPS.findall(name)
     return tuple(part.lower() for part in found) if len(found) > 1 else ()
 
@@ -86,12 +132,31 @@ def _hump_parts(text: str) -> set[str]:
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
     for name in set(letters.translate(_ASCII_NAMES).decode().split()):
-        if not (name.islower() or name.isdigit() or name.isupper() or name[1:].islower()):
-            parts.update(name_parts(name))
+        parts.update(name_parts(name))
     return parts
 
 
-def _transliterations(text: str) -> list[str]:
+def _joined(text: str) -> Iterator[str]:
+    for found in _PARTED.finditer(text):
+        joined = _NO_WORD_SIGN.sub("", found[0]).lower()
+        if len(joined) <= _LONGEST_JOINED and (found["number"] is None or len(joined) >= _FEWEST_DIGITS):
+            yield joined
+
+
+def _dates(text: str) -> Iterator[str]:
+    for found in _DATE.finditer(text):
+        year, month, day = (
+            (found["y1"], found["m1"], found["d1"]) if found["y1"] else (found["y2"], found["m2"], found["d2"])
+        )
+        if 1 <= int(month) <= _MONTHS and 1 <= int(day) <= _DAYS:
+            yield f"{year}{int(month):02}{int(day):02}"
+
+
+def _named_signs(text: str) -> Iterator[str]:
+    return (_SIGN_NAMES[found[0].lower()] for found in _SIGNS.finditer(text))
+
+
+def _spelled(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)
@@ -113,6 +178,28 @@ _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte i
     128
 )
 _ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_PARTED: Final = re.compile(
+    r"(?<![\w.-])(?:"
+    r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
+    r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
+    r"|[^\W_]+(?:(?:-|-\n[ \t]*|[\u2010\u2011]|:(?=[0-9A-Fa-f]{2}\b))[^\W_]+)+"
+    r"|(?:[A-Za-z]\.){2,}[A-Za-z]?"
+    r")"
+)
+"""What is written as one as well: numbers in groups, an IBAN, words with hyphens or broken at the end of a line, MAC
+addresses, and abbreviations with points."""
+
+_NO_WORD_SIGN: Final = re.compile(r"[\W_]+")
+_LONGEST_JOINED: Final = 40
+_FEWEST_DIGITS: Final = 5
+_DATE: Final = re.compile(
+    r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
+    r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
+)
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
+_SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
 _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)
@@ -129,7 +216,8 @@ _SPELLINGS: Final[dict[str, str]] = {
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",
     "\u0901": "\u0902", "\u093c": "",
     **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)), ""),
-    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE))), ""),
+    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2)), ""),
+    **dict.fromkeys(map(chr, (0x5C4, 0x5C5, 0x5C7)), ""),
     **{letter: base for letter in map(chr, (*range(0x386, 0x3CF), *range(0x1F00, 0x1FFF)))
        if (base := unicodedata.normalize("NFD", letter.casefold())[:1]) != letter.casefold()},
 }  # fmt: skip

@@ -92,7 +92,7 @@ _CHANGE_LOG: Final = r"(?i)(?:^|/)(?:change_?log|changes?|history|news|releases?
 _MARK: Final = re.compile(
     r"""
     (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|__mocks__|testdata|e2e|bench(?:marks?)?
-                  |_?examples?|samples?|demos?|docs?|website|legacy|compat|deprecated|vendor|third_party) (?=/)
+                  |_?examples?|samples?|demos?|website|legacy|compat|deprecated|vendor|third_party) (?=/)
     | (?:^|(?<=/)) (?:test(?=_)|conftest)
     | (?<=[._-]) (?:tests?|specs?|bench(?:mark)?) (?=\.)
     | (?<=[a-z0-9]) (?:Tests?|Spec|Benchmark) (?=\.\w+$)

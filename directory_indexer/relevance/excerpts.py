@@ -18,14 +18,15 @@ from directory_indexer.relevance.grams import GRAM_SIZES, UNSPACED, UNSPACED_MAR
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
-def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int) -> Excerpt:
+def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int, line: int | None = None) -> Excerpt:
     """Cut the stretch of whole lines with the definition that is named, or that with most of what is looked for.
 
-    When it holds nothing of either, it is the start. Lines too long for that are cut at white space.
+    When it holds nothing of either, it is the start. Lines too long for that are cut at white space. Where the query
+    names a `line` of the text, that is shown instead.
     """
     found = list(_found(text, _numbers_of_forms(plan)))
-    definition = definition_of(names_in(plan.query), text)
-    return _cut_out(_Passage(text, start_line, definition), found, plan.weights, max_chars=max_chars)
+    best = definition_of(names_in(plan.query), text) if line is None else _start_of_line(text, line - start_line)
+    return _cut_out(_Passage(text, start_line, best), found, plan.weights, max_chars=max_chars)
 
 
 def marks_in(text: str, plan: MatchPlan) -> tuple[tuple[int, int], ...]:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Protocol
 
 import Stemmer
 
+from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.languages import NAMES
 from directory_indexer.relevance.query import Query
 
@@ -36,8 +37,8 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
 
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that end so, with the number of chunks they occur in."""
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        """Return words of the index that have a part, or end with it, with the number of chunks they occur in."""
 
 
 class Term(NamedTuple):

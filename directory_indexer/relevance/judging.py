@@ -7,11 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from directory_indexer.paths import display
 from directory_indexer.relevance.asides import set_back
 from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
+from directory_indexer.relevance.exactness import TypedText, weights_of
 from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.relevance.textmatch import Matcher
+from directory_indexer.relevance.textmatch import NAMED_LEVEL, Matcher, TextMatch
 
 
 class Judged(NamedTuple):
@@ -44,6 +46,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
     evidence = [matcher.evidence(match, usual_length=usual_length) for match in matches]
     coverage = [matcher.coverage(match) for match in matches]
+    exact, levels = _exactness(plan, candidates, matches)
     told = _weight_of_words(plan, matcher)
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _FEW_CHUNKS), 1.0))
     # Where only meaning was asked for, nothing else may move a passage.
@@ -63,16 +66,22 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
         signals = (
             ("keyword", asked * told * frequencies[at]),
             ("semantic", weights[at] * cosines[at] + (usual - weights[at]) * USUAL_SCALE.unrelated),
-            ("all_names", names * (coverage[at] > _ALL)),
+            ("exact", asked * exact[at]),
             ("names", beside_meaning * (asked - names) * _NAMES * matcher.names(matches[at])),
             ("file_name", asked * _FILE_NAME * matcher.share_of_name(_stem(one.path))),
             ("beside_code", -asked * behind[at]),
         )
         quality = (
-            _quality(evidence[at], cosines[at] + surprise, nothing=_NOTHING if asked else _NOTHING_BY_MEANING)
+            _quality(
+                evidence[at],
+                _certain(cosines[at], matches[at]) + surprise,
+                nothing=_NOTHING if asked else _NOTHING_BY_MEANING,
+            )
             if readable[at]
             else _by_words(evidence[at], usual_length)
         )
+        if levels[at] >= NAMED_LEVEL and asked:
+            quality = max(quality, _by_words(evidence[at], usual_length), _HELD)
         score = math.fsum([value for _, value in signals])
         found.append(
             Judged(
@@ -87,6 +96,18 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             )
         )
     return sorted(found, key=lambda one: (-one.score, place_of(one.candidate)))
+
+
+def _exactness(
+    plan: MatchPlan, candidates: Sequence[Candidate], matches: Sequence[TextMatch]
+) -> tuple[list[float], list[float]]:
+    """Return what it is worth that each passage holds what was typed, and how much of it that is."""
+    typed = TypedText(plan)
+    levels = [
+        typed.level(one.text, f"{one.heading}\n{one.title}\n{display(one.path)}", share=match.typed)
+        for one, match in zip(candidates, matches, strict=True)
+    ]
+    return weights_of(levels, plan.n_chunks), levels
 
 
 def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
@@ -159,6 +180,14 @@ def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
     return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
 
 
+def _certain(cosine: float, match: TextMatch) -> float:
+    """Return the cosine of a passage, less of it where a few words without one of the query are near by chance."""
+    is_telling = any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH
+    if is_telling or cosine <= USUAL_SCALE.unrelated:
+        return cosine
+    return USUAL_SCALE.unrelated + (cosine - USUAL_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
+
+
 def _by_words(evidence: float, usual_length: float) -> float:
     """Tell how well a passage answers by words alone, of which longer passages have more by accident."""
     by_accident = math.pow(max(usual_length, _SHORTEST) / _USUAL_LENGTH, _BY_LENGTH)
@@ -195,9 +224,11 @@ _COSINE_IN_CODE: Final = 0.75
 _BLURRED: Final = 1900
 _SHORT: Final = 150
 _FOREIGN_COSINE: Final = 0.2
+_HELD: Final = 0.5
+"""How good an answer is at least that holds what was typed."""
+
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.1
-_ALL: Final = 0.999
 
 _TAKEN_FOR: Final = "english"
 """The language of passages whose own is not known."""
@@ -208,6 +239,7 @@ _NOTHING_BY_MEANING: Final = 0.28
 """By meaning alone, fewer passages have words of the question by chance."""
 
 _FULL: Final = 0.4
+_TELLING_LENGTH: Final = 5
 _USUAL_LENGTH: Final = 60
 _SHORTEST: Final = 20
 _BY_LENGTH: Final = 0.2

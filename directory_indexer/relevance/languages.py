@@ -19,6 +19,14 @@ def language_of(text: str, words: Sequence[str]) -> str:
     English: so are names, symbols and the words of computing.
     """
     votes = {language: sum(word in fillers for word in words) for language, fillers in _FILLERS.items()}
+    # Names, commands and English words that other languages have for function words tell nothing by themselves.
+    spoken = [word for word in words if len(word) > 1 and word not in _ALSO_ENGLISH]
+    votes |= {
+        language: 0
+        for language, fillers in _FILLERS.items()
+        if language != "english" and has_latin_letters(language)
+        if not any(word in fillers for word in spoken) and len({*words} & fillers - _LETTERS_ALONE) < _SURE
+    }
     votes["french"] += 2 * len(_FRENCH_ELISION.findall(text))
     # Patterns are compiled when they are first needed: all of them take longer than a search by words.
     if not text.isascii():
@@ -110,6 +118,14 @@ _LETTERS: Final = (
     ("[őűŐŰ]", "hungarian"),
     ("[ąęłńśźżĄĘŁŃŚŹŻ]", "polish"),
     ("[ěřůĚŘŮ]", "czech"),
+)
+_SURE: Final = 2
+_LETTERS_ALONE: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_ALSO_ENGLISH: Final = frozenset(
+    "a al am an ante as ate bin but by co com come con dance de del den des die do dos du e el em en er era es et for fra "
+    "from go had hat her i il in is it j la le les lo los man me men mit mi mu my ni no node non o om on or os out over par "
+    "pas per plus po pod pop pour pro quit re red sa se self set sera si sin so son su sub sur tag te the to toe tot u "
+    "um un under up var ve was we war will word y z za".split()
 )
 _FRENCH_ELISION: Final = re.compile("l'|d'|qu'")
 _FILLERS: Final = _lists(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import name_parts, query_words, transliterated
+from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, query_words
 from directory_indexer.relevance.forms import (
     Term,
     Vocabulary,
@@ -25,6 +25,19 @@ from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordKind
 
 
+class TypedWord(NamedTuple):
+    """A word as it was typed: the words of the index that are it, and the row of words that it is cut into.
+
+    `information` is what it tells, in nats: most for a word that the index does not have.
+    """
+
+    text: str
+    forms: frozenset[str]
+    row: tuple[str, ...]
+    phrases: tuple[str, ...]
+    information: float
+
+
 class MatchPlan(NamedTuple):
     """A query in the words of one index: the FTS5 expression, if words are looked for at all, and its terms.
 
@@ -35,6 +48,9 @@ class MatchPlan(NamedTuple):
     titles and paths.
 
     `branches` are the terms of what `OR` joins, group by group: of each group, one branch is asked of a passage.
+
+    `typed` are the words of a query that names something rather than asks about it, `row` all of its words in a row;
+    `exact` asks for the chunks with either.
     """
 
     query: Query
@@ -48,6 +64,9 @@ class MatchPlan(NamedTuple):
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     branches: tuple[tuple[frozenset[str], ...], ...] = ()
+    typed: tuple[TypedWord, ...] = ()
+    row: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -72,6 +91,9 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
     any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
+    typed = _typed(query, wanted, by_word, vocabulary.n_chunks)
+    row = _row(query, vocabulary)
+    exact = (phrase_of(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
     return MatchPlan(
         query=query,
         expression=expression,
@@ -84,7 +106,42 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         required=required,
         forbidden=forbidden,
         branches=_branches(query, by_word),
+        typed=typed,
+        row=row,
+        exact=tuple(filter(None, (_expression((*required, one), forbidden, "") for one in exact if one))),
     )
+
+
+def _typed(
+    query: Query, wanted: Sequence[QueryWord], by_word: Mapping[QueryWord, Sequence[Wanted]], n_chunks: int
+) -> tuple[TypedWord, ...]:
+    """Return the words that a passage must have to be what was typed; none for a question or a sentence."""
+    is_sentence = len(query.words) - len(wanted) > _MOST_FILLERS
+    if query.is_question or is_sentence or query.alternatives or len(wanted) > _MOST_TYPED:
+        return ()
+    return tuple(_typed_word(word, by_word[word], n_chunks) for word in wanted)
+
+
+def _typed_word(word: QueryWord, planned: Sequence[Wanted], n_chunks: int) -> TypedWord:
+    rarest = min((one.term for one in planned), key=lambda term: term.n_chunks)
+    information = _rarity(rarest, n_chunks)
+    if word.kind is WordKind.WILDCARD:
+        return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
+    joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
+    forms = {*joined, *word.tokens[:1]} if len(word.tokens) == 1 else {*joined}
+    forms |= {*other_spellings(word.text)}
+    phrases = (phrase_of(word.tokens), *map(_gram_phrase, sorted(forms)))
+    row = word.tokens if word.tokens[1:] else ()
+    return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information)
+
+
+def _row(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Return the words of a query in the order in which they were typed, unless very many chunks have all of them."""
+    row = phrase_words(query.meaning) if not query.alternatives else ()
+    if not 1 < len(row) <= MAX_WORDS or any("*" in word.text for word in query.words):
+        return ()
+    counts = vocabulary.counts(tuple(dict.fromkeys(row)))
+    return row if all(word in counts for word in row) and min(counts.values()) <= _MOST_IN_A_ROW else ()
 
 
 def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -130,9 +187,7 @@ def _planned(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary
     parts = humps or word.tokens
     if 1 < len(parts) <= _LONGEST_ROW and (humps or word.kind is not WordKind.PLAIN):
         yield _in_a_row(word, parts, singles, vocabulary)
-    spelled = transliterated(bare.casefold())
-    if spelled != bare.casefold():
-        yield from (exact(token, vocabulary) for token in query_words(spelled))
+    yield from (exact(token, vocabulary) for token in other_spellings(bare))
 
 
 def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:
@@ -140,25 +195,35 @@ def _telling_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> I
         return
     counts = vocabulary.counts(grams)
     for gram in telling(grams, counts, step=step):
-        yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+        if len(gram) == 1:
+            n_chunks = sum(n for _, n in vocabulary.starting_with(gram, limit=_MOST_SIMILAR))
+            yield Wanted(Term(gram, frozenset((gram,)), n_chunks), (_gram_phrase(gram),))
+        else:
+            yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+
+
+def _gram_phrase(token: str) -> str:
+    """Return the phrase that asks for a word: of one letter without spaces, it is all pieces that begin with it."""
+    return f'"{token}" *' if len(token) == 1 and is_gram(token) else phrase_of((token,))
 
 
 def _in_a_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:
     """Ask for the parts of a name next to each other or written as one, which is at most as common as each of them."""
-    joined = "".join(parts) if word.text.isascii() else parts[0]
+    is_spaced = not is_gram(parts[0])
+    joined = "".join(parts)
     n_joined = vocabulary.counts((joined,)).get(joined, 0)
     n_chunks = min((one.term.n_chunks for one in singles if one.term.typed in parts), default=n_joined)
-    forms = frozenset((joined,)) if word.text.isascii() else frozenset[str]()
+    forms = frozenset((joined,)) if is_spaced else frozenset[str]()
     phrases = (phrase_of(parts), *map(phrase_of, ((form,) for form in forms)))
     return Wanted(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 
 
 def _wildcard(word: QueryWord, vocabulary: Vocabulary) -> Wanted:
     parts = ["".join(query_words(part)) for part in word.text.split("*")]
-    found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR) if parts[0] else []
-    if not parts[0]:
-        found = vocabulary.ending_with(parts[-1] or word.tokens[-1], limit=_MOST_SIMILAR)
-        found += vocabulary.starting_with(word.tokens[0], limit=_MOST_SIMILAR)
+    if parts[0]:
+        found = vocabulary.starting_with(parts[0], limit=_MOST_SIMILAR)
+    else:
+        found = vocabulary.holding(max(parts, key=len), ends=bool(parts[-1]), limit=_MOST_SIMILAR).words
     counts = {form: n for form, n in found if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MOST_WILD]
     phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(phrase_of((form,)) for form in common)
@@ -249,4 +314,10 @@ _MANY: Final = 1000
 _MOST_SIMILAR: Final = 2000
 _MOST_WILD: Final = 100
 _LONGEST_ROW: Final = 8
+_MOST_TYPED: Final = 6
+_MOST_FILLERS: Final = 1
+"""So many words that say nothing may stand among what is typed to name something; a sentence has more."""
+_MOST_IN_A_ROW: Final = 5000
+"""To go through the places of a row takes a few µs for each chunk that has its rarest word."""
+
 _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")

@@ -1,48 +1,109 @@
-"""Moments and periods as people write them: an age such as `7d`, or a date, a month or a year."""
+"""Moments and periods as people and programs write them: ages, dates in several notations, and `last week`.
+
+A date or a word without a zone is that of this machine, as dates are shown.
+"""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+import time
+from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
 
 
 class Period(NamedTuple):
-    """A stretch of time in seconds since the epoch, without its end."""
+    """A stretch of time in seconds since the epoch, without its end.
+
+    A year, a month or a day is `written` as ISO 8601 does.
+    """
 
     start: float
     end: float
+    written: str = ""
 
 
 def period_of(text: str, *, now: float) -> Period | None:
-    """Read `36h`, `7d`, `2w`, `6m`, `1y`, `2026`, `2026-01`, `2026-01-31` or a time of ISO 8601; None if it is none.
+    """Parse an age, a date, a time of ISO 8601, or words such as `yesterday` and `last week`; None if it is none.
 
-    An age is the moment so long ago. Dates without a zone are those of this machine.
+    Ages are `7d`, `2 weeks ago` and `last 30 days`, the moment so long ago. Dates are `2026`, `2026-1`, `2026-01-31`,
+    `2026/1/31`, `31.1.2026` and `1.2026`. Weeks begin on Monday.
     """
-    written = text.strip().lower()
-    if (age := re.fullmatch(_AGE, written)) and age[2] in _SECONDS:
-        seconds = now - int(age[1]) * _SECONDS[age[2]]
-        return Period(seconds, seconds)
+    typed = " ".join(re.sub(_BETWEEN_WORDS, " ", text).lower().split())
     try:
-        return _dated(written)
+        return _age(typed, now) or _calendar(typed) or _named(typed, now) or _moment(text.strip())
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _dated(written: str) -> Period:
-    if found := re.fullmatch(r"(\d{4})(?:-(\d{2}))?", written):
-        year, month = int(found[1]), int(found[2] or 1)
-        start = datetime(year, month, 1).astimezone()
-        is_last = not found[2] or month == _MONTHS
-        end = datetime(year + 1 if is_last else year, 1 if is_last else month + 1, 1).astimezone()
-        return Period(start.timestamp(), end.timestamp())
-    moment = datetime.fromisoformat(written).astimezone()
-    is_day = len(written) == len("2026-01-31")
-    return Period(moment.timestamp(), (moment + timedelta(days=is_day)).timestamp())
+def beginning_of_date(text: str) -> str:
+    """Write a year, a month or a day as ISO 8601 does; any other text stands for itself."""
+    period = period_of(text, now=time.time())
+    return (period and period.written) or text
 
 
-_MONTHS: Final = 12
-_AGE: Final = r"([0-9]{1,9})\s*([a-z]+)"
+def _age(typed: str, now: float) -> Period | None:
+    found = re.fullmatch(_AGE, typed)
+    if not found or found["unit"] not in _SECONDS:
+        return None
+    seconds = now - int(found["n"]) * _SECONDS[found["unit"]]
+    return Period(seconds, seconds)
+
+
+def _calendar(typed: str) -> Period | None:
+    """Parse a year, a month or a day in any of the notations."""
+    found = next((match for form in _DATES if (match := re.fullmatch(form, typed))), None)
+    if found is None:
+        return None
+    year, month, day = (int(found[part] or 0) for part in "ymd")
+    first = date(year, month or 1, day or 1)
+    if day:
+        return _days(first, first + timedelta(days=1), _DAY)
+    return _days(first, _next_month(first), _MONTH) if month else _days(first, date(year + 1, 1, 1), _YEAR)
+
+
+def _named(typed: str, now: float) -> Period | None:
+    """Parse words for a moment, a day, or this or the last week, month or year."""
+    name = typed.removeprefix("the ").replace("previous ", "last ").replace("past ", "last ")
+    if name == "now":
+        return Period(now, now)
+    today = datetime.fromtimestamp(now).astimezone().date()
+    one = timedelta(days=1)
+    week, month, year = today - today.weekday() * one, today.replace(day=1), today.replace(month=1, day=1)
+    periods = {
+        "today": (today, today + one, _DAY),
+        "yesterday": (today - one, today, _DAY),
+        "this week": (week, week + 7 * one, ""),
+        "last week": (week - 7 * one, week, ""),
+        "this month": (month, _next_month(month), _MONTH),
+        "last month": ((month - one).replace(day=1), month, _MONTH),
+        "this year": (year, year.replace(year=year.year + 1), _YEAR),
+        "last year": (year.replace(year=year.year - 1), year, _YEAR),
+    }
+    return _days(*periods[name]) if name in periods else None
+
+
+def _moment(typed: str) -> Period:
+    seconds = datetime.fromisoformat(typed.upper()).astimezone().timestamp()
+    return Period(seconds, seconds)
+
+
+def _next_month(first: date) -> date:
+    return (first + timedelta(days=31)).replace(day=1)
+
+
+def _days(first: date, end: date, form: str) -> Period:
+    # Each by the clock of its own day: where the clocks are changed, a day has 23 or 25 hours.
+    start, after = (datetime(day.year, day.month, day.day).astimezone().timestamp() for day in (first, end))
+    return Period(start, after, f"{first:{form}}" if form else "")
+
+
+_BETWEEN_WORDS: Final = r"(?<=[A-Za-z])[-_](?=[A-Za-z0-9])|(?<=[0-9])[-_](?=[A-SU-Za-su-z])"
+_AGE: Final = r"(?:(?:the )?(?:last|past|previous) )?(?P<n>[0-9]{1,9}) ?(?P<unit>[a-z]+)(?: ago)?"
+_DATES: Final = (
+    r"(?P<y>[0-9]{4})(?:([-/])(?P<m>[0-9]{1,2})(?:\2(?P<d>[0-9]{1,2}))?)?",
+    r"(?:(?P<d>[0-9]{1,2})\. ?)?(?P<m>[0-9]{1,2})\. ?(?P<y>[0-9]{4})",
+)
+_YEAR, _MONTH, _DAY = "%Y", "%Y-%m", "%Y-%m-%d"
 _UNITS: Final = {
     1: "s sec secs second seconds",
     60: "min mins minute minutes",

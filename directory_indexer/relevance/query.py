@@ -1,6 +1,7 @@
 """What a person typed, read as a query.
 
-Every string is a query: what is not an operator in its proper place is a word.
+Every string is a query: what is not an operator in its proper place is a word. Text of several lines, or of thousands
+of characters, was pasted: it has no operators, and of a stack trace or a log the message is looked for.
 """
 
 from __future__ import annotations
@@ -12,17 +13,25 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from directory_indexer.lazy import lazily
 from directory_indexer.relevance.alternatives import parted
-from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.analyzer import phrase_words, query_words, sign_name
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler, language_of
-from directory_indexer.relevance.periods import period_of
+from directory_indexer.relevance.periods import beginning_of_date, period_of
 from directory_indexer.relevance.roles import ROLES
 
-MAX_CHARACTERS: Final = 4_000
-"""Longer queries are read up to here: more than the embedding model takes in, and than words can tell apart."""
+with lazily:
+    from directory_indexer.relevance.traces import Frame, Trace, read_trace, telling_line
+
+MAX_CHARACTERS: Final = 20_000
+"""Of longer queries, the beginning and the end are read: a log says what failed in its last lines."""
+
+MAX_MEANING: Final = 4_000
+"""More characters than any embedding model takes in."""
 
 MAX_WORDS: Final = 64
+"""So many words are looked for; of more, the most informative (`relevance.informative`)."""
 
 GRAMS_A_WORD: Final = 4
 """So many letters are a word where none are marked by spaces; a question has as much room in every language."""
@@ -85,6 +94,8 @@ class Query(NamedTuple):
     alternatives: tuple[tuple[Query, ...], ...] = ()
     """Groups of what was joined by `OR`: of each, one must be met."""
     phrases_bind: bool = True
+    places: tuple[Frame, ...] = ()
+    """The lines of files that it names, the most telling first."""
 
     @property
     def is_empty(self) -> bool:
@@ -109,36 +120,67 @@ class Query(NamedTuple):
         return excludes and not self.words and not self.meaning and not self.required.headings
 
     @property
+    def is_question(self) -> bool:
+        """Whether it asks about something, rather than to type what stands there."""
+        words = re.findall(r"\w+", self.meaning.casefold())
+        return self.meaning.rstrip().endswith("?") or not _QUESTION_WORDS.isdisjoint(words) or words[:1] in _ASKING
+
+    @property
     def has_only_names(self) -> bool:
         """Tell that nothing but names is looked for, whose spelling matters and whose meaning no model knows."""
         return bool(self.words) and all(word.is_name for word in self.words)
 
 
-def parse_query(text: str) -> Query:
-    """Read a query; no string is wrong."""
-    rest, groups = parted(text[:MAX_CHARACTERS])
-    query = _read(rest)
+def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
+    """Parse a query; no string is wrong. Filters that are written like one of `as_words` are words."""
+    text = _within_limits(text).encode("utf-8", "replace").decode().replace(_LINE_SEPARATOR, "\n")
+    trace = read_trace(text) if _may_be_a_trace(text) else Trace()
+    if trace.message or len(text) > _LONGEST_TYPED or text.strip().count("\n") >= _LINE_ENDS_OF_PASTED_TEXT:
+        return _pasted(text, trace)
+    rest, groups = parted(text)
+    query = _read(rest, as_words)._replace(places=trace.frames)
     if not groups:
         return query
-    alternatives = tuple(tuple(map(_read, group)) for group in groups)
+    alternatives = tuple(tuple(_read(one, as_words) for one in group) for group in groups)
     flat = [one for group in alternatives for one in group]
     # One phrase of several need not occur, and counts as a name does.
     loose = (w._replace(kind=WordKind.LITERAL) if w.kind is WordKind.PHRASE else w for one in flat for w in one.words)
     meaning = " ".join(filter(None, [query.meaning, *(one.meaning for one in flat)]))
     return query._replace(
-        text=text[:MAX_CHARACTERS].encode("utf-8", "replace").decode(),
-        meaning=meaning,
-        words=tuple({(word.tokens, word.kind): word for word in (*query.words, *loose)}.values())[:MAX_WORDS],
+        text=text,
+        meaning=meaning[:MAX_MEANING],
+        words=tuple({(word.tokens, word.kind): word for word in (*query.words, *loose)}.values()),
         alternatives=alternatives,
     )
 
 
-def _read(text: str) -> Query:
-    typed = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
-    pieces = [_piece(found) for found in _PIECE.finditer(typed)]
+def _within_limits(text: str) -> str:
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: half - 1]}\n{text[-half:]}"
+
+
+def _may_be_a_trace(text: str) -> bool:
+    """Whether it is worth while to look for places, which takes more time than to read most queries."""
+    return "\n" in text or (
+        "." in text and any(sign in text for sign in (":", "(", " line ")) and any(map(str.isdigit, text))
+    )
+
+
+def _pasted(text: str, trace: Trace) -> Query:
+    said = trace.message or text
+    words = tuple(_words_of(_Piece(word) for word in said.replace("*", " ").split()))
+    meaning = " ".join(said.split())
+    if len(meaning) > MAX_MEANING:
+        meaning = f"{telling_line(said)[: MAX_MEANING // 2]} {meaning}"[:MAX_MEANING]
+    language = language_of(meaning, [token for word in words for token in word.tokens])
+    return Query(said, meaning, language, words, phrases_bind=False, places=trace.frames)
+
+
+def _read(typed: str, as_words: frozenset[str]) -> Query:
+    pieces = [_piece(found, as_words) for found in _PIECE.finditer(typed)]
     wanted = [piece for piece in pieces if not piece.is_negative and not piece.field]
     words = tuple(_words_of(wanted)) or tuple(_words_of_headings(pieces))
-    meaning = " ".join(" ".join(piece.text for piece in wanted).split())
+    meaning = " ".join(" ".join(piece.text for piece in wanted).split())[:MAX_MEANING]
     language = language_of(meaning, [token for word in words for token in word.tokens])
     return Query(
         text=typed,
@@ -174,12 +216,13 @@ class _Piece(NamedTuple):
     is_negative: bool = False
 
 
-def _piece(found: re.Match[str]) -> _Piece:
+def _piece(found: re.Match[str], as_words: frozenset[str]) -> _Piece:
     quoted = found["quoted"]
     text = (found["bare"] or "") if quoted is None else quoted
     field = (found["field"] or "").lower()
     is_date = field in _DATES and period_of(text, now=time.time()) is not None
-    if (field in _DATES and not is_date) or (field == "is" and text.lower() not in ROLES):
+    is_no_filter = (field in _DATES and not is_date) or (field == "is" and text.lower() not in ROLES)
+    if is_no_filter or f"{field}:{text.strip()}" in as_words:
         return _Piece(f"{field}:{text}", is_negative=bool(found["minus"]))
     return _Piece(text, field, quoted is not None, bool(found["minus"]))
 
@@ -194,7 +237,8 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
     by_field: defaultdict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.field and piece.text.strip():
-            by_field[piece.field].append(piece.text.strip())
+            text = piece.text.strip()
+            by_field[piece.field].append(beginning_of_date(text) if piece.field == "created" else text)
     paths, kinds, headings, since, until, roles = (tuple(by_field[field]) for field in _FIELDS)
     metadata = tuple((name, text) for name in METADATA_FIELDS for text in by_field[name])
     return Filters(paths, kinds, headings, since, until, roles, metadata)
@@ -202,7 +246,6 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
 
 def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
     counted: dict[tuple[tuple[str, ...], WordKind], QueryWord] = {}
-    n_tokens = 0.0
     for piece in pieces:
         word = _query_word(piece)
         if not word.tokens:
@@ -212,21 +255,20 @@ def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
             text = before.text if before.is_name else word.text
             counted[key] = before._replace(text=text, n_times=before.n_times + 1)
             continue
-        n_tokens += sum(1 / GRAMS_A_WORD if is_gram(token) else 1 for token in word.tokens)
-        if n_tokens > MAX_WORDS and counted:
-            break
         counted[key] = word
     return counted.values()
 
 
 def _query_word(piece: _Piece) -> QueryWord:
     if piece.is_quoted:
-        return QueryWord(piece.text, tuple(query_words(piece.text)[:MAX_WORDS]), WordKind.PHRASE)
+        return QueryWord(piece.text, phrase_words(piece.text)[:MAX_WORDS], WordKind.PHRASE)
     if _WILDCARD.fullmatch(piece.text) and all(len(query_words(part)) <= 1 for part in piece.text.split("*")):
         return QueryWord(piece.text, tuple(query_words(piece.text)), WordKind.WILDCARD)
     if _APOSTROPHE.search(piece.text):
         tokens = query_words(piece.text)
         return QueryWord(piece.text, tuple(token for token in tokens if len(token) > _ELISION) or tuple(tokens))
+    if name := sign_name(piece.text):
+        return QueryWord(piece.text, (name,))
     tokens = query_words(piece.text)[: MAX_WORDS * GRAMS_A_WORD if is_gram(piece.text[:1]) else MAX_WORDS]
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 
@@ -238,14 +280,32 @@ _FIELDS: Final = ("path", "type", "heading", "since", "until", "is")
 _DATES: Final = ("since", "until")
 _PIECE: Final = re.compile(
     r"""
-    (?P<minus>(?<!\S)-(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
+    (?P<minus>(?<!\S)-(?!\d[\d.,]*(?:[^\W\d]{0,3}|[°%]\w?)(?!\S))(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
     (?:(?<!\w)(?P<field>path|type|heading|since|until|is|author|lang|tag|from|to|cc|subject|created):(?=\S))?
-    (?: "(?P<quoted>[^"]*)" | (?P<bare>[^\s"]+) | " )
+    (?: "(?P<quoted>[^"]*)"
+      | (?P<bare>(?:(?<=since:)|(?<=until:))(?:(?:this|last|past|previous)[ ](?:\d+[ ])?(?:day|week|month|year)s?
+            |\d+[ ](?:hour|day|week|month|year)s?[ ]ago)(?!\w)
+          |(?<!\S)(?:[a-z]{2}\d{2}(?:[ ][a-z0-9]{1,4}){3,8}|\+?\(?\d{2,5}\)?(?:[ ]\(?\d{2,6}\)?){2,7})(?!\S)
+          |[^\s"]+)
+      | " )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
+_QUESTION_WORDS: Final = frozenset(
+    "how what why who whom whose which when where wie was wer wen wem warum wieso weshalb wann wo woher wohin welche "
+    "welcher welches comment pourquoi quand quel quelle quels quelles quoi como cuando donde por qué cómo cuándo dónde "
+    "quando perche perché quale quali hoe waarom wanneer welke".split()
+)
+_ASKING: Final = tuple(
+    [word] for word in "is are can could does do did should would will has have ist sind kann hat est".split()
+)
+"""Words with which a question begins."""
 _MOST_TERMS: Final = 6
+_LINE_ENDS_OF_PASTED_TEXT: Final = 2
+_LONGEST_TYPED: Final = 4_000
+_LINE_SEPARATOR: Final = "\u2028"
+"""What fields of one line keep of the ends of lines."""
 _WILDCARD: Final = re.compile(r"[^\w*]*(?=\w*\*)[\w*]+[^\w*]*")

@@ -6,6 +6,7 @@ what it gave stands in docs/ranking.md.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, groupby, takewhile
@@ -145,7 +146,7 @@ def _named_documents(judged: Sequence[Judged]) -> set[FilePath]:
 def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     """Put passages with the same words together, the one that is shown first."""
     alike: dict[str, list[Candidate]] = {}
-    for one in sorted(candidates, key=lambda one: (one.band, place_of(one))):
+    for one in sorted(candidates, key=lambda one: (one.band, bool(re.search(_COPY, one.path)), place_of(one))):
         alike.setdefault(" ".join(one.text.split()), []).append(one)
     return list(alike.values())
 
@@ -154,6 +155,13 @@ def _places(scores: dict[ChunkId, float | None]) -> dict[ChunkId, int]:
     found = sorted((-score, chunk_id) for chunk_id, score in scores.items() if score is not None)
     return {chunk_id: place for place, (_, chunk_id) in enumerate(found, start=1)}
 
+
+_COPY: Final = r"""(?ix)
+    [ _-]? \(\d+\) (?: \.[^./\\]* )? $
+    | [ _(-] (?: copy | copie | copia | kopie ) (?: [ ]?\d+ )? \)? (?: \.[^./\\]* )? $
+    | (?: ^ | [/\\] ) (?: (?: copy | copie | copia | kopie ) [ ] (?: of | de | di | von ) [ ] | downloads? [/\\] )
+"""
+"""What browsers and file managers call a file or a directory that has copies of others in it."""
 
 _FURTHER: Final = 0.6
 _MOST_BACK: Final = 3

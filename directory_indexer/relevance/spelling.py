@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-from directory_indexer.relevance.analyzer import query_words, transliterated
+from directory_indexer.relevance.analyzer import other_spellings, query_words
 from directory_indexer.relevance.edits import distance, one_edit
 from directory_indexer.relevance.forms import Vocabulary, languages_of, with_variants
+from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import Query, QueryWord, WordKind
 
@@ -42,6 +43,8 @@ class Correction(NamedTuple):
     @property
     def note(self) -> str:
         """Tell it to whoever asked."""
+        if self.searched == within(self.typed):
+            return f"no word is {self.typed}; searched for words that it is part of"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
 
@@ -54,14 +57,52 @@ class Respelled(NamedTuple):
 
 def respelled(query: Query, vocabulary: SpellingVocabulary) -> Respelled:
     """Correct the words of a query that the index has in no form, in what is looked for and in what is embedded."""
+    query, parts = _with_parts(query, vocabulary)
     doubtful = _doubtful(query)
     if not doubtful:
-        return Respelled(query)
+        return Respelled(query, parts)
     unknown = islice(_unknown(query, doubtful, vocabulary), _MOST)
     found = {token: nearest for token in unknown if (nearest := _nearest(token, vocabulary))}
-    if not found:
-        return Respelled(query)
-    return Respelled(_with_corrected(query, found), tuple(_corrections(doubtful, found)))
+    return Respelled(_with_corrected(query, found), (*parts, *_corrections(doubtful, found)))
+
+
+def within(word: str) -> str:
+    """Return what finds the words that a word is part of."""
+    return f"*{word}*"
+
+
+def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
+    """Look for words that the index does not have in any form inside the words that it has."""
+    single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
+    missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
+    languages = languages_of(query, vocabulary) if missing else ()
+    parts = [
+        token
+        for token in islice((token for token in single if token in missing), _MOST)
+        if not vocabulary.known(other_spellings(single[token].text))
+        and not with_variants(token, languages, vocabulary).term.n_chunks
+        and _is_part(token, vocabulary)
+    ]
+    words = tuple(
+        word._replace(text=within(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
+        for word in query.words
+    )
+    corrections = tuple(Correction(single[token].text, within(single[token].text)) for token in parts)
+    return query._replace(words=words), corrections
+
+
+def _is_part(token: str, vocabulary: SpellingVocabulary) -> bool:
+    """Whether words have a word in them; one with a single letter more is what an error was made in."""
+    held = vocabulary.holding(token, ends=False, limit=_MOST_HELD).words
+    return any(len(word) > len(token) + token.isalpha() for word, _ in held)
+
+
+def _may_be_part(word: QueryWord, query: Query) -> bool:
+    """Whether a word may be part of another: one of a few letters is in too many by accident."""
+    token, *others = word.tokens
+    is_long = len(token) >= (_SHORTEST_NUMBER if token.isdigit() else _SHORTEST_PART)
+    is_plain = word.kind is WordKind.PLAIN and not others and not is_gram(token)
+    return is_plain and is_long and not is_filler(token, query.language)
 
 
 def _with_corrected(query: Query, found: dict[str, str]) -> Query:
@@ -89,8 +130,10 @@ def _unknown(query: Query, doubtful: dict[str, str], vocabulary: SpellingVocabul
     missing = doubtful.keys() - vocabulary.known(tuple(doubtful))
     languages = languages_of(query, vocabulary) if missing else ()
     for token in (token for token in doubtful if token in missing):
-        spelled = query_words(transliterated(doubtful[token].casefold()))
-        if not vocabulary.known(spelled) and not with_variants(token, languages, vocabulary).term.n_chunks:
+        if (
+            not vocabulary.known(other_spellings(doubtful[token]))
+            and not with_variants(token, languages, vocabulary).term.n_chunks
+        ):
             yield token
 
 
@@ -153,6 +196,9 @@ def _corrections(doubtful: dict[str, str], found: dict[str, str]) -> Iterator[Co
         yield Correction(next((run for run in runs if query_words(run) == [token]), token), searched)
 
 
+_MOST_HELD: Final = 100
+_SHORTEST_PART: Final = 4
+_SHORTEST_NUMBER: Final = 3
 _SHORTEST: Final = 5
 _LONG: Final = 8
 _FAR: Final = 2

@@ -10,22 +10,25 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import part_words, unspaced_apart, words
+from directory_indexer.relevance.analyzer import extra_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.readings import readings
 
 
 class TextMatch(NamedTuple):
     """How often each term of a plan occurs in a text, where other forms of a word and parts of names count less.
 
     `named` tells of each term whether it occurs in heading, title or path. Of what `OR` joins, only the branch counts
-    that the text has most of; `asked` is what the terms weigh that do.
+    that the text has most of; `asked` is what the terms weigh that do. `typed` is the share of what
+    the query tells that stands there in the form that was typed, 1 only where all of it does.
     """
 
     counts: tuple[float, ...]
     named: tuple[bool, ...]
     n_words: int
     asked: float = 0.0
+    typed: float = 0.0
 
 
 class Matcher:
@@ -48,6 +51,7 @@ class Matcher:
             [frozenset(places[one] for one in branch if one in places) for branch in group] for group in plan.branches
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
+        self._typed = plan.typed
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str) -> TextMatch:
@@ -60,7 +64,7 @@ class Matcher:
         if possible := self._possible(rest, self._spaced):
             for form, index, amount in possible:
                 counts[index] += found.count(form) * amount
-            parts = part_words(text)
+            parts = extra_words(text)
             for form, index, amount in possible:
                 if form in parts:
                     counts[index] += _PART * amount
@@ -69,10 +73,27 @@ class Matcher:
                 counts[index] += runs.count(run_of(row))
             else:
                 counts[index] += _count_row(words(text) if runs else found, row)
+        self._count_readings(text, counts)
         named = self.terms_in(names)
         n_words = len(found) + len(runs) - runs.count("\n")
-        match = TextMatch(tuple(counts), tuple(index in named for index in range(len(counts))), n_words, self._total)
+        match = TextMatch(
+            tuple(counts),
+            tuple(index in named for index in range(len(counts))),
+            n_words,
+            self._total,
+            typed=self._share_of_typed(text, found, names),
+        )
         return self._without_unmet(match) if self._branches else match
+
+    def _count_readings(self, text: str, counts: list[float]) -> None:
+        """Count what a text has only where markup is not read."""
+        if all(counts) or not (beside := readings(text)):
+            return
+        found = words(beside)
+        for form, index, amount in self._forms:
+            counts[index] = counts[index] or found.count(form) * amount
+        for index, row in self._rows:
+            counts[index] = counts[index] or _count_row(found, row)
 
     def _without_unmet(self, match: TextMatch) -> TextMatch:
         """Leave out what `OR` joins to the branch that a text has most of: it was not asked of that text."""
@@ -86,6 +107,33 @@ class Matcher:
             match.n_words,
             self._weight(counted) or 1.0,
         )
+
+    def _share_of_typed(self, text: str, found: Sequence[str], names: str) -> float:
+        """Return how much of what the typed words tell a passage or what stands above it has."""
+        if not self._typed:
+            return 0.0
+        named = words(names)
+        own, above = self._typed_in(text, found if text.isascii() else words(text)), self._typed_in(names, named)
+        if all(own):
+            return 1.0
+        has = [in_text or in_names for in_text, in_names in zip(own, above, strict=True)]
+        if all(has):
+            return NAMED_LEVEL
+        told = math.fsum(word.information for word in self._typed)
+        held_of_it = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
+        return _PARTLY * held_of_it / told if told else 0.0
+
+    def _typed_in(self, text: str, found: Sequence[str]) -> list[bool]:
+        """Tell of each typed word whether it stands in a text, which consists of these words."""
+        held = {*found, *extra_words(text)}
+        run = unspaced_apart(text)[0].replace("\n", "")
+        return [
+            not word.forms.isdisjoint(held)
+            or any(is_gram(form) and form in run for form in word.forms)
+            or (bool(word.row) and bool(_count_row(found, word.row)))
+            or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+            for word in self._typed
+        ]
 
     def _met(self, match: TextMatch, branch: Iterable[int]) -> float:
         """Tell how much of a branch a text has, and how often, between 0 and 1."""
@@ -159,7 +207,7 @@ class Matcher:
 
 
 def _all_words(name: str) -> set[str]:
-    return {*words(name), *part_words(name)}
+    return {*words(name), *extra_words(name)}
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
@@ -174,6 +222,10 @@ _SATURATION: Final = 1.2
 
 _VARIANT: Final = 0.6
 _PART: Final = 0.5
+_PARTLY: Final = 0.89
+NAMED_LEVEL: Final = 0.9
+"""What it counts that a passage has all typed words, but some only above it."""
+
 _NAMED: Final = 2.0
 """What another form of a word counts beside the one that was typed, what a part of a name counts beside a whole word,
 and what a heading, title or path that has the word adds."""

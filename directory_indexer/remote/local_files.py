@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import blake3
 
-from directory_indexer.converting.converter import Converter, path_in_file_uri
+from directory_indexer.converting.converter import Converter
 from directory_indexer.errors import ContentRefusedError, RefusalReason, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import (
@@ -23,6 +23,7 @@ from directory_indexer.paths import (
     lies_in,
     os_path,
     resolved_path,
+    written_path,
 )
 from directory_indexer.walker.ignore import built_in_rules, kind_of_secret, likely_secret
 
@@ -95,7 +96,7 @@ def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
-    written = path_in_file_uri(written) or written
+    written = written_path(written)
     if invalid := invalid_character_in(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]

@@ -68,13 +68,17 @@ def search_lines(
     explain: bool = False,
     n_lines: int = DEFAULT_LINES,
 ) -> Iterator[Line]:
-    """Show hits to a person: number, place that can be clicked, heading, date and score, and lines that matched."""
-    for number, hit in enumerate(one_a_file(result.hits) if view in _FILES else result.hits, 1):
-        if number > 1 and view not in _FILES:
-            yield line()
+    """Show hits to a person: number, place that can be clicked, heading, date and score, and lines that matched.
+
+    Hits by name are groups of their own.
+    """
+    shown = one_a_file(result.hits) if view in _FILES else result.hits
+    for number, (before, hit) in enumerate(zip((None, *shown), shown, strict=False), 1):
+        if view not in _FILES:
+            yield from _between(before, hit)
         yield _headline(number, hit, paths, view)
         if view not in _FILES:
-            yield from _numbered_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
+            yield from _content(hit, _ALL_LINES if view is View.FULL else n_lines)
             if hit.n_more_in_file:
                 more = count(hit.n_more_in_file, "more chunk")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
@@ -82,6 +86,27 @@ def search_lines(
         yield from _agreements(hit)
         if explain:
             yield line(Span(explained(hit.explanation), Style.NOTE), indent=_INDENT)
+
+
+def _between(before: Hit | None, hit: Hit) -> Iterator[Line]:
+    """Set a hit off from the one before; files and directories of which nothing is shown but the name are a list."""
+    is_new_group = bool(hit.named) != bool(before and before.named)
+    if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
+        yield line()
+    if is_new_group:
+        yield line(Span("by name" if hit.named else "in texts", Style.NOTE))
+
+
+def _is_name_alone(hit: Hit) -> bool:
+    """Whether nothing of its text matched."""
+    return bool(hit.named) and not hit.excerpt.marks
+
+
+def _content(hit: Hit, n_lines: int) -> Iterator[Line]:
+    if not _is_name_alone(hit):
+        yield from _numbered_lines(hit, n_lines)
+    elif not hit.is_passage and hit.text:
+        yield line(Span(", ".join(hit.text.splitlines()), Style.NOTE), indent=_INDENT)
 
 
 def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
@@ -123,7 +148,11 @@ def _why_nothing(request: SearchRequest) -> str:
 
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
     """Say what could be asked for beside the hits that were shown; for the error output."""
-    return ("hits that are much weaker than the best are left out; --all shows them",) if result.has_weaker else ()
+    n_more = result.n_named - sum(hit.named is not None for hit in result.hits)
+    return (
+        *([f"{count(n_more, 'more name matches', 'more names match')}; more words narrow them"] if n_more > 0 else []),
+        *(["hits that are much weaker than the best are left out; --all shows them"] if result.has_weaker else []),
+    )
 
 
 def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
@@ -193,8 +222,8 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 
 
 def _headline(number: int, hit: Hit, paths: PathStyle, view: View) -> Line:
-    place = "" if view in _FILES else f":{hit.excerpt.line}"
-    where = hit.facts.title if view in _FILES else heading_of(hit)
+    place = "" if view in _FILES or not hit.is_passage else f":{hit.excerpt.line}"
+    where = (hit.facts.title or _kind_of_place(hit)) if view in _FILES else heading_of(hit)
     where = where if len(where) <= _MOST_HEADING else f"{where[: _MOST_HEADING - 1]}…"
     return line(
         Span(f"{number:>2}  ", Style.NOTE),
@@ -211,7 +240,14 @@ def heading_of(hit: Hit) -> str:
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     if hit.scan:
         page += f" (scanned, {hit.scan.confidence:.0%} sure)"
-    return " · ".join(part for part in (page, hit.heading or hit.facts.title) if part)
+    return " · ".join(part for part in (page, hit.heading or hit.facts.title, _kind_of_place(hit)) if part)
+
+
+def _kind_of_place(hit: Hit) -> str:
+    """Say what was found by its name alone."""
+    if hit.named is None or hit.is_passage:
+        return ""
+    return "directory" if hit.named.is_directory else f"no text: {hit.named.why_without_text}"
 
 
 def date_of(hit: Hit) -> str:

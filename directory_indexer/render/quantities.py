@@ -49,8 +49,8 @@ def ago(then: float, *, now: float) -> str:
 
 
 def day(moment: float) -> str:
-    """Name the day of a moment, in UTC."""
-    return time.strftime("%Y-%m-%d", time.gmtime(moment))
+    """Return the day of a moment by the clock of this machine, as filters take it."""
+    return time.strftime("%Y-%m-%d", time.localtime(moment))
 
 
 def percent(part: int, whole: int) -> str:

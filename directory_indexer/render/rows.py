@@ -55,7 +55,7 @@ def rows(
         case Format.MD:
             lines = [line for number, hit in enumerate(result.hits, 1) for line in _markdown(number, hit, paths)]
         case Format.GREP:
-            lines = [line for hit in result.hits for line in _matching_lines(hit, paths)]
+            lines = [line for hit in result.hits if hit.is_passage for line in _matching_lines(hit, paths)]
         case Format.PATHS:
             lines = [_path(hit, paths) for hit in one_a_file(result.hits)]
         case Format.NULL_PATHS:
@@ -104,7 +104,7 @@ def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
     yield f"{hit.score:.3f}"
     yield date_of(hit)
     yield hit.facts.kind
-    yield _bounded(hit.heading or hit.facts.title, _MOST_HEADING)
+    yield _bounded(heading_of(hit._replace(page=None)), _MOST_HEADING)
     yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
 
 
@@ -137,6 +137,8 @@ def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
     facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
     yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(one for one in facts if one)}"
     yield ""
+    if not hit.excerpt.text:
+        return
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", hit.excerpt.text)), default=0))
     yield f"   {fence}{hit.facts.kind}"
     for text in hit.excerpt.text.rstrip().split("\n"):

@@ -9,6 +9,7 @@ from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
+from directory_indexer.relevance.name_match import NameMatch
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
 
@@ -65,6 +66,8 @@ class SearchRequest(NamedTuple):
     """More wordings of the query, or sides of the question; each is asked, and one answer is made of all."""
     near: FilePath | None = None
     """The directory where it is asked: of several files that have a passage, the nearest one is shown."""
+    is_unfinished: bool = False
+    """Whether the last word is still being typed, so that it may be the beginning of others."""
 
     @property
     def has_filters(self) -> bool:
@@ -90,6 +93,19 @@ class Agreement(NamedTuple):
     own_start_line: int
     own_end_line: int
     own_heading: str
+
+
+class NamedPlace(NamedTuple):
+    """A file or directory that was found by its name, and why the index holds no text of it, if it does not.
+
+    Without `match` it has no text and is what the filters of a query leave.
+    """
+
+    path: FilePath
+    why_without_text: str = ""
+    match: NameMatch | None = None
+    file_id: int | None = None
+    is_directory: bool = False
 
 
 class Hit(NamedTuple):
@@ -130,13 +146,22 @@ class Hit(NamedTuple):
     also_in: tuple[FilePath, ...] = ()
     """Other files with the very passage, which is shown once."""
 
+    named: NamedPlace | None = None
+    """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is a passage of a text, and not a directory or a file without text."""
+        return self.named is None or not (self.named.is_directory or self.named.why_without_text)
+
 
 class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
     `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
     not be used; `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out.
-    `corrections` are words that were looked for in place of typing errors.
+    `corrections` are words that were looked for in place of typing errors. `n_named` files and directories have names
+    that match, of which the first are among the hits.
     """
 
     request: SearchRequest
@@ -148,6 +173,7 @@ class SearchResult(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     summary: IndexSummary = IndexSummary()
     state: str = ""
+    n_named: int = 0
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:

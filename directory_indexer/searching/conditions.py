@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from directory_indexer.errors import UsageError
 from directory_indexer.paths import well_formed
-from directory_indexer.relevance.periods import Period, period_of
+from directory_indexer.relevance.periods import Period, beginning_of_date, period_of
 
 
 def since_moment(text: str, *, name: str) -> float | None:
@@ -45,6 +45,8 @@ def metadata_conditions(
             raise UsageError(f"{names[name]} is empty", hint="leave it out, or give what the document must say")
         if len(value) > _MOST_CHARACTERS:
             raise UsageError(f"{names[name]} is longer than anything that a document says of itself")
+    conditions = tuple((name, beginning_of_date(value) if name == "created" else value) for name, value in conditions)
+    for name, value in conditions:
         if name == "created" and not re.fullmatch(_DATE, value):
             raise UsageError(
                 f"{names[name]} '{value}' is not the beginning of a date", hint="write 2026, 2026-01 or 2026-01-31"
@@ -57,7 +59,10 @@ def _period(text: str, name: str) -> Period | None:
         return None
     period = period_of(text, now=time.time())
     if period is None:
-        raise UsageError(f"{name} '{text}' is neither an age nor a date", hint="write 36h, 7d, 2w, 6m or 2026-01-31")
+        raise UsageError(
+            f"{name} '{text}' is neither an age nor a date",
+            hint="write 36h, 7d, 2w, 6m, yesterday, last week or 2026-01-31",
+        )
     return period
 
 

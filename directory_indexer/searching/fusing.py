@@ -28,6 +28,8 @@ class Passage(NamedTuple):
     plan: MatchPlan
     also_in: tuple[FilePath, ...] = ()
     """Other files that have it, too."""
+    line: int | None = None
+    """The line of it that the query names."""
 
 
 class Answer(NamedTuple):

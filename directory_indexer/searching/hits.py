@@ -26,7 +26,7 @@ with lazily:
 
 def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     """Show a passage that was ranked: its place, and the part of it that matched."""
-    stored, ranked, plan, also_in = passage
+    stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
     return Hit(
         path=stored.path,
@@ -39,7 +39,7 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars),
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line),
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,
@@ -55,8 +55,9 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
     hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
     dates = snapshot.files.dates(paths)
     hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
-    files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths}
-    hits = tuple(_with_file(hit, *files[hit.path]) for hit in hits)
+    directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
+    files = {path: (snapshot.files.get(path), since_indexed(snapshot, path)) for path in paths - directories}
+    hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}

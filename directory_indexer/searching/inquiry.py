@@ -11,6 +11,7 @@ from directory_indexer.docstore.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snaps
 from directory_indexer.ids import ChunkId
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import DEPTH, OTHER_MODEL, Model
+from directory_indexer.relevance.exactness import TypedText
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.searching.background import BackgroundTask
@@ -28,6 +29,8 @@ with lazily:
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.on_demand import OnDemandEmbedding
 
+_MOST_EXACT = DEPTH // 2
+_MOST_READ = 400
 _FEW_ROWS = 0.1
 _MOST_WEIGHED = 10_000
 _MOST_WEIGHED_OF_SEVERAL = 100_000
@@ -93,6 +96,7 @@ class Inquiry:
         self._embedding = embedding
         self._nearest = nearest
         self._on_demand: OnDemandEmbedding | None = None
+        self._typed = TypedText(plan)
 
     def lists(self, depth: int) -> Lists:
         """Give the best candidates by words and by meaning, so many of each."""
@@ -129,8 +133,8 @@ class Inquiry:
             return {}
         # Between few rows there is little to go through, and the rarest words are in too little of it.
         narrow = None if self._has_few_rows else self._plan.narrow
-        found: dict[ChunkId, float] = {}
         with spans.span("ask words"):
+            found = self._exact()
             # What has none of the rarest words comes after all that has one.
             for step in chain.from_iterable(map(self._steps, filter(None, (narrow, self._plan.expression)))):
                 more = self._matches(step, depth)
@@ -138,6 +142,22 @@ class Inquiry:
                 if len(found) >= depth:
                     break
         return dict(islice(found.items(), depth))
+
+    def _exact(self) -> dict[ChunkId, float]:
+        """Return the best chunks that have all that was typed, in a row or word by word, and few are like that."""
+        found: dict[ChunkId, float] = {}
+        for expression in self._plan.exact:
+            if len(found) < _MOST_EXACT and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MOST_WEIGHED:
+                depth = _MOST_READ if n_chunks > _MOST_EXACT and self._typed.has_signs else _MOST_EXACT
+                matches = self._matches(_Step(expression), depth)
+                found.update(matches if depth == _MOST_EXACT else self._literal(matches))
+        return dict(islice(found.items(), _MOST_EXACT))
+
+    def _literal(self, matches: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
+        """Put those first that have what was typed with all of its signs, which the full-text index does not know."""
+        chunks = self._snapshot.chunks.by_id(matches)
+        levels = {one: self._typed.level(stored.chunk.text, "", share=1.0) for one, stored in chunks.items()}
+        return dict(sorted(matches.items(), key=lambda match: (-levels.get(match[0], 0.0), -match[1])))
 
     def _steps(self, expression: str) -> Iterator[_Step]:
         """Tell what to ask for an expression, one after the other until there is enough.

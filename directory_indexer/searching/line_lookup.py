@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.docstore.stretches import WordLookup
-from directory_indexer.docstore.words import HeldWords
 from directory_indexer.matching.literals import Clause
 from directory_indexer.matching.pieces import Piece, piece_rows
+from directory_indexer.relevance.analyzer import HeldWords
 
 
 class Vocabulary(Protocol):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import FilePath, display, exact_text, resolved_path
+from directory_indexer.paths import FilePath, display, exact_text, resolved_path, written_path
 from directory_indexer.searching.outlines import Outline, file_outline
 from directory_indexer.searching.texts import Selection, Unit
 from directory_indexer.searching.trees import directory_outline
@@ -67,8 +67,8 @@ def named_outline(snapshot: Snapshot, text: str) -> Outline:
         UsageError: there is no such part.
     """
     named = named_part(snapshot, text)
-    if named.selection:
-        raise UsageError(f"'{text}' names lines or pages", hint=f"outline {display(named.path)} shows all of its parts")
+    if named.selection and named.selection.unit is not Unit.LINES:
+        raise UsageError(f"'{text}' names pages", hint=f"outline {display(named.path)} shows all of its parts")
     return outline_of(snapshot, named.path, named.heading)
 
 
@@ -104,6 +104,7 @@ def _parted(text: str) -> Iterator[tuple[str, str]]:
 
 def _resolved(text: str) -> FilePath:
     """Take a path as a person types it, or as `--json` writes it."""
+    text = text if os.path.lexists(os.path.expanduser(text)) else written_path(text)
     is_typed = text.isascii() or os.path.lexists(os.path.expanduser(text))
     return resolved_path(text if is_typed else exact_text(FilePath(text)))
 

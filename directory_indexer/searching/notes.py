@@ -4,26 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from directory_indexer.docstore.filters import ALL_FILES
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.query import Query, WordKind
-from directory_indexer.searching.scope import Scope, contains
+from directory_indexer.relevance.query import Filters, Query, WordKind, parse_query
+from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.searching.scope import Scope, resolve_scope
 
 with lazily:
     import difflib
 
 _DATE_FILTERS = ("since:", "until:")
+_LONGEST_CODE = 3
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
 
 
-def notes_on(snapshot: Snapshot, query: Query, scope: Scope) -> tuple[str, ...]:
-    """Say which parts of a query cannot find anything, and why."""
-    return tuple(_notes(snapshot, query, scope))
+def notes_on(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+    """Return which parts of a query cannot find anything, and why; its paths find something if names do."""
+    return tuple(_notes(query, scope, is_named=is_named))
+
+
+def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+    """Return a query in which filters that no file meets are words, and a note on each of them.
+
+    Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date, a known type and the code of a
+    language are always meant.
+    """
+    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_always_meant(one)}
+    void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
+    if not void:
+        return query, ()
+    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
+
+
+def _parts(query: Query) -> tuple[Query, ...]:
+    return (query, *(one for group in query.alternatives for one in group))
+
+
+def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
+    """Yield each filter as it is written, with a query that has no other."""
+    required = query.required
+    yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
+    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
+
+
+def _is_always_meant(written: str) -> bool:
+    field, _, text = written.partition(":")
+    return (
+        _is_dated(written) or (field == "type" and _is_type(text)) or (field == "lang" and len(text) <= _LONGEST_CODE)
+    )
+
+
+def _is_dated(written: str) -> bool:
+    name, _, text = written.partition(":")
+    return name == "created" and text[:1].isdigit()
+
+
+def _alone(required: Filters) -> Query:
+    return Query("", "", required=required)
+
+
+def _void_note(written: str) -> str:
+    field, _, text = written.partition(":")
+    as_words = f"{written} is searched for as words"
+    match field:
+        case "path":
+            return f"no indexed file has '{text}' in its path: {as_words}"
+        case "type" if not _is_type(text):
+            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+        case _:
+            return f"no indexed file has {field} '{text}': {as_words}"
 
 
 def require_types(names: tuple[str, ...]) -> None:
@@ -37,25 +91,23 @@ def require_types(names: tuple[str, ...]) -> None:
             raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
 
 
-def _notes(snapshot: Snapshot, query: Query, scope: Scope) -> Iterator[str]:
+def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
         yield _ONLY_EXCLUDES
-    for name in (*query.required.kinds, *query.forbidden.kinds):
+    for name in query.forbidden.kinds:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_near_types(name)}"
     yield from _misread_dates(query)
-    if scope.is_empty:
-        for text in query.required.paths:
-            if not _is_in_a_path(snapshot, text):
-                yield f"no indexed file has '{text}' in its path"
+    if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
+        yield f"no indexed file here meets {' '.join(filters)}"
 
 
 def _misread_dates(query: Query) -> Iterator[str]:
     for word in query.words:
         if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
-            yield f"{word.text} is searched for as words: a date is written as 7d, 2w, 6m, 2026-01 or 2026-01-31"
+            yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:
@@ -72,6 +124,7 @@ def _near_types(name: str) -> str:
     return f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
 
 
-def _is_in_a_path(snapshot: Snapshot, text: str) -> bool:
-    tests = {id_: contains(text, root) for root, id_ in snapshot.directories.all().items()}
-    return any(tests[file.directory_id](file.path) for file in snapshot.files.matching(ALL_FILES))
+def _written_filters(required: Filters) -> list[str]:
+    dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
+    written = [one for one, _ in _filters_in(_alone(required))]
+    return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]

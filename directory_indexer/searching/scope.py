@@ -15,7 +15,15 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, exact_text, lies_in, members_directory, moved_below
+from directory_indexer.paths import (
+    FilePath,
+    exact_text,
+    lies_in,
+    members_directory,
+    moved_below,
+    without_line,
+    written_path,
+)
 from directory_indexer.relevance.periods import period_of
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.roles import has_role
@@ -218,24 +226,33 @@ def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bo
     above = exact_text(root).rstrip(os.sep)
     if all(pattern.startswith("!") for pattern in patterns):
         patterns = ("*", *patterns)  # whoever only says what to leave out means all the rest
-    wanted = PathPatterns([_below(pattern, above) for pattern in patterns])
+    wanted = PathPatterns([one for pattern in patterns for one in _below(pattern, above)])
     return lambda path: wanted.match(exact_text(path)[len(above) + 1 :].replace(os.sep, "/"))
 
 
-def _below(pattern: str, directory: str) -> str:
+def _below(pattern: str, directory: str) -> list[str]:
+    """Write a pattern as one of a directory; `./` may stand for that directory or for the one around it."""
     sign = "!" if pattern.startswith("!") else ""
-    rest = pattern.removeprefix(sign)
-    return sign + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)
+    rest = written_path(pattern.removeprefix(sign))
+    if rest.startswith("./"):
+        name = f"/{os.path.basename(directory)}/"
+        return [sign + rest[1:], *([f"{sign}/{rest[1 + len(name) :]}"] if rest[1:].startswith(name) else [])]
+    return [sign + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)]
 
 
 def contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Make the test of `path:`: a part of the path, in whatever case, or a pattern below a tracked directory."""
-    if any(sign in text for sign in "*?["):
-        # No query is wrong: what is no pattern is looked for as it stands.
+    plain = without_line(written_path(text)).removeprefix("./").replace("/", os.sep).casefold()
+
+    def has_part(path: FilePath) -> bool:
+        return plain in exact_text(path).casefold()
+
+    if any(sign in text for sign in "*?[{"):
+        # No query is wrong, and names hold signs of patterns, too.
         with contextlib.suppress(UsageError):
-            return _matches([text], root)
-    wanted = text.replace("/", os.sep).casefold()
-    return lambda path: wanted in exact_text(path).casefold()
+            matches = _matches([text], root)
+            return lambda path: matches(path) or has_part(path)
+    return has_part
 
 
 def _lacks(test: Callable[[FilePath], bool]) -> Callable[[FilePath], bool]:

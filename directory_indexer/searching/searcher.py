@@ -22,6 +22,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.questions import question
 from directory_indexer.relevance.evidence import Explanation
+from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
 from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
@@ -31,15 +32,28 @@ from directory_indexer.searching.answers import SearchMode, SearchRequest, Searc
 from directory_indexer.searching.background import BackgroundTask
 from directory_indexer.searching.copies import also_in, nearest_copy
 from directory_indexer.searching.defining import defining_first
+from directory_indexer.searching.file_names import NamedFiles, named_files, with_named, without_weak_texts
 from directory_indexer.searching.finding import Found, found_by, headed
 from directory_indexer.searching.fusing import Answer, Passage, fused
 from directory_indexer.searching.gaps import gaps_in
 from directory_indexer.searching.hits import hit_of, with_documents
 from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
-from directory_indexer.searching.notes import notes_on, require_types
+from directory_indexer.searching.named_lines import named_lines_first
+from directory_indexer.searching.notes import notes_on, require_types, without_void_filters
 from directory_indexer.searching.phrases import continued, note_on, relaxed
 from directory_indexer.searching.readiness import coverage, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
+from directory_indexer.searching.unfinished import (
+    LEAST_BEGINNINGS,
+    MOST_BEGINNINGS,
+    NOTHING,
+    OneAFile,
+    Unfinished,
+    are_enough,
+    requiring,
+    unfinished,
+    with_beginnings,
+)
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
@@ -126,13 +140,15 @@ class Searcher:
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
-    def _newest(self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Answer:
+    def _newest(
+        self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
+    ) -> Answer:
         """List the files that are meant, newest first: where nothing is looked for, none is a better answer."""
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
         return Answer(
             tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=notes_on(snapshot, query, scope),
+            degraded=notes_on(query, scope, is_named=is_named),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -145,44 +161,76 @@ class Searcher:
         allowances = [Allowance(making, 1 / n_left) for n_left in range(len(queries), 0, -1)]
         possible = request._replace(mode=mode)
         asked = [self._asked(snapshot, possible, *one) for one in zip(queries, allowances, strict=True)]
-        answers = [self._ranked(snapshot, possible, one) for one in asked]
+        answers = [self._answered(snapshot, possible, one) for one in asked]
         self._keep(making)
         scopes = [one.scope for one in asked if one.embedding]
         missing = coverage(snapshot, scopes, making) if scopes else ()
+        named = asked[0].named
         answer = answers[0] if len(answers) == 1 else fused(answers, limit=request.limit)
+        answer = without_weak_texts(answer, named) if request.only_good else answer
         # What is told of a hit costs as much as to rank twenty passages, so only those that are shown are told of.
-        hits = (hit_of(one, excerpt_chars=request.excerpt_chars) for one in answer.passages)
+        hits = [hit_of(one, excerpt_chars=request.excerpt_chars) for one in answer.passages]
+        arranged = with_named(snapshot, named, hits, request) if named.places else hits
         return SearchResult(
             request=request,
-            hits=with_documents(snapshot, hits, self._recognised),
+            hits=with_documents(snapshot, arranged[: request.limit], self._recognised),
             degraded=(*missing, *answer.degraded),
-            is_truncated=answer.is_truncated,
-            is_weak=answer.is_weak,
+            is_truncated=answer.is_truncated or len(arranged) > request.limit,
+            is_weak=answer.is_weak and not named.are_answer,
             has_weaker=answer.has_weaker,
             corrections=answer.corrections,
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_name(),
+            n_named=named.n_all,
         )
 
     def _asked(self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance) -> _Asked:
         """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
-        query, corrections = respelled(query, snapshot.words)
+        query = informative(query, snapshot.words)
+        scope = resolve_scope(snapshot, request, query)
+        named = named_files(snapshot, request, query, scope)
+        if scope.is_empty and not named.places:
+            with_words, notes = without_void_filters(snapshot, query)
+            if notes:
+                return self._asked(snapshot, request, with_words, allowance)._replace(notes=notes)
+        beginnings = unfinished(snapshot, query.text) if request.is_unfinished else None
+        if beginnings and not beginnings.is_word:
+            return _Asked(query, (), None, scope, named, beginnings)
+        query, corrections = (query, ()) if named.are_answer else respelled(query, snapshot.words)
         embedding: BackgroundTask[Meaning] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
-        return _Asked(query, corrections, embedding, resolve_scope(snapshot, request, query))
+        return _Asked(query, corrections, embedding, scope, named, beginnings)
 
-    def _ranked(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
-        query, corrections, embedding, scope = asked
+    def _answered(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
+        """Answer a query, and where its last word is being typed, by the words that begin so."""
+        beginnings = asked.beginnings
+        if beginnings is None or request.mode is SearchMode.SEMANTIC:
+            return self._ranked(snapshot, request, asked)
+        room = max(request.limit - len(asked.named.places), 1)
+        whole = self._ranked(snapshot, request._replace(limit=room), asked) if beginnings.is_word else NOTHING
+        if are_enough(snapshot, whole, beginnings, room=room):
+            return whole
+        most = max(MOST_BEGINNINGS - len(asked.named.places), LEAST_BEGINNINGS)
+        by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
+        typed = asked._replace(query=beginnings.query, corrections=(), embedding=None)
+        return with_beginnings(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+
+    def _ranked(
+        self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, *, begun: Unfinished | None = None
+    ) -> Answer:
+        query, corrections, embedding, scope, named, _, notes = asked
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
-            return self._newest(snapshot, request, query, scope)
+            return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
         scope = narrowed_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
         def found(asked: Query) -> Found:
             plan = plan_match(asked, snapshot.words)
+            plan = requiring(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
+            inquiry = OneAFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
             return found_by(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = found(query)
@@ -198,14 +246,15 @@ class Searcher:
         chunks = headed(snapshot, plan, scope, request) | chunks
         shown = defining_first(shown, chunks, query, limit=request.limit)
         gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
-        return Answer(
+        answer = Answer(
             tuple(_passage(snapshot, chunks[one.chunk_id], one, plan, scope=scope, near=request.near) for one in shown),
-            degraded=(*beyond_quotations, *notes_on(snapshot, query, scope), *gaps),
+            degraded=(*notes, *beyond_quotations, *notes_on(query, scope), *gaps),
             is_truncated=len(shown) >= request.limit,
             is_weak=ranking.is_weak,
             has_weaker=len(shown) < len(worthy),
             corrections=corrections,
         )
+        return named_lines_first(snapshot, answer, plan, scope, request)
 
     def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
         embedder = self._embedder(space)
@@ -245,3 +294,6 @@ class _Asked(NamedTuple):
     corrections: tuple[Correction, ...]
     embedding: BackgroundTask[Meaning] | None
     scope: Scope
+    named: NamedFiles
+    beginnings: Unfinished | None = None
+    notes: tuple[str, ...] = ()

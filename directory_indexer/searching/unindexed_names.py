@@ -12,7 +12,7 @@ from typing import Final
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import part_words, words
+from directory_indexer.relevance.analyzer import extra_words, words
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import Query
@@ -38,7 +38,7 @@ def name_test(query: Query) -> Callable[[FilePath], bool]:
 
     def is_named(path: FilePath) -> bool:
         name = os.path.basename(path)
-        return any(word.startswith(tokens) for word in (*words(name), *part_words(name)))
+        return any(word.startswith(tokens) for word in (*words(name), *extra_words(name)))
 
     return is_named
 

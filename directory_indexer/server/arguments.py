@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import UsageError
 from directory_indexer.paths import invalid_character_in, well_formed
+from directory_indexer.relevance.query import MAX_CHARACTERS
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.budget import Budgets
 from directory_indexer.server.schemas import schema_of
@@ -111,12 +112,12 @@ Query = Annotated[
     str,
     'A question, a description or words; "phrase", -without, OR. path: type: heading: author: from: to: subject: tag: '
     "lang: created: since: until: narrow it: since:7d.",
-    Field(min_length=1, max_length=2000),
+    Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
 Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
 Below = Annotated[str, "Directory or file.", _Path]
 Types = Annotated[Texts, 'Kinds of files: "python", "pdf", "code".', Field(max_length=20)]
-Globs = Annotated[Texts, 'Like "src/**" or "!*.md".', Field(max_length=20)]
+Globs = Annotated[Texts, 'Like "src/**", "*.{c,h}" or "!*.md".', Field(max_length=20)]
 Pattern = Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
 PlainText = Annotated[bool, "Plain text."]
 LinesAround = Annotated[Number, "Lines around each.", Field(ge=0, le=20)]
@@ -128,7 +129,7 @@ Sender = Annotated[str, "Only mail from this person."]
 Recipient = Annotated[str, "Likewise, to this person."]
 Subject = Annotated[str, "Only with this in the subject."]
 Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
-Since = Annotated[str, 'Only files dated since: "7d", "2026-01-31".']
+Since = Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".']
 Until = Annotated[str, "Only files dated until then."]
 WithWeaker = Annotated[bool, "Also weaker hits."]
 WithFacets = Annotated[bool, "Count types, years … instead."]

@@ -13,9 +13,8 @@ from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp.types import ListRootsRequest, ListRootsResult
 
-from directory_indexer.converting.converter import path_in_file_uri
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, lies_in, resolved_path
+from directory_indexer.paths import FilePath, display, lies_in, path_in_file_uri, resolved_path
 from directory_indexer.server.clients import Client, client_of
 
 with lazily:

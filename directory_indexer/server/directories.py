@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in
+from directory_indexer.paths import FilePath, display, exact_text, file_path, lies_in, written_path
 from directory_indexer.server.places import below_or_beside, require_sane
 
 
@@ -32,6 +32,7 @@ def to_index(
                 "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR
             )
         return (*tracked, *new)
+    name = written_path(name)
     require_sane(name)
     meant = _meant(name, [*tracked, *allowed])
     below = [(path, root) for path in meant for root in tracked if lies_in(path, root)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from directory_indexer.docstore.summaries import IndexSummary
+from directory_indexer.files import DIRECTORY
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.relevance.excerpts import narrowed
@@ -60,7 +61,8 @@ def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
     Raises:
         ArgumentError: not even the path of the first one fits into `max_tokens`.
     """
-    hits = _with_files_described_once([without_excerpt(_brief(passage_of(hit))) for hit in result.hits])
+    brief = _brief if page.plain_collections else _brief_by_name
+    hits = _with_files_described_once([without_excerpt(brief(passage_of(hit))) for hit in result.hits])
 
     def fits(shown: Sequence[Passage]) -> bool:
         answer = _answer(result, page, shown)
@@ -150,6 +152,12 @@ def _brief(hit: Passage) -> Passage:
     is_by_sender = hit.metadata.get("author") == hit.metadata.get("from")
     unneeded = {"message_id", "thread", "pages", *(("author",) if is_by_sender else ())}
     return hit._replace(metadata={k: v for k, v in hit.metadata.items() if k not in unneeded} or None)
+
+
+def _brief_by_name(hit: Passage) -> Passage:
+    """Leave out the text of a file that was found by its name alone, too."""
+    is_name_alone = hit.matched and not hit.marks and hit.kind != DIRECTORY
+    return _brief(hit._replace(excerpt="", heading=None, metadata=None) if is_name_alone else hit)
 
 
 def _with_files_described_once(hits: Sequence[Passage]) -> list[Passage]:

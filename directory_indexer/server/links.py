@@ -50,7 +50,8 @@ def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
     """
     is_scant = len(answer.hits) == 1 and answer.hits[0].shortened
     shown = set() if is_scant else {passage.path for passage in answer.hits}
-    best = {hit.path: hit for hit in reversed(result.hits) if hit.path in shown and hit.collection in {"", DEFAULT}}
+    linked = [hit for hit in result.hits if hit.path in shown and hit.collection in {"", DEFAULT} and hit.is_passage]
+    best = {hit.path: hit for hit in reversed(linked)}
     return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
 
 

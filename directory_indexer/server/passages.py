@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from directory_indexer.files import DIRECTORY
 from directory_indexer.paths import well_formed
 from directory_indexer.wire.hits import Copies, Passage, SearchAnswer, page_range
 
@@ -70,10 +71,13 @@ def _files(answer: SearchAnswer, root: str) -> Iterator[str]:
 def _block(number: int, hit: Passage) -> str:
     end_line = hit.excerpt_start_line + hit.excerpt.removesuffix("\n").count("\n")
     lines = hit.shown_before or f"{hit.excerpt_start_line}-{end_line}"
-    facts = [f"[{number}] {lines}  score {hit.score}"]
+    has_text = not hit.no_text and hit.kind != DIRECTORY
+    facts = [f"[{number}] {lines if has_text else hit.kind}  score {hit.score}"]
+    facts += ["found by its name"] if hit.matched else []
+    facts += [f"no text: {hit.no_text}"] if hit.no_text else []
     facts += ["shown before"] if hit.shown_before else []
     facts += [f"line {hit.line}"] if hit.line != hit.excerpt_start_line else []
-    facts += [f"chunk {hit.chunk}"] if hit.start_line == hit.end_line else []
+    facts += [f"chunk {hit.chunk}"] if hit.start_line == hit.end_line and has_text else []
     facts += [f"collection {hit.collection}"] if hit.collection else []
     facts += [f"{'pages' if hit.pages else 'page'} {page_range(hit.page, hit.pages)}"] if hit.page else []
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []
@@ -98,7 +102,8 @@ def _counts(answer: SearchAnswer) -> Iterator[str]:
 
 
 def _endnotes(answer: SearchAnswer) -> list[str]:
-    lines = [f"\nNote: {one_line(note)}" for note in answer.notes]
+    lines = [f"\n{answer.named} files and directories have names that match; add words."] if answer.named else []
+    lines += [f"\nNote: {one_line(note)}" for note in answer.notes]
     lines += ["\nAn index run goes on: what it has not reached yet is not found."] if answer.index.running else []
     if answer.next_cursor:
         left = f"{answer.left_out} more were found and did not fit" if answer.left_out else "There may be more"

@@ -14,10 +14,18 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from directory_indexer.converting.converter import path_in_file_uri
 from directory_indexer.errors import NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, file_path, invalid_character_in, lies_in
+from directory_indexer.paths import (
+    FilePath,
+    display,
+    exact_text,
+    file_path,
+    invalid_character_in,
+    lies_in,
+    without_line,
+    written_path,
+)
 
 with lazily:
     from directory_indexer.docstore.store import Snapshot
@@ -36,6 +44,15 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
         NotIndexedError: the index holds no such file.
         UsageError: the name cannot be a path, or a relative one means several files.
     """
+    try:
+        return _file_named(snapshot, name)
+    except NotIndexedError:
+        if (file := without_line(name)) == name:
+            raise
+        return _file_named(snapshot, file)
+
+
+def _file_named(snapshot: Snapshot, name: str) -> FilePath:
     name = _without_scheme(name)
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
     found = (
@@ -58,7 +75,7 @@ def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, i
         UsageError: the name cannot be a path, or a relative one means several files.
     """
     try:
-        return indexed_file(snapshot, name), None
+        return _file_named(snapshot, name), None
     except NotIndexedError:
         with_lines = _WITH_LINES.fullmatch(name)
         if not with_lines:
@@ -90,11 +107,11 @@ def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     """
     if not name:
         return ()
-    require_sane(name)
-    found = tuple(dict.fromkeys(c for c in _candidates(snapshot, name) if _is_tracked(snapshot, c)))
-    if not found:
-        raise _not_indexed(snapshot, name)
-    return found
+    name = _without_scheme(name)
+    for text in dict.fromkeys((name, without_line(name))):
+        if found := tuple(dict.fromkeys(c for c in _candidates(snapshot, text) if _is_tracked(snapshot, c))):
+            return found
+    raise _not_indexed(snapshot, name)
 
 
 def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
@@ -125,13 +142,13 @@ def name_in_uri(uri: str) -> str:
 
 
 def _without_scheme(name: str) -> str:
-    """Return the path that a client writes: as it is, as a resource of this server, or as a `file:` URI.
+    """Return the path that a client writes: as a resource of this server, or in any form of `written_path`.
 
     Raises:
         NotIndexedError: the URI is not that of an indexed file.
         UsageError: the name cannot be a path.
     """
-    path = name_in_uri(name) if name.startswith(URI_PREFIX) else path_in_file_uri(name) or name
+    path = name_in_uri(name) if name.startswith(URI_PREFIX) else written_path(name)
     require_sane(path)
     return path
 

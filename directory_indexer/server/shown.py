@@ -9,6 +9,7 @@ import contextvars
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from directory_indexer.files import DIRECTORY
 from directory_indexer.lazy import lazily
 from directory_indexer.server.clients import Client
 
@@ -59,8 +60,8 @@ def _keep_newest(kept: dict[Any, Any], most: int) -> None:
 
 
 def without_excerpt(passage: Passage) -> Passage:
-    """Leave out the excerpt of a passage whose best line was shown before."""
-    lines = before.get().get(passage.chunk_id)
+    """Leave out the excerpt of a passage whose best line was shown before; what lies in a directory may change."""
+    lines = None if passage.kind == DIRECTORY else before.get().get(passage.chunk_id)
     if lines is None or not lines.first <= passage.line <= lines.last:
         return passage
     return passage._replace(

@@ -106,14 +106,16 @@ class Tools:
             page = Page(position, call.max_tokens, opened.app.status.summary())
             return counting_answer(request, opened.app.searcher.facets(request), page)
 
-    def find(self, call: SearchArguments, *, look: Look = look_at) -> tuple[SearchResult, Page]:
+    def find(
+        self, call: SearchArguments, *, look: Look = look_at, is_unfinished: bool = False
+    ) -> tuple[SearchResult, Page]:
         """Find passages, those of the pages before left out."""
         request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
         mode, notes = self._mode(call.mode)
         found = search_collections(
             self.collections,
             collections_named(call),
-            request._replace(mode=mode),
+            request._replace(mode=mode, is_unfinished=is_unfinished),
             search=lambda opened, asked: search_in(opened, asked, call.path, look=look),
         )
         result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)

@@ -21,6 +21,7 @@ from directory_indexer.team.opened import OpenCollection
 
 with lazily:
     from directory_indexer.registry.stored_documents import State
+    from directory_indexer.searching.file_names import arranged
 
 
 def search_collections(
@@ -70,13 +71,17 @@ def search_collections(
 
 def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()) -> SearchResult:
     """Put answers to one request together, the best hits of all of them first."""
-    hits = sorted((hit for result in results for hit in result.hits), key=attrgetter("score"), reverse=True)
+    found = [hit for result in results for hit in result.hits]
+    texts = sorted((hit for hit in found if not hit.named), key=attrgetter("score"), reverse=True)
     # What is good beside the best of its own collection may be weak beside that of another.
-    good = good_ones(hits, by_words_alone=request.mode is SearchMode.KEYWORD) if request.only_good else hits
-    n_weaker, hits = len(hits) - len(good), list(good)
+    leaves_out = request.only_good and not request.is_unfinished
+    good = good_ones(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if leaves_out else texts
+    n_weaker = len(texts) - len(good)
+    named = sorted((hit for hit in found if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)
+    hits = arranged(named, good)
     return SearchResult(
         request=request,
-        hits=tuple(hits[: request.limit]),
+        hits=hits[: request.limit],
         degraded=(*(note for result in results for note in result.degraded), *notes),
         is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
         is_weak=all(result.is_weak for result in results),
@@ -84,6 +89,7 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
         corrections=tuple(dict.fromkeys(one for result in results for one in result.corrections)),
         summary=_together([result.summary for result in results]),
         state=" ".join(result.state for result in results),
+        n_named=sum(result.n_named for result in results),
     )
 
 

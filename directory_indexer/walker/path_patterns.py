@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from directory_indexer.errors import UsageError
-from directory_indexer.walker.gitignore import byte_text, parse_patterns
+from directory_indexer.walker.gitignore import MAX_PATTERN_BYTES, byte_text, parse_patterns
 from directory_indexer.walker.rule_layer import Layer, layer_of
 
 
 class PathPatterns:
     """Patterns of which the last that matches a path, or a directory that it lies in, decides; `!` takes back.
 
+    Unlike in `.gitignore`, braces hold alternatives, as in `*.{c,h}`.
+
     Raises:
         UsageError: one of them is no pattern.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        parsed = parse_patterns(patterns, source="pattern")
+        parsed = parse_patterns([one for pattern in patterns for one in _unbraced(pattern)], source="pattern")
         if parsed.problems or not parsed.rules:
             what = parsed.problems[0] if parsed.problems else f"pattern: '{' '.join(patterns)}' names nothing"
             raise UsageError(what, hint="write patterns as in .gitignore: *.md, src/**, !drafts/")
@@ -49,3 +54,52 @@ class PathPatterns:
     def _last_match(self, layer: Layer, name: str, *, is_directory: bool) -> int:
         rule = layer.deciding_rule(byte_text(name), is_directory=is_directory)
         return -1 if rule is None else self._numbers[rule]
+
+
+def _unbraced(pattern: str) -> list[str]:
+    """Write a pattern with braces as patterns without, as ripgrep reads them; one that has no other is a letter.
+
+    Raises:
+        UsageError: there would be too many of them.
+    """
+    done, waiting = [], [pattern]
+    while waiting:
+        text = waiting.pop()
+        if len(pattern) > MAX_PATTERN_BYTES or (group := _inner_group(text)) is None:
+            done.append(text)
+        else:
+            waiting += [f"{text[: group.start]}{one}{text[group.end :]}" for one in reversed(group.alternatives)]
+        if len(done) + len(waiting) > _MOST_ALTERNATIVES:
+            raise UsageError(
+                f"the braces of '{pattern[:_SHOWN]}' hold too many alternatives", hint="write fewer braces"
+            )
+    return list(dict.fromkeys(done))
+
+
+class _Group(NamedTuple):
+    """A pair of braces: where it stands, and what stands between its commas."""
+
+    start: int
+    end: int
+    alternatives: list[str]
+
+
+def _inner_group(text: str) -> _Group | None:
+    """Find the first pair of braces without others in it."""
+    edges: list[int] = []
+    for sign in _SIGNS.finditer(text):
+        match sign[0]:
+            case "{":
+                edges = [sign.start()]
+            case "," if edges:
+                edges.append(sign.start())
+            case "}" if edges:
+                bounds = pairwise([*edges, sign.start()])
+                return _Group(edges[0], sign.end(), [text[first + 1 : end] for first, end in bounds])
+    return None
+
+
+_MOST_ALTERNATIVES: Final = 1000
+_SHOWN: Final = 80
+_SIGNS: Final = re.compile(r"\\.|\[!?\]?[^\]]*\]|[{},]", re.DOTALL)
+"""What means something beside braces: an escaped character, and a class, in which braces are letters."""

@@ -29,7 +29,7 @@ class DirectoryPart(NamedTuple):
     embedded: Embedded
     failed: Failed
     skipped: Skipped
-    changed_at: Annotated[str | None, "When the newest of these files was changed, in UTC."]
+    changed_at: Annotated[str | None, "When the newest of these files was changed."]
     directories: Annotated[tuple[DirectoryPart, ...], "The largest directories in it, largest first."]
     more: Annotated[int, "How many directories in it are not listed."]
 

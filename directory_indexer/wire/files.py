@@ -25,7 +25,7 @@ class DocumentFacts(NamedTuple):
     title: Title
     language: Language
     n_bytes: Annotated[int, "Size of the file, as it was indexed."]
-    modified_at: Annotated[str, "When it was changed last, in UTC."]
+    modified_at: Annotated[str, "When it was changed last."]
     masked: Annotated[int, "Secrets that are masked in its text."]
     sent: Annotated[DocumentEntry | None, "Of a document that was sent: all that is known of it."] = None
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.files import DIRECTORY
 from directory_indexer.ids import document_id, uuid_text
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
@@ -123,9 +124,11 @@ class Passage(NamedTuple):
     explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
-    date: Annotated[
-        str | None, "Day that the document gives itself, else that of its last change, in UTC.", Only.PROGRAMS
-    ] = None
+    matched: Annotated[str | None, "name: the query names the file or directory."] = None
+    no_text: Annotated[str | None, "Why the index has no text of it, so that it is found by its name alone."] = None
+    date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
+        None
+    )
     agreements: Annotated[
         tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None
@@ -173,6 +176,7 @@ class SearchAnswer(NamedTuple):
     results: Annotated[
         tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
     ] = None
+    named: Annotated[int | None, "Files and directories that the query names, where these hits are not all."] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
     collection: Annotated[str | None, "In the API: the collection that was searched, if it was one.", Only.PROGRAMS] = (
         None
@@ -221,6 +225,8 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         url=(hit.sent.url or None) if hit.sent else None,
         text=hit.text if full else None,
         on_disk=hit.on_disk,
+        matched="name" if hit.named else None,
+        no_text=(hit.named.why_without_text or None) if hit.named else None,
         pages=hit.pages if len(hit.pages) > 1 else None,
         date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
         agreements=tuple(map(_agreeing, hit.agreements)) or None,
@@ -228,8 +234,12 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
     )
 
 
-def plain_hit(passage: Passage) -> PlainHit:
-    """Describe a hit by the names that most systems know."""
+def plain_hits(passages: Iterable[Passage]) -> tuple[PlainHit, ...]:
+    """Describe passages by the names that most systems know; what has no text is none."""
+    return tuple(_plain_hit(one) for one in passages if one.no_text is None and one.kind != DIRECTORY)
+
+
+def _plain_hit(passage: Passage) -> PlainHit:
     facts = {
         "doc_id": passage.doc_id or document_id(FilePath(passage.path)),
         "collection": passage.collection or DEFAULT,
@@ -251,7 +261,7 @@ def plain_hit(passage: Passage) -> PlainHit:
 def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswer:
     """Describe an answer by the names that most systems know."""
     return PlainAnswer(
-        results=tuple(map(plain_hit, answer.hits)),
+        results=plain_hits(answer.hits),
         query=answer.query,
         collection=collections[0] if len(collections) == 1 else None,
         next_cursor=answer.next_cursor,
@@ -313,6 +323,7 @@ def search_answer(
         weaker_left_out=result.has_weaker,
         corrections={one.typed: one.searched for one in result.corrections} or None,
         notes=_notes(result),
+        named=result.n_named if result.n_named > sum(hit.matched is not None for hit in hits) else None,
     )
 
 

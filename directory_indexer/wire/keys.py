@@ -18,10 +18,10 @@ class KeyFacts(NamedTuple):
     name: Annotated[str, "What it is called."]
     right: Annotated[str, "read, write, admin or metrics."]
     collections: Annotated[tuple[str, ...] | None, "The collections that it is good for; null: all of them."]
-    created_at: Annotated[str | None, "When it was made, in UTC."]
-    expires_at: Annotated[str | None, "When its time is over, in UTC; null: never."]
+    created_at: Annotated[str | None, "When it was made."]
+    expires_at: Annotated[str | None, "When its time is over; null: never."]
     expired: Annotated[bool, "Whether its time is over."]
-    last_used_at: Annotated[str | None, "When it was last used, in UTC, to a minute or so; null: never."]
+    last_used_at: Annotated[str | None, "When it was last used, to a minute or so; null: never."]
     key: Annotated[str | None, "The key itself, when it is made."] = None
 
 

@@ -32,5 +32,9 @@ def _value(value: object) -> object:
 
 
 def timestamp(seconds: float | None) -> str | None:
-    """Write a moment in UTC."""
-    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    """Write a moment by the clock of this machine, with its offset from UTC."""
+    if seconds is None:
+        return None
+    local = time.localtime(seconds)
+    offset = time.strftime("%z", local)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", local) + (f"{offset[:3]}:{offset[3:5]}" if local.tm_gmtoff else "Z")

@@ -22,8 +22,8 @@ class OperationEntry(NamedTuple):
     collection: Annotated[str | None, "The collection that it is about; null where it is about all of them."]
     state: Annotated[str, "queued, running, paused, completed, interrupted, out of time, failed or cancelled."]
     message: Annotated[str | None, "What it does, why it failed, or what was met."]
-    started_at: Annotated[str | None, "When it began, in UTC."]
-    ended_at: Annotated[str | None, "When it ended or was paused, in UTC."]
+    started_at: Annotated[str | None, "When it began."]
+    ended_at: Annotated[str | None, "When it ended or was paused."]
     doc_id: Annotated[str | None, "Of an ingest: the document."] = None
     run: Annotated[Run | None, "Of an index run: how far it is."] = None
     result: Annotated[Mapping[str, Any] | None, "Of administrative work that is completed: what came out."] = None

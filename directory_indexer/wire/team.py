@@ -25,7 +25,7 @@ class CollectionEntry(NamedTuple):
     name: Annotated[str, "Its name."]
     doc_count: Annotated[int, "As `files`, by the name that most systems know."]
     description: Annotated[str | None, "What it is for."]
-    created_at: Annotated[str | None, "When it was made, in UTC; null for the default one."]
+    created_at: Annotated[str | None, "When it was made; null for the default one."]
     documents: Annotated[Mapping[str, int], "How many documents were sent to it, by state."]
     files: Annotated[int, "Files that can be found, those of documents among them."]
     chunks: Annotated[int, "Passages that can be found by words."]
@@ -54,8 +54,8 @@ class DocumentEntry(NamedTuple):
     chunks: Annotated[int, "Passages of it that can be found."]
     masked: Annotated[int, "Secrets that are masked in them."]
     metadata: Annotated[Mapping[str, Any], "What its sender said of it."]
-    added_at: Annotated[str | None, "When it was first sent, in UTC."]
-    changed_at: Annotated[str | None, "When it was last sent, in UTC."]
+    added_at: Annotated[str | None, "When it was first sent."]
+    changed_at: Annotated[str | None, "When it was last sent."]
     message: Annotated[str | None, "Why it failed, or what it waits for."] = None
 
 

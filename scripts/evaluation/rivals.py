@@ -46,6 +46,11 @@ class Ripgrep:
             question, lambda n_files: {word: math.log(1 + n_all / n) for word, n in n_files.items() if n}
         )
 
+    def literal(self, text: str) -> list[str]:
+        """Return the files that have a text in them as it stands, whatever its case, in the order of their paths."""
+        found = _run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
+        return [path.removeprefix("./") for path in found.splitlines()]
+
     def _ranked(self, question: str, weigh: Callable[[Mapping[str, int]], Mapping[str, float]]) -> list[Row]:
         words = keywords(question)
         if not words:
@@ -87,7 +92,13 @@ class Recoll:
 
     def search(self, question: str) -> list[Row]:
         """Ask for its first hundred hits."""
-        words = " ".join(re.findall(r"\w+", question))
+        return self._asked(" ".join(re.findall(r"\w+", question)))
+
+    def quoted(self, text: str) -> list[str]:
+        """Return the files that have a text as it stands."""
+        return [row.path for row in self._asked(f'"{text}"')]
+
+    def _asked(self, words: str) -> list[Row]:
         found = _run("recollq", "-c", str(self._place), "-o", "-n", "100", words)
         rows = re.findall(r"^(.*\[file://([^\]]*)\].*)$", found, re.MULTILINE)
         return [Row(os.path.relpath(path, self._tree).replace(os.sep, "/"), f"{printed}\n") for printed, path in rows]

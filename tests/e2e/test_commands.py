@@ -346,7 +346,9 @@ def test_a_glob_that_is_no_pattern_is_an_error_of_the_user(indexed: Shell, patte
 
 @pytest.mark.parametrize("query", ["store path:[z", "store path:[z-a]", "store path:*\\", "store path:?["])
 def test_no_query_is_wrong(indexed: Shell, query: str) -> None:
-    assert indexed.run("search", query, "--mode", "keyword", expect=1).stdout == ""
+    done = indexed.run("search", query, "--mode", "keyword")
+    assert "is searched for as words" in done.stderr
+    assert "store.py" in done.stdout
 
 
 @pytest.mark.parametrize("moment", ["9999999y", "1600-01-01"])

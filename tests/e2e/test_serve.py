@@ -210,7 +210,7 @@ def test_an_answer_at_defaults_is_at_most_ten_kilobytes(client: RawClient) -> No
         ({"query": "x", "mode": "fuzzy"}, "hybrid, semantic, keyword"),
         ({"query": "x", "cursor": "nonsense"}, "repeat the search without cursor"),
         ({"query": "x", "path": "/nowhere"}, "call server_info"),
-        ({"query": ["x"]}, "must be a text of 1 to 2000 characters"),
+        ({"query": ["x"]}, "must be a text of 1 to 20000 characters"),
     ],
 )
 def test_an_error_is_a_result_that_names_the_next_call(

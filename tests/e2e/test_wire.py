@@ -174,7 +174,7 @@ def test_directories_and_runs_are_the_same_in_json_and_over_mcp(shell: Shell, cl
         (("--from", "bob"), "from:bob", ["mail.eml"]),
         (("--to", "ann@"), "to:ann@", ["mail.eml"]),
         (("--subject", "carrot"), "subject:carrot", ["mail.eml"]),
-        (("--author", "baker", "--tag", "garden"), "author:baker tag:garden", []),
+        (("--tag", "#security", "--from", "bob"), "tag:#security from:bob", []),
         (("--until", "2025"), "until:2025", ["caf"]),
         (("--since", "2026-01-01", "--until", "2026-01-05"), "since:2026-01-01 until:2026-01-05", ["mail"]),
     ],
@@ -197,7 +197,7 @@ def test_a_language_is_asked_for_in_both_ways(shell: Shell, client: RawClient) -
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--since", "7dogs"), ("--until", "soon"), ("--created", "yesterday"), ("--author", " "), ("--author", "x" * 501)],
+    [("--since", "7dogs"), ("--until", "soon"), ("--created", "someday"), ("--author", " "), ("--author", "x" * 501)],
 )
 def test_a_condition_that_cannot_be_meant_is_refused_by_name(shell: Shell, option: str, value: str) -> None:
     refused = shell.run("search", "carrots", option, value, expect=2).stderr

@@ -70,3 +70,10 @@ def test_a_word_of_prose_is_no_name_where_prose_answers_it(crowded: Index) -> No
     crowded.write("turning.py", "def turn(door, far):\n    value = far + 1\n\n\ndef hinge(a):\n    return a\n")
     crowded.run()
     assert crowded.names("hinge", mode=SearchMode.KEYWORD)[0] == "hinges.md"
+
+
+def test_what_holds_a_qualified_name_stands_before_the_definition(index: Index) -> None:
+    index.write("gates.py", "def open_gate():\n    return latch(1)\n")
+    index.write("use.py", "import gates\n\n\ndef enter():\n    return gates.open_gate()\n")
+    index.run()
+    assert index.names("gates.open_gate", mode=SearchMode.HYBRID) == ["use.py", "gates.py"]

@@ -534,3 +534,10 @@ def n_read(index: Index) -> int:
     counted = [one.files_total for one in index.progress if one.phase is Phase.READING]
     index.progress.clear()
     return max(counted, default=0)
+
+
+def test_the_holes_of_a_sparse_file_need_no_room(index: Index) -> None:
+    index.write("keys.md", KEYS)
+    os.truncate(index.write("hole.pdf", "%PDF-1.7"), 1 << 40)
+    assert index.run().outcome is Outcome.COMPLETED
+    assert "hole.pdf" not in index.contents()

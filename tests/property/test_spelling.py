@@ -103,7 +103,6 @@ def test_of_words_as_near_the_one_with_letters_swapped_counts_then_the_most_freq
 @pytest.mark.parametrize(
     ("typed", "known"),
     [
-        ("gratef", "grateful"),  # two errors in a short word
         ("tabl", "table"),  # too short to tell
         ("harming", "warming"),  # another first letter
         ("reach", "each"),  # a letter less, in five
@@ -141,6 +140,17 @@ def test_what_may_be_meant_is_left_as_it_is(typed: str, known: str) -> None:
 def test_errors_of_all_kinds_and_alphabets_are_corrected(typed: str, known: str) -> None:
     ((_, searched),) = corrected(typed, known)
     assert searched == known
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [("Frist", "kundigungsfrist"), ("gratef", "grateful"), ("41a1615", "ff41a16151"), ("815", "0815")],
+)
+def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_error(typed: str, known: str) -> None:
+    query, corrections = respelled(parse_query(typed), Vocabulary({known: 1, "first": 9}))
+    assert [word.text for word in query.words] == [f"*{typed.lower()}*"]
+    assert [one.note for one in corrections] == [f"no word is {typed}; searched for words that it is part of"]
+    assert query.meaning == typed
 
 
 def test_what_is_embedded_is_corrected_and_the_rest_stays() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from directory_indexer.relevance.language_table import guess_language, language_of_document
 from directory_indexer.relevance.languages import is_another_language
+from directory_indexer.relevance.query import parse_query
 
 ARTICLE_1 = {
     "cs": "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv. Jsou nadáni rozumem a svědomím.",
@@ -73,3 +74,20 @@ def test_no_text_is_too_odd() -> None:
 )
 def test_only_languages_that_are_known_differ(code: str, query: str, *, expected: bool) -> None:
     assert is_another_language(code, than=query) is expected
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("bin means python numpy", "english"),
+        ("die on error", "english"),
+        ("man page of tar", "english"),
+        ("come back later", "english"),
+        ("wer ist die Kanzlerin", "german"),
+        ("die Frist der Kündigung", "german"),
+        ("qui est le maire", "french"),
+        ("quali sono i fiumi", "italian"),
+    ],
+)
+def test_names_and_english_words_are_no_sign_of_another_language(query: str, language: str) -> None:
+    assert parse_query(query).language == language

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 
@@ -28,8 +29,11 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(word, n) for word, n in sorted(self._counts.items()) if word.startswith(prefix)][:limit]
 
-    def ending_with(self, suffix: str, *, limit: int) -> list[tuple[str, int]]:
-        return [(word, n) for word, n in sorted(self._counts.items()) if word.endswith(suffix)][:limit]
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        held = [
+            (word, n) for word, n in sorted(self._counts.items()) if (word.endswith(part) if ends else part in word)
+        ]
+        return HeldWords(held[:limit])
 
 
 def narrow(query: str, **counts: int) -> str | None:

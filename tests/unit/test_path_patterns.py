@@ -19,6 +19,12 @@ from directory_indexer.walker.path_patterns import PathPatterns
         (["!src/", "*.md"], {"a.md", "src/a.md", "src/deep/a.md"}),
         (["**/a.md", "!/a.md"], {"src/a.md", "src/deep/a.md"}),
         (["*.md", "*.md", "!*.md"], set()),
+        (["*.{md,py}"], {"a.md", "src/a.md", "src/a.py", "src/deep/a.md"}),
+        (["src/{a.{md,py},deep}"], {"src/a.md", "src/a.py", "src/deep/a.md"}),
+        (["*.md", "!{src,other}/*.md"], {"a.md", "src/deep/a.md"}),
+        (["{a}.md"], {"a.md", "src/a.md", "src/deep/a.md"}),
+        (["*.{md"], set()),
+        (["*.[{,}m]d"], {"a.md", "src/a.md", "src/deep/a.md"}),
     ],
 )
 def test_the_last_pattern_that_matches_a_path_or_a_directory_above_it_decides(
@@ -35,6 +41,11 @@ def test_a_name_that_is_no_unicode_is_compared_byte_by_byte() -> None:
 
 def test_stars_take_no_longer_the_more_there_are() -> None:
     assert not PathPatterns(["*a" * 100 + "*b"]).match("a" * 250)
+
+
+def test_braces_that_hold_very_many_alternatives_are_refused() -> None:
+    with pytest.raises(UsageError, match="too many alternatives"):
+        PathPatterns(["{a,b}" * 20])
 
 
 @pytest.mark.parametrize("pattern", ["a\\", "[z", "# remark", ""])

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -65,6 +65,9 @@ def search(
         list[str] | None,
         typer.Option("--also", metavar="QUERY", help="Ask this, too, and merge the answers."),
     ] = None,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Take the last word for the beginning of words, as while it is typed.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
     ] = None,
@@ -166,6 +169,7 @@ def search(
         collections,
         named_scope,
         grep,
+        *(["prefix"] if prefix else []),
     )
     position = position_of(cursor, question=question)
     request = SearchRequest(
@@ -181,6 +185,7 @@ def search(
         metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
         only_good=not show_all,
         grep=grep,
+        is_unfinished=prefix,
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
@@ -243,7 +248,7 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
     words = [one for one in places if os.sep not in one and not os.path.lexists(os.path.expanduser(one))]
     if len(places) > 1 and words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
-    return " ".join([query, *filters.values()]), list(map(given_path, places))
+    return " ".join([query, *filters.values()]), list(map(given_place, places))
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:

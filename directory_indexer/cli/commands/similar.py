@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -39,8 +39,8 @@ cli = new_command_line()
 @cli.command()
 def similar(
     *,
-    file: Annotated[Path, typer.Argument(parser=given_path, help="File to compare with; it need not be indexed.")],
-    path: Annotated[Path | None, typer.Argument(parser=given_path, help="Directory to search in.")] = None,
+    file: Annotated[Path, typer.Argument(parser=given_place, help="File to compare with; it need not be indexed.")],
+    path: Annotated[Path | None, typer.Argument(parser=given_place, help="Directory to search in.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     cursor: Cursor = "",
     collection: InCollection = "",

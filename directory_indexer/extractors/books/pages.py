@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from directory_indexer.extractors.html import TOKEN, decoded
+from directory_indexer.extractors.html import TOKEN, alternative_text, decoded
 from directory_indexer.extractors.office.stories import Block, Story
 from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN
 
@@ -55,6 +55,8 @@ class _Page:
             position = token.end()
             if name := token["name"]:
                 self._take_tag(name.lower().rpartition(":")[2], token)
+            elif token["plain"]:
+                self._take_written(token["plain"])
         self._take_text(self._source[position:])
         self._end_paragraph()
         self._tables.end_all()
@@ -63,7 +65,11 @@ class _Page:
     def _take_text(self, text: str) -> None:
         if not text or self._unseen.is_open:
             return
-        text = decoded(text)
+        self._take_written(decoded(text))
+
+    def _take_written(self, text: str) -> None:
+        if self._unseen.is_open:
+            return
         if not self._n_verbatim:
             text = _SPACES.sub(" ", text)
         if not self._story.is_in_paragraph:
@@ -75,7 +81,9 @@ class _Page:
     def _take_tag(self, name: str, token: re.Match[str]) -> None:
         if self._unseen.takes(name, token):
             return
-        if name == "br":
+        if name == "img" and (text := alternative_text(token[0])):
+            self._take_written(f" {text} ")
+        elif name == "br":
             if self._story.is_in_paragraph:
                 self._story.write("\n")
         elif name in _BLOCKS:
@@ -215,9 +223,10 @@ def _number(tag: str, attribute: str, otherwise: int) -> int:
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure "
-    "footer form header hr html legend li main ol p pre section summary table tbody td tfoot th thead tr ul".split()
+    "footer form header hr html legend li main ol p pre section summary table tbody td text tfoot th thead title tr "
+    "ul".split()
 )
-_UNSEEN: Final = frozenset("annotation annotation-xml audio head nav object rt svg template video".split())
+_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
 _SPACES: Final = re.compile(r"\s+")
 _MAX_DEPTH: Final = 8
 """So deep are lists indented and tables told apart."""

@@ -9,14 +9,16 @@ import mimetypes
 import re
 from collections.abc import Callable, Iterator
 from email.message import Message
+from functools import reduce
 from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.decoding import decode, decode_declared
-from directory_indexer.extractors.document import Document
+from directory_indexer.extractors.document import Document, Section
 from directory_indexer.extractors.html import extract_html
 from directory_indexer.extractors.mail.headers import Headers, decoded
+from directory_indexer.extractors.mail.signed import signed_content
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.files import SkipReason
 
@@ -66,16 +68,32 @@ def extract_web_archive(content: bytes, kind: str, budget: Budget) -> Document:
         ExtractionError: its parts are nested too deep.
     """
     message = _parsed(content)
-    page = next((part for part in _walk(message) if part.get_content_type() == "text/html"), None)
-    if page is None:
+    pages = [
+        extract_html(_text_of(part, budget), kind) for part in _walk(message) if part.get_content_type() == "text/html"
+    ]
+    if not pages:
         raise SkipFileError(SkipReason.NO_TEXT, "it holds no page")
-    source = _text_of(page, budget)
-    document = extract_html(source, kind)
+    document = _joined([page for page in pages if page.text.strip()] or pages[:1])
     headers = Headers.of(message.raw_items())
-    return document._replace(title=document.title or headers.text("subject"))
+    return document._replace(title=pages[0].title or headers.text("subject"))
+
+
+def _joined(pages: list[Document]) -> Document:
+    """Join a page and the frames in it, one below the other."""
+    first, *frames = pages
+    for frame in frames:
+        start = len(first.text) + 1
+        below = [section._replace(start=section.start + start) for section in frame.sections or (Section(0),)]
+        sections = (*(first.sections or (Section(0),)), *below)
+        first = first._replace(text=f"{first.text}\n{frame.text}", sections=sections)
+    return first
 
 
 def _parsed(content: bytes) -> Message:
+    end = _BLANK_LINE.search(content)
+    head = content[: end.start()] if end else content
+    if _SPACED_NAME.search(head):
+        content = _SPACED_NAME.sub(rb"\1:", head) + content[len(head) :]
     try:
         return email.message_from_bytes(content, policy=email.policy.compat32)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -112,15 +130,16 @@ class _Parts:
         if self._n_parts > MAX_PARTS:
             return ""
         kind = part.get_content_type()
-        if kind in _ENCRYPTED_TYPES:
-            return ENCRYPTED
+        if kind in _SEALED_TYPES:
+            return self._unsealed(part, kind)
+        if kind in _REPORTS:
+            return _report(part)
         if kind == "message/rfc822" or _is_attached(part, kind):
             self._attachments.append(_Attachment(_name_of(part, kind, self._n_parts), part))
             return ""
         if part.is_multipart():
             return self._body_of_parts(part, is_choice=kind == "multipart/alternative")
-        text = _text_of(part, self._budget)
-        return _squeezed(extract_html(text, "html").text) if kind == "text/html" else text
+        return self._body_of_text(part, kind)
 
     def attachments(self) -> Iterator[Member]:
         """Give what is attached, one after the other.
@@ -134,18 +153,67 @@ class _Parts:
         if self._n_parts > MAX_PARTS:
             raise SkipFileError(SkipReason.TOO_LARGE, f"it has more than {MAX_PARTS} parts")
 
+    def _body_of_text(self, part: Message, kind: str) -> str:
+        text = _text_of(part, self._budget)
+        if kind == "text/html":
+            return _squeezed(extract_html(text, "html").text)
+        return _unflowed(text) if _is_flowed(part) else text
+
+    def _unsealed(self, part: Message, kind: str) -> str:
+        """Return what is signed, with what is attached to it; only of what is encrypted nothing can be read."""
+        content = part.get_payload(decode=True) if kind in _SEALS else None
+        try:
+            signed = signed_content(content) if isinstance(content, bytes) else None
+        except ExtractionError:
+            return ""
+        return ENCRYPTED if signed is None else self.body_of(_parsed(signed)) if signed else ""
+
     def _body_of_parts(self, part: Message, *, is_choice: bool) -> str:
         children = [child for child in part.get_payload() if isinstance(child, Message)]
         if is_choice:
             # Plain text is what the sender wrote for those who read no HTML; some programs leave it empty.
             children.sort(key=lambda child: child.get_content_type() != "text/plain")
-        bodies: list[str] = []
-        for child in children:
-            body = self.body_of(child)
-            if is_choice and any(one.strip() for one in bodies):
-                continue
-            bodies.append(body)
-        return "\n".join(one for one in bodies if one.strip())
+        bodies = [body for body in map(self.body_of, children) if body.strip()]
+        return reduce(fuller, bodies) if is_choice and bodies else "\n".join(bodies)
+
+
+def fuller(plain: str, rich: str) -> str:
+    """Return the plain form of a text, or the rich one where that has clearly more words."""
+    of_plain, of_rich = _words(_ADDRESS.sub(" ", plain)), _words(rich)
+    return rich if len(of_rich - of_plain) > max(_FEW_WORDS, len(of_plain - of_rich)) else plain
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
+
+
+def _is_flowed(part: Message) -> bool:
+    """Whether lines of a text go on behind a blank that is none of the text (RFC 3676); other blanks do no harm."""
+    return _parameter(lambda: str(part.get_param("delsp", ""))).lower() == "yes"
+
+
+def _unflowed(text: str) -> str:
+    lines: list[str] = []
+    quoted_above = None
+    for line in text.split("\n"):
+        quotes = line[: len(line) - len(line.lstrip(">"))]
+        written = line[len(quotes) :].removeprefix(" ")
+        if quoted_above == quotes:
+            lines[-1] = lines[-1][:-1] + written
+        else:
+            lines.append(f"{quotes} {written}" if quotes else written)
+        quoted_above = quotes if written.endswith(" ") and written != _SIGNATURE else None
+    return "\n".join(lines)
+
+
+def _report(part: Message) -> str:
+    """Write what became of a message, as the mail server tells programs: lines of names and values, in blocks."""
+    blocks = part.get_payload()
+    return "\n".join(
+        "".join(f"{name}: {decoded(str(value))}\n" for name, value in block.raw_items())
+        for block in (blocks if isinstance(blocks, list) else ())
+        if isinstance(block, Message)
+    )
 
 
 def _is_attached(part: Message, kind: str) -> bool:
@@ -224,6 +292,21 @@ _MAX_NAME: Final = 80
 _NO_NAME: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
 _BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 _BODIES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
-_ENCRYPTED_TYPES: Final = frozenset(
-    {"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted"}
+_SEALS: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_SEALED_TYPES: Final = _SEALS | {"multipart/encrypted", "application/pgp-encrypted"}
+_REPORTS: Final = frozenset(
+    {
+        "message/delivery-status",
+        "message/disposition-notification",
+        "message/feedback-report",
+        "message/global-delivery-status",
+        "message/global-disposition-notification",
+    }
 )
+_WORD: Final = re.compile(r"\w+")
+_ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
+_FEW_WORDS: Final = 2
+_SIGNATURE: Final = "-- "
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
+# Old programs leave blanks before the colon (RFC 5322, 4.5), where the standard library sees the end of the headers.
+_SPACED_NAME: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")

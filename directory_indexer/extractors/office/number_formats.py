@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
+from directory_indexer.extractors.office.date_codes import moment_writer
+from directory_indexer.extractors.office.number_codes import number_writer
 from directory_indexer.extractors.packages import Package
 from directory_indexer.extractors.xml_events import read_xml
 
@@ -14,35 +17,59 @@ class NumberFormats:
     """The formats of a workbook, by the numbers that its cells refer to them by."""
 
     def __init__(self, codes: list[str], *, has_1904_epoch: bool) -> None:
-        self._kinds = {str(index): kind for index, code in enumerate(codes) if (kind := _kind(code))}
+        self._codes = {str(index): code for index, code in enumerate(codes) if code}
+        self._writers: dict[str, _Writer] = {}
         self._epoch = _EPOCH_OF_1904 if has_1904_epoch else _EPOCH
 
     def shown(self, written: str, style: str) -> str:
-        """Give a number as its format shows it, dates and times in ISO 8601; what is no number stays as it is."""
-        kind = self._kinds.get(style, "")
-        if not kind and written.isdecimal() and len(written) <= _EXACT_DIGITS:
+        """Give a number as its format shows it, dates and times in ISO 8601, too; what is no number stays as it is."""
+        code = self._codes.get(style, "")
+        if not code and written.isdecimal() and len(written) <= _EXACT_DIGITS:
             return written
         try:
             number = float(written)
         except ValueError:
             return written.strip()
-        if kind == "percentage":
-            return f"{number * 100:.10g}%"
-        if kind and 0 <= number < _DAYS:
-            return self._moment(number, kind)
-        return f"{number:.15g}"
+        if not code or not abs(number) < _MOST:
+            return f"{number:.15g}"
+        if style not in self._writers:
+            self._writers[style] = self._writer_of(code)
+        return self._writers[style](number)
 
-    def _moment(self, days: float, kind: str) -> str:
+    def _writer_of(self, code: str) -> _Writer:
+        kind = _kind(code)
+        if not kind:
+            return number_writer(code) or _plain
+        show = None if code in _STANDARD_MOMENTS else moment_writer(code)
+
+        def write(number: float) -> str:
+            if not 0 <= number < _DAYS:
+                return _plain(number)
+            return _elapsed(number) if kind == "elapsed" else self._moment(number, kind, show)
+
+        return write
+
+    def _moment(self, days: float, kind: str, show: Callable[[datetime], str] | None) -> str:
         seconds = round(days * _SECONDS_A_DAY)
-        if kind == "elapsed":
-            return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         if self._epoch == _EPOCH and days < _FALSE_LEAP_DAY:
             seconds += _SECONDS_A_DAY  # Excel counts the 29th of February 1900, which was none
         moment = self._epoch + timedelta(seconds=seconds)
         time = f"{moment:%H:%M:%S}".removesuffix(":00")
         if kind == "time" and days < 1:
-            return time
-        return f"{moment:%Y-%m-%d}" if seconds % _SECONDS_A_DAY == 0 else f"{moment:%Y-%m-%d} {time}"
+            iso = time
+        else:
+            iso = f"{moment:%Y-%m-%d}" if seconds % _SECONDS_A_DAY == 0 else f"{moment:%Y-%m-%d} {time}"
+        text = show(moment) if show else ""
+        return iso if not text or text in iso else text if iso in text else f"{text} ({iso})"
+
+
+def _plain(number: float) -> str:
+    return f"{number:.15g}"
+
+
+def _elapsed(days: float) -> str:
+    seconds = round(days * _SECONDS_A_DAY)
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def read_number_formats(package: Package, parts: dict[str, str], *, has_1904_epoch: bool) -> NumberFormats:
@@ -59,9 +86,7 @@ def _kind(code: str) -> str:
     bare = _LITERAL.sub("", code)
     if _DATE.search(bare):
         return "date"
-    if _TIME.search(bare):
-        return "time"
-    return "percentage" if "%" in bare else ""
+    return "time" if _TIME.search(bare) else ""
 
 
 class _Styles:
@@ -95,12 +120,32 @@ _FALSE_LEAP_DAY: Final = 60
 _DAYS: Final = 2_958_466
 """Up to the end of the year 9999, which is the last one that Excel shows."""
 
+_Writer: TypeAlias = Callable[[float], str]
 _EXACT_DIGITS: Final = 15
+_MOST: Final = 1e21
+"""Larger numbers are no amounts; those that are no number at all compare as none."""
+
 _MAX_CODE: Final = 255
+_DATE_CODE: Final = "yyyy-mm-dd"
+_TIME_CODE: Final = "hh:mm:ss"
+_STANDARD_MOMENTS: Final = frozenset({_DATE_CODE, _TIME_CODE})
 _BUILT_IN: Final = {
-    **dict.fromkeys(map(str, (9, 10)), "0%"),
-    **dict.fromkeys(map(str, (*range(14, 18), 22, *range(27, 32), 36, *range(50, 59))), "yyyy-mm-dd"),
-    **dict.fromkeys(map(str, (*range(18, 22), *range(32, 36), 45, 47)), "hh:mm:ss"),
+    "1": "0",
+    "2": "0.00",
+    "3": "#,##0",
+    "4": "#,##0.00",
+    "9": "0%",
+    "10": "0.00%",
+    "11": "0.00E+00",
+    "12": "# ?/?",
+    "13": "# ??/??",
+    "48": "##0.0E+0",
+    **dict.fromkeys(map(str, (5, 6)), "$#,##0;($#,##0)"),
+    **dict.fromkeys(map(str, (7, 8)), "$#,##0.00;($#,##0.00)"),
+    **dict.fromkeys(map(str, (37, 38)), "#,##0;(#,##0)"),
+    **dict.fromkeys(map(str, (39, 40)), "#,##0.00;(#,##0.00)"),
+    **dict.fromkeys(map(str, (*range(14, 18), 22, *range(27, 32), 36, *range(50, 59))), _DATE_CODE),
+    **dict.fromkeys(map(str, (*range(18, 22), *range(32, 36), 45, 47)), _TIME_CODE),
     "46": "[h]:mm:ss",
 }
 """Those that no workbook writes down; some of them are dates in East Asia alone."""

@@ -94,7 +94,9 @@ class OdfSheets:
     def _end_cell(self) -> None:
         self._text.flush()
         shown = " ".join(" ".join(words_of(self._blocks)).split())
-        if text := self._date or shown or self._value:
+        if self._date and shown and self._date not in shown:
+            shown = f"{shown} ({self._date})"
+        if text := shown or self._date or self._value:
             self._cells.append(SheetCell(self._column, text))
         self._blocks.clear()
         self._column += self._n_repeated

@@ -5,6 +5,7 @@ A sheet is told by its cells, never by the size that it declares. Readings above
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from directory_indexer.extractors.document import Document
@@ -39,6 +40,8 @@ def read_xlsx(package: Package, main: str) -> Document:
         if sheet := relations.get(sheet_id):
             rows = _Rows(Sheet(name, draft), strings, formats)
             read_xml(package.pieces(sheet.part), rows, skipped=_SKIPPED)
+            for text in rows.margins:
+                draft.paragraph(text)
             _write_what_is_around(package, sheet, authors, draft)
     title, metadata = read_properties(package)
     return draft.document("xlsx", title, metadata)
@@ -95,7 +98,7 @@ class _SharedStrings:
     def end(self, name: str) -> None:
         self._is_text = False
         if name == "si":
-            self.all.append("".join(self._pieces))
+            self.all.append(_unescaped("".join(self._pieces)))
             self._pieces.clear()
 
 
@@ -111,7 +114,10 @@ class _Rows:
         self._cells: list[SheetCell] = []
         self._type = self._style = ""
         self._pieces: list[str] = []
-        self._is_value = False
+        self._formula: list[str] = []
+        self._is_value = self._is_formula = self._has_value = self._is_margin = False
+        self.margins: list[str] = []
+        """What stands at the top and at the foot of each page."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "c":
@@ -119,27 +125,52 @@ class _Rows:
             self._column = self._column + 1 if column is None else column
             self._type = attributes.get("t", "n")
             self._style = attributes.get("s", "")
+            self._has_value = False
         elif name == "row":
             number = attributes.get("r", "")
             self._number = int(number) if number.isdecimal() and len(number) < _MAX_DIGITS else self._number + 1
             self._column = -1
+        elif name in _VALUES:
+            self._is_value = self._has_value = True
         else:
-            self._is_value = name in _VALUES
+            self._is_formula = name == "f"
+            self._is_margin = name in _MARGINS
 
     def text(self, text: str) -> None:
-        if self._is_value:
+        if self._is_value or self._is_margin:
             self._pieces.append(text)
+        elif self._is_formula:
+            self._formula.append(text)
 
     def end(self, name: str) -> None:
         if name in _VALUES:
             self._is_value = False
+        elif name == "f":
+            self._is_formula = False
         elif name == "c":
-            if self._pieces and (text := self._value("".join(self._pieces))):
-                self._cells.append(SheetCell(self._column, text))
-            self._pieces.clear()
+            self._end_cell()
+        elif self._is_margin:
+            self._end_margin()
         elif name == "row":
             self._sheet.write_row(self._number, self._cells)
             self._cells.clear()
+
+    def _end_cell(self) -> None:
+        text = self._value("".join(self._pieces)) if self._pieces else ""
+        # What no program has computed yet says how it is computed; an empty text is a value.
+        if not text and self._formula and not (self._has_value and self._type == "str"):
+            text = f"={''.join(self._formula).strip()}"
+        if text:
+            self._cells.append(SheetCell(self._column, text))
+        self._pieces.clear()
+        self._formula.clear()
+
+    def _end_margin(self) -> None:
+        text = " ".join(_MARGIN_CODE.sub(_of_margin_code, "".join(self._pieces)).split())
+        if any(map(str.isalpha, text)) and text not in self.margins:
+            self.margins.append(text)
+        self._pieces.clear()
+        self._is_margin = False
 
     def _value(self, written: str) -> str:
         if self._type == "n":
@@ -149,9 +180,23 @@ class _Rows:
             return self._strings[index].strip() if index < len(self._strings) else ""
         if self._type == "b":
             return "TRUE" if written.strip() in _TRUE else "FALSE"
-        return written.strip()
+        return _unescaped(written).strip()
 
 
+def _unescaped(text: str) -> str:
+    """Return a text with characters in the place of their numbers, as in `_x0041_`."""
+    return _CHARACTER.sub(lambda found: _NO_TEXT.sub(" ", chr(int(found[1], 16))), text) if "_x" in text else text
+
+
+def _of_margin_code(code: re.Match[str]) -> str:
+    return "&" if code[0] == "&&" else " " if code[0][1:] in _MARGIN_PARTS else ""
+
+
+_CHARACTER: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_NO_TEXT: Final = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
+_MARGINS: Final = frozenset(f"{which}{part}" for which in ("odd", "even", "first") for part in ("Header", "Footer"))
+_MARGIN_PARTS: Final = frozenset("LCR")
+_MARGIN_CODE: Final = re.compile(r"&(?:\"[^\"]*\"|\d{1,3}|K[0-9A-Fa-f]{6}|.)", re.DOTALL)
 _VALUES: Final = frozenset({"v", "t"})
 _TRUE: Final = frozenset({"1", "true"})
 _SKIPPED: Final = frozenset({"rPh", "extLst"})

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.relevance.query import MAX_CHARACTERS
 from directory_indexer.server.api.arguments import Collection, DocId
 from directory_indexer.server.arguments import Below, Number, Types
 
@@ -45,7 +46,7 @@ class LeftOutCall(NamedTuple):
 class NearMissesCall(NamedTuple):
     """What a query that found little might have been about."""
 
-    query: Annotated[str, "The query, as it was searched for.", Field(max_length=4096)]
+    query: Annotated[str, "The query, as it was searched for.", Field(max_length=MAX_CHARACTERS)]
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
     types: Types = ()
 

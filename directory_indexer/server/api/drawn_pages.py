@@ -14,6 +14,7 @@ from directory_indexer.parsing.tasks import WorkerFailure
 from directory_indexer.paths import FilePath, display
 from directory_indexer.previewing.requests import ScreenPage, ScreenRequest
 from directory_indexer.relevance.excerpts import marks_in
+from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.spelling import respelled
@@ -61,7 +62,7 @@ def page(services: Services, call: PageCall) -> PageAnswer:
 
 def plan_of(snapshot: Snapshot, query: str) -> MatchPlan:
     """Say which words a query marks."""
-    asked, _ = respelled(parse_query(query), snapshot.words)
+    asked, _ = respelled(informative(parse_query(query), snapshot.words), snapshot.words)
     return plan_match(asked, snapshot.words)
 
 

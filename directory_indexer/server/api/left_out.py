@@ -1,4 +1,4 @@
-"""What is not in the index, for the page of `dirindex ui` alone: no key may see the names of such files."""
+"""What is not in the index, for the page of `dirindex ui` alone: to others, searches show what they name themselves."""
 
 from __future__ import annotations
 

@@ -68,6 +68,9 @@ class SearchCall(NamedTuple):
     explain: Annotated[bool, "Say why each hit stands where it does."] = False
     sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path."] = Order.SCORE
     cursor: Cursor = ""
+    prefix: Annotated[
+        bool, "The last word is still being typed: words that begin so are found, too, one passage of each file."
+    ] = False
     refresh: Annotated[
         bool, "Look first for what changed since the last run; false: answer from the index as it is."
     ] = True

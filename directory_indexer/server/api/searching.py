@@ -19,7 +19,7 @@ from directory_indexer.server.lines import MOST_MARKS, first_lines
 from directory_indexer.server.outlines import outline_named
 from directory_indexer.server.questions import as_it_is, collections_named, look_at
 from directory_indexer.wire.grep import GrepAnswer
-from directory_indexer.wire.hits import Passage, SearchAnswer, passage_of, plain_hit, search_answer
+from directory_indexer.wire.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
 from directory_indexer.wire.outlines import OutlineAnswer, outline_answer
 
 
@@ -31,11 +31,12 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     asked = SearchArguments(**shared)
     if call.facets:
         return tools.facets(asked)
-    result, page = tools.find(asked, look=look_at if call.refresh else as_it_is)
+    look = look_at if call.refresh else as_it_is
+    result, page = tools.find(asked, look=look, is_unfinished=call.prefix)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
-    return answer._replace(results=tuple(map(plain_hit, passages)), collection=names[0] if len(names) == 1 else None)
+    return answer._replace(results=plain_hits(passages), collection=names[0] if len(names) == 1 else None)
 
 
 def grep(services: Services, call: GrepCall) -> GrepAnswer:
@@ -64,7 +65,7 @@ def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
 
 def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
-    if hit.sent:
+    if hit.sent or not hit.is_passage:
         return passage
     doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
     return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.relevance.query import MAX_CHARACTERS
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.server.arguments import LAST_LINE, InCollection, InCollections, MaxTokens, Number, Texts
 from directory_indexer.server.budget import Budgets
@@ -19,7 +20,9 @@ StartLine = Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)]
 class RemoteSearchArguments(NamedTuple):
     """The arguments of `search`."""
 
-    query: Annotated[str, 'A question or words; "phrase", -without, OR.', Field(min_length=1, max_length=2000)]
+    query: Annotated[
+        str, 'A question or words; "phrase", -without, OR.', Field(min_length=1, max_length=MAX_CHARACTERS)
+    ]
     collections: InCollections = ()
     types: Annotated[Texts, 'Kinds of files: "python", "pdf".', Field(max_length=20)] = ()
     mode: Annotated[SearchMode, "How to rank."] = SearchMode.HYBRID

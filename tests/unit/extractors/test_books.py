@@ -79,7 +79,7 @@ def test_a_row_of_a_table_is_a_line_and_cells_stand_wherever_they_reach() -> Non
 
 def test_what_no_reader_sees_is_left_out() -> None:
     body = (
-        "<nav><ol><li>contents</li></ol></nav><svg><title>drawn</title></svg><script>code()</script><!-- said -->"
+        "<nav><ol><li>contents</li></ol></nav><svg><metadata>drawn</metadata></svg><script>code()</script><!-- said -->"
         "<p>text</p><svg/><p>more</p><video><p>never ended</p>"
     )
     assert page_text(body) == "text\n\nmore\n\nnever ended\n"

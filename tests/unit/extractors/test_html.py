@@ -50,6 +50,7 @@ def test_text_stands_on_the_line_of_its_source() -> None:
         16: "Tea 2 €",
         18: "def f():",
         19: "    return  1",
+        21: "drawn",
     }
     assert len(lines) == PAGE.count("\n") + 1
 
@@ -82,10 +83,15 @@ def test_headings_and_title_are_found() -> None:
         ("<SCRIPT>x</Script>y", "y"),
         ("<script>never closed", ""),
         ("<!-- never closed", ""),
-        ("<svg>never closed, so it is text", "never closed, so it is text"),
-        ("<svg><svg></svg>in</svg>out", "out"),
-        ("<svg><svg>in</svg>out", "out"),
-        ("<textarea><p>typed</p></textarea>shown", "shown"),
+        ("<object>never closed, so it is text", "never closed, so it is text"),
+        ("<object><object></object>in</object>out", "out"),
+        ("<object><object>in</object>out", "out"),
+        ("<svg><defs><text>in</text></defs><text>label</text></svg>out", "label out"),
+        ("<textarea>typed &amp; more</textarea>shown", "typed & more shown"),
+        ("<frameset><noframes><body>no frames</body></noframes></frameset>", "no frames"),
+        ("<p>a<![CDATA[b <c> &amp;]]>d</p>", "a b <c> &amp; d"),
+        ("a<img src=x alt='the &quot;hill&quot;'>b<img alt=''>c<img alt=logo.png>", 'a the "hill" bc'),
+        ("<iframe>in</iframe><xmp>in</xmp>out", "out"),
         ("<custom-element>kept</custom-element>", "kept"),
         ("&unknown; &amp;amp; &#xD800; &#0;", "&unknown; &amp; \ufffd \ufffd"),
         ("<p>tail", "tail"),
@@ -161,3 +167,46 @@ def test_hostile_pages_take_no_more_than_linear_time_and_no_recursion(unit: str)
     page = unit * 50_000
     document = extract_html(page, "html")
     assert document.text.count("\n") == page.count("\n")
+
+
+LONG = "The body of the page says much. " * 20
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<main><h1>Head</h1></main><div>LONG</div>", ["Head", "LONG"]),
+        ("<main>LONG</main><div>menu</div><main>LONG again</main>", ["LONG", "LONG again"]),
+        ("<main hidden>old</main><div>menu</div><main>LONG</main>", ["LONG"]),
+        ("<script>x = '<main>code'</script><div>menu</div><main>LONG</main>", ["LONG"]),
+        ("<main>LONG</main><footer>LONG imprint</footer><nav>LONG menu</nav>", ["LONG"]),
+        ("<main></main><div>LONG</div>", ["LONG"]),
+    ],
+)
+def test_all_that_is_mainly_said_is_kept_however_many_parts_it_has(page: str, expected: list[str]) -> None:
+    text = extract_html("\n".join(page.replace("><", ">\n<").replace("LONG", LONG).split("\n")), "html").text
+    assert [" ".join(line.split()) for line in text.split("\n") if line.strip()] == [
+        " ".join(line.replace("LONG", LONG).split()) for line in expected
+    ]
+
+
+def test_what_a_page_says_of_itself_stands_on_its_line() -> None:
+    head = "<head>\n<title>Birds</title>\n<meta name='description'\n content='All about\n owls'>\n</head>"
+    for body in ("<body>\ntext</body>", "<body>\n<main>text</main></body>"):
+        lines = [line.rstrip() for line in extract_html(f"<html>{head}{body}", "html").text.split("\n")]
+
+        assert [line for line in lines if line] == ["All about owls", "text"]
+        assert lines[2] == "All about owls"
+        assert lines[6] == "text"
+
+
+def test_a_page_that_scripts_make_is_read_from_its_data_or_has_its_title() -> None:
+    data = (
+        '{"@graph": [{"headline": "Owls", "author": {"name": "Ada"}, "url": "http://x", "articleBody": "They\\nfly."}]}'
+    )
+    page = f"<head><title>App</title></head>\n<div id=root></div>\n<script type='application/ld+json'>{data}</script>"
+
+    assert extract_html(page, "html").text.rstrip() == "\n\nOwls They fly. Ada"
+    assert extract_html(page.replace(data, "{broken"), "html").text.rstrip(" ") == "App\n\n"
+    assert extract_html(page.replace(data, "[" * 100_000), "html").text.rstrip(" ") == "App\n\n"
+    assert "Owls" not in extract_html(f"{page}<p>{LONG}</p>", "html").text

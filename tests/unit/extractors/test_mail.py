@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import io
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.extractors.mail.mailbox import open_mailbox
 from directory_indexer.extractors.mail.message import ENCRYPTED, MAX_PARTS, extract_web_archive, open_message
 from directory_indexer.extractors.mail.rtf_body import unpacked_rtf
+from directory_indexer.extractors.mail.signed import signed_content
 from directory_indexer.extractors.office.rtf import rtf_text
 from directory_indexer.extractors.recognition import kind_of
 from directory_indexer.paths import file_path
@@ -296,3 +298,58 @@ def test_a_compressed_body_is_unpacked() -> None:
 
 def test_a_format_of_mail_needs_a_worker() -> None:
     assert all(FORMATS[kind].needs_worker for kind in ("email", "mbox", "msg", "emlx"))
+
+
+def test_of_two_forms_that_say_the_same_the_plain_one_is_read() -> None:
+    message = mail("The plumber was here.\n")
+    message.add_alternative("<p>The <b>plumber</b> was here.</p><img alt='Logo'>", subtype="html")
+
+    assert "\n\nThe plumber was here.\n" in read(message.as_bytes())[0].text
+
+
+def test_what_is_signed_in_pieces_of_open_length_is_read() -> None:
+    oid = bytes.fromhex("06092a864886f70d010702")
+    data = bytes.fromhex("06092a864886f70d010701")
+    entity = b"Content-Type: text/plain\n\nThe tapir is signed.\n"
+    pieces = b"\x24\x80" + b"".join(b"\x04\x05" + entity[at : at + 5] for at in range(0, len(entity) - 4, 5)) + b"\0\0"
+    inner = b"\x30\x80" + data + b"\xa0\x80" + pieces + b"\0\0" + b"\0\0"
+    sealed = b"\x30\x80" + oid + b"\xa0\x80\x30\x80\x02\x01\x01\x31\x00" + inner + b"\0\0" * 3
+
+    assert signed_content(sealed) == entity[: len(entity) // 5 * 5]
+    assert signed_content(base64.encodebytes(sealed)) == signed_content(sealed)
+
+
+@pytest.mark.parametrize("cut", range(2, 60, 3))
+def test_a_signature_that_is_cut_off_is_damaged_or_gives_what_it_has(cut: int) -> None:
+    oid = bytes.fromhex("06092a864886f70d010702")
+    sealed = b"\x30\x80" + oid + b"\xa0\x80\x30\x80\x02\x01\x01\x31\x00\x30\x80\x06\x01\x00\xa0\x80\x24\x80\x04\x03abc"
+
+    try:
+        signed = signed_content(sealed[:cut])
+    except ExtractionError:
+        return
+    assert signed in {None, b"", b"a", b"ab", b"abc"}
+
+
+def test_what_is_encrypted_is_told_to_be_so() -> None:
+    content = b"Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\n"
+    sealed = bytes.fromhex("308006092a864886f70d010703a0800000")
+
+    assert ENCRYPTED in read(b"Subject: Key\n" + content + base64.encodebytes(sealed))[0].text
+
+
+def test_headers_with_blanks_before_the_colon_are_read() -> None:
+    document, _ = read(b"From : Joe Q. Public <john.q.public@example.com>\nSubject    : The capybara\n\nBody : text\n")
+
+    assert (document.title, document.metadata.sender) == (
+        "The capybara",
+        ("Joe Q. Public <john.q.public@example.com>",),
+    )
+    assert document.text.endswith("\n\nBody : text\n")
+
+
+def test_flowed_lines_of_one_quotation_are_joined() -> None:
+    head = b"Subject: Flow\nContent-Type: text/plain; format=flowed; delsp=yes\n\n"
+    document, _ = read(head + b"> quoted part of a quo \n> kka letter\n  indented\n-- \nAda\n")
+
+    assert document.text.endswith("> quoted part of a quokka letter\n indented\n-- \nAda\n")

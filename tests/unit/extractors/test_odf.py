@@ -198,7 +198,7 @@ def test_a_sheet_is_a_heading_and_a_row_is_a_line_that_is_known_by_its_first_cel
         name="Budget",
     ) + table(row(cell("x", 'table:number-columns-repeated="3"'), cell("y")), name="Ann's")
     document = read(packed("ods", sheets), "plan.ods")
-    assert document.text == "Budget\n\n| Item | Cost |\n| 2024-05-01 | 8,50 |\n\nAnn's\n\n| x |  |  | y |\n"
+    assert document.text == "Budget\n\n| Item | Cost |\n| 1. Mai (2024-05-01) | 8,50 |\n\nAnn's\n\n| x |  |  | y |\n"
     assert [mark.cell for mark in document.cells] == ["Budget!A1", "Budget!B16", "'Ann''s'!A1"]
     assert [section.headings for section in document.sections] == [("Budget",), ("Ann's",)]
 

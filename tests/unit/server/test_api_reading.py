@@ -70,7 +70,7 @@ def test_a_json_object_is_read(media_type: str) -> None:
         {},
         {"query": None},
         {"query": ""},
-        {"query": "x" * 2001},
+        {"query": "x" * 20_001},
         {"query": 1},
         {"query": ["x"]},
         {"query": "x", "limit": 0},

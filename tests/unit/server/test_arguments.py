@@ -100,12 +100,12 @@ def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> Non
     ("given", "words"),
     [
         ({"query": None}, "the argument 'query' is missing"),
-        ({"query": ""}, "'query' is ''; it must be a text of 1 to 2000 characters"),
+        ({"query": ""}, "'query' is ''; it must be a text of 1 to 20000 characters"),
         (
-            {"query": "x" * 2001},
-            f"'query' is '{'x' * 80}…' (2001 characters); it must be a text of 1 to 2000 characters",
+            {"query": "x" * 20_001},
+            f"'query' is '{'x' * 80}…' (20001 characters); it must be a text of 1 to 20000 characters",
         ),
-        ({"query": 5}, "'query' is '5'; it must be a text of 1 to 2000 characters"),
+        ({"query": 5}, "'query' is '5'; it must be a text of 1 to 20000 characters"),
         ({"limits": 3}, "unknown argument 'limits'; did you mean 'limit'?"),
         ({"zzz": 1}, "unknown argument 'zzz'; allowed are: query, queries, path, types"),
         ({"limit": "three"}, "'limit' is 'three'; it must be an integer from 1 to 50"),

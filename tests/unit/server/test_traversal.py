@@ -261,13 +261,20 @@ def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> N
     assert to_index("sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
 
 
-@pytest.mark.parametrize("name", ["~root/.ssh", "~/.ssh", "nowhere", "{root}/nowhere", "sub/nowhere", "x" * 300])
+@pytest.mark.parametrize("name", ["~root/.ssh", "nowhere", "{root}/nowhere", "sub/nowhere", "x" * 300])
 def test_what_is_not_there_is_not_indexed_unless_the_index_knows_it(root: Path, name: str) -> None:
     tracked = file_path(root)
     for roots, allowed in (([tracked], []), ([], [tracked])):
         with pytest.raises(UsageError, match="there is no"):
             to_index(name.format(root=root), tracked=roots, allowed=allowed)
     assert to_index(name.format(root=root), tracked=[tracked], allowed=[], is_known=lambda _: True) == (tracked,)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_what_lies_in_the_home_directory_is_refused_like_any_other_path(root: Path, *, allowed: bool) -> None:
+    tracked = [file_path(root)]
+    with pytest.raises(UsageError, match=r"there is no|may not be indexed"):
+        to_index("~/.ssh", tracked=[] if allowed else tracked, allowed=tracked if allowed else [])
 
 
 def test_what_the_operator_allows_can_be_added(root: Path) -> None:

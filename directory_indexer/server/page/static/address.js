@@ -4,6 +4,8 @@ export const SINGLE = ["path", "year", "language", "author", "tag"];
 const PLACE = ["doc", "line", "page", "heading"];
 
 const NOTE_MS = 200; // Browsers limit how often the address may change within half a minute.
+const LONGEST = 1500; // characters of a query: servers and browsers take no address of any length
+let whole = ""; // the last query that was longer
 let noted = null; // what is not in the address yet
 let timer = 0;
 
@@ -14,13 +16,15 @@ function inAddress() {
   const filters = { type: given.getAll("type") };
   for (const name of SINGLE) filters[name] = given.has(name) ? [given.get(name)] : [];
   const place = Object.fromEntries(PLACE.map((name) => [name, given.get(name) ?? ""]));
-  return { view: given.get("view") ?? "search", q: given.get("q") ?? "", sort: given.get("sort") ?? "", reason: given.get("reason") ?? "", filters, place };
+  const q = given.get("q") ?? "";
+  return { view: given.get("view") ?? "search", q: q.length === LONGEST && whole.startsWith(q) ? whole : q, sort: given.get("sort") ?? "", reason: given.get("reason") ?? "", filters, place };
 }
 
 export function written({ view = "search", q = "", sort = "", reason = "", filters = {}, place = {} }) {
   const query = new URLSearchParams();
   if (view !== "search") query.set("view", view);
-  if (q) query.set("q", q);
+  if (q.length > LONGEST) whole = q;
+  if (q) query.set("q", q.slice(0, LONGEST));
   if (sort) query.set("sort", sort);
   if (reason) query.set("reason", reason);
   for (const [name, values] of Object.entries(filters)) for (const value of values) query.append(name, value);

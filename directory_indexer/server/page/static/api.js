@@ -34,6 +34,9 @@ const inQuery = (given) => {
   return text ? `?${text}` : "";
 };
 
+// Of a long query, this much is marked in a document: an address takes no more.
+export const marked = (query) => query.slice(-2000);
+
 export async function get(path, given = {}, signal = undefined) {
   return (await asked(`/api/v1/${path}${inQuery(given)}`, { signal })).json();
 }

@@ -29,6 +29,12 @@ export const words = {
     weak: "Nothing matches well. This comes nearest.",
     none: "Nothing was found.",
     noneAdvice: "Try fewer words, or leave out a filter.",
+    byName: "By name",
+    inTexts: "In texts",
+    directory: "Directory",
+    searchIn: (name) => `Search in ${name}`,
+    noText: (reason) => `No text: ${(words.leftOut.names[reason] ?? reason).toLowerCase()}`,
+    moreNames: (n) => count(n, "more name matches", "more names match"),
     nothingIndexed: "Nothing is indexed here yet.",
     nothingIndexedAdvice: "Add a directory",
     corrected: (typed, searched) => `Searched for “${searched}”; no file has “${typed}”.`,
@@ -307,5 +313,6 @@ export const nameOfHit = (hit) => (hit.kind === "commit" && hit.title) || (hit.f
 export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
 
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
-export const dateOf = (text) => day.format(new Date(text));
+// A day alone is that day everywhere; JavaScript takes it for midnight in Greenwich.
+export const dateOf = (text) => day.format(new Date(text.length === "2026-01-31".length ? `${text}T00:00` : text));
 export const momentOf = (text) => moment.format(new Date(text));

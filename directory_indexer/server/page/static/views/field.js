@@ -4,6 +4,8 @@ import { element, newId } from "../dom.js";
 import { words } from "../words.js";
 import { suggestions } from "./completion.js";
 
+const LINE_END = " \u2028"; // a field of one line keeps it, and the server reads it as the end of a line
+
 export function field({ onInput, onSubmit }) {
   const list = element("ul", { id: newId("suggestions"), class: "suggestions", role: "listbox", "aria-label": words.field.suggestions, hidden: true });
   const input = element("input", {
@@ -60,6 +62,14 @@ export function field({ onInput, onSubmit }) {
   input.addEventListener("input", () => {
     onInput(input.value);
     offer();
+  });
+  input.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain").trim() ?? "";
+    if (!/[\r\n]/.test(text)) return;
+    event.preventDefault();
+    input.setRangeText(text.replace(/\r\n?|\n/g, LINE_END), input.selectionStart, input.selectionEnd, "end");
+    close();
+    onInput(input.value);
   });
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {

@@ -1,14 +1,15 @@
-// The list of hits, those of a file together.
+// The list of hits, those of a file together; before them the files and directories that the query names.
 
 import { element, marked, newId, visible } from "../dom.js";
 import { go, written, read } from "../address.js";
-import { count, dateOf, nameOfHit, words } from "../words.js";
+import { count, dateOf, nameOf, nameOfHit, words } from "../words.js";
 
 export class Hits {
   #onChoose;
   #links = [];
   #state = element("div", { class: "state", role: "status", "aria-live": "polite" });
   #notes = element("div", { class: "notes" });
+  #named = element("section", { class: "named", "aria-label": words.hits.byName });
   #list = element("ol", { class: "hits" });
   #sort = element("select", { "aria-label": words.sort.label });
 
@@ -25,8 +26,8 @@ export class Hits {
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
     const bar = element("div", { class: "bar" }, this.#state, this.#sort);
-    this.#list.addEventListener("pointerdown", ({ button }) => button === 0 && this.#press());
-    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#list, this.#more, below);
+    for (const list of [this.#named, this.#list]) list.addEventListener("pointerdown", ({ button }) => button === 0 && this.#press());
+    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#named, this.#list, this.#more, below);
   }
 
   sortedBy(sort) {
@@ -57,7 +58,9 @@ export class Hits {
     const held = this.#links.find(({ link }) => link === document.activeElement)?.place;
     this.#links = [];
     this.#hasScores = Boolean(query.trim());
-    this.#list.replaceChildren(...groups(answer.hits).map((hits) => this.#file(hits)));
+    const named = answer.hits.filter((hit) => hit.matched), others = answer.hits.filter((hit) => !hit.matched);
+    this.#named.replaceChildren(...this.#byName(named, answer.named ?? named.length, Boolean(others.length)));
+    this.#list.replaceChildren(...groups(others).map((hits) => this.#file(hits)));
     if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
     this.#sort.hidden = !this.#hasScores; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
@@ -67,7 +70,7 @@ export class Hits {
 
   // Adds what comes next, or behind the best.
   add(answer) {
-    this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits)));
+    this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits))); // the last of them may be names
     this.#offer(answer);
   }
 
@@ -79,6 +82,7 @@ export class Hits {
 
   fail({ message, status }) {
     this.#links = [];
+    this.#named.replaceChildren();
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
     this.#more.replaceChildren();
@@ -114,8 +118,22 @@ export class Hits {
     }
   }
 
+  // The files and directories that the query names; so many of them that texts stay in view.
+  #byName(named, nAll, hasOthers) {
+    if (!named.length) return [];
+    const rest = element("p", { class: "more" });
+    const list = element("ol", { class: "hits" }, ...named.slice(0, FEW_NAMES).map((hit) => this.#file([hit])));
+    const all = () => {
+      list.append(...named.slice(FEW_NAMES).map((hit) => this.#file([hit])));
+      rest.replaceChildren(nAll > named.length ? words.hits.moreNames(nAll - named.length) : "");
+    };
+    if (named.length > FEW_NAMES) rest.append(element("button", { type: "button", class: "quiet", onclick: all }, words.hits.moreNames(nAll - FEW_NAMES)));
+    return [element("h2", {}, words.hits.byName), list, rest, hasOthers && element("h2", {}, words.hits.inTexts)].filter(Boolean);
+  }
+
   #file(hits) {
     const [first] = hits;
+    if (!first.doc_id) return nameAlone(first);
     const name = nameOfHit(first);
     const id = newId("file");
     const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
@@ -144,7 +162,7 @@ export class Hits {
         element("span", { class: "line" }, whereabouts(hit)),
         this.#hasScores && element("span", { class: "score", title: words.hits.score(hit.score.toFixed(2)) }, hit.score.toFixed(2)),
       ),
-      element("span", { class: "excerpt", "data-kind": hit.kind }, ...marked(hit.excerpt, hit.marks)),
+      (hit.marks.length || !hit.matched) && element("span", { class: "excerpt", "data-kind": hit.kind }, ...marked(hit.excerpt, hit.marks)),
     );
     link.setAttribute("aria-label", visible(`${name}, ${hit.heading ?? ""} ${whereabouts(hit)}`));
     link.addEventListener("click", (event) => {
@@ -158,6 +176,28 @@ export class Hits {
     this.#links.push({ link, place });
     return element("li", {}, link);
   }
+}
+
+const FEW_NAMES = 5;
+
+// A file without text, which cannot be looked at here, or a directory, with what lies in it.
+function nameAlone(hit) {
+  const name = nameOf(hit.path);
+  const isDirectory = hit.kind === "directory";
+  const show = () => go({ ...read(), q: "", filters: { path: [hit.path] }, place: {} });
+  return element(
+    "li",
+    {},
+    element(
+      "div",
+      { class: "file" },
+      element("h3", { title: hit.path }, name),
+      element("span", { class: "directory", title: hit.path }, directory(hit.path)),
+      hit.date && element("time", { datetime: hit.date }, dateOf(hit.date)),
+    ),
+    element("p", { class: "soft" }, isDirectory ? `${words.hits.directory}: ${hit.excerpt.trim().split("\n").join(", ")}` : words.hits.noText(hit.no_text ?? "no text")),
+    isDirectory && element("button", { type: "button", class: "quiet", onclick: show }, words.hits.searchIn(name)),
+  );
 }
 
 const isWide = matchMedia("(min-width: 60rem)");

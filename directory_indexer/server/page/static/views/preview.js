@@ -1,6 +1,6 @@
 // A look at a document at the place of a hit: what it is, what can be done with it, and the matches one after the other.
 
-import { get } from "../api.js";
+import { get, marked } from "../api.js";
 import { element } from "../dom.js";
 import { count, dateOf, plain, words } from "../words.js";
 import { actions } from "./preview_actions.js";
@@ -41,7 +41,7 @@ export class Preview {
     if (isSame) return this.#goTo(place);
     this.#body.setAttribute("aria-busy", "true");
     try {
-      const found = await get(`documents/${place.doc}/preview`, { query, line: Number(place.line) || 1 });
+      const found = await get(`documents/${place.doc}/preview`, { query: marked(query), line: Number(place.line) || 1 });
       if (this.#asked === key) this.#show(found, place, query);
     } catch (problem) {
       if (this.#asked === key) this.#fail(problem.message);

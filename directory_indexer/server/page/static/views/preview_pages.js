@@ -1,6 +1,6 @@
 // Pages as pictures, drawn as they come into view, with what matched marked on them.
 
-import { get } from "../api.js";
+import { get, marked } from "../api.js";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
@@ -99,7 +99,7 @@ export class Pages {
     const sheet = this.#sheets[page - 1];
     sheet.figure.setAttribute("aria-busy", "true");
     try {
-      const drawn = await get(`documents/${this.#found.doc_id}/page`, { page, query: this.#query });
+      const drawn = await get(`documents/${this.#found.doc_id}/page`, { page, query: marked(this.#query) });
       this.#put(sheet, page, drawn);
       this.#grow(Math.min(drawn.pages, 5000));
     } catch (problem) {

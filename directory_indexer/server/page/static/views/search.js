@@ -10,7 +10,7 @@ import { Hits } from "./hits.js";
 import { Missing } from "./missing.js";
 import { Preview } from "./preview.js";
 
-const LIMIT = 30, LIMIT_WHILE_TYPING = 10;
+const LIMIT = 30;
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
@@ -53,14 +53,14 @@ function typed(q) {
   preview.show({}, q);
   clearTimeout(pause);
   pause = setTimeout(() => {
-    ask(read(), "hybrid");
+    ask(read(), "paused");
     count(read());
   }, PAUSE_MS);
 }
 
 // What the API is asked, for what stands in the address.
 function request({ q, sort, filters }) {
-  const given = { query: q.trim() || " ", sort: sort || undefined };
+  const given = { query: q.trim() ? q : " ", sort: sort || undefined };
   const one = Object.fromEntries(SINGLE.map((name) => [name, filters[name]?.[0]]));
   if (filters.type?.length) given.types = filters.type;
   if (one.path) given.path = one.path;
@@ -72,7 +72,8 @@ function request({ q, sort, filters }) {
 }
 
 const HOW = {
-  keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false },
+  keyword: { mode: "keyword", limit: LIMIT, refresh: false, prefix: true },
+  paused: { mode: "hybrid", limit: LIMIT, prefix: true },
   hybrid: { mode: "hybrid", limit: LIMIT },
 };
 
@@ -81,7 +82,7 @@ const HOW = {
 async function ask(state, mode) {
   waiting = { state, mode };
   if (inFlight) {
-    if ([mode, inFlight.mode].includes("hybrid")) inFlight.abort();
+    if (mode !== "keyword" || inFlight.mode !== "keyword") inFlight.abort();
     return;
   }
   while (waiting) {

@@ -1,0 +1,111 @@
+r"""Sentences without the markup in them, and words without the hyphen at a line end.
+
+The index has the text as it is written, and these readings beside it: so `read the guide first` is found as it is
+quoted in `Read [the guide](https://…) first`, and so is the address. Which language a text is in is not asked: chats,
+mail and comments hold markup, too. A reading more costs some words in the index, and no word of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Final, NamedTuple
+
+
+class _Markup(NamedTuple):
+    """A form of markup: a text without the mark has none of it; what is read of a match is its groups."""
+
+    mark: str
+    pattern: re.Pattern[str]
+    instead: str = r"\g<read>"
+
+
+def readings(text: str) -> str:
+    """Return what is read around each piece of markup in a text, a line each; "" where there is none."""
+    forms = [form for form in _FORMS if form.mark in text]
+    if not forms:
+        return ""
+    spans = sorted(found.span() for form in forms for found in form.pattern.finditer(text))
+    return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
+
+
+def _read(text: str, forms: Sequence[_Markup]) -> str:
+    """Return a text without markup, and without the one that lay in other markup."""
+    once = reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, text)
+    return reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, once)
+
+
+def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches around markup, as far as a quotation may reach, each of whole words."""
+    last: tuple[int, int] | None = None
+    for start, end in spans:
+        window = (
+            _word_end(text, max(start - _REACH, 0), start),
+            _word_end(text, min(end + _REACH, len(text)), len(text)),
+        )
+        if last and window[0] <= last[1]:
+            last = (last[0], max(last[1], window[1]))
+            continue
+        if last:
+            yield last
+        last = window
+    if last:
+        yield last
+
+
+def _word_end(text: str, start: int, end: int) -> int:
+    """Return where the word ends in which a stretch begins that begins within the text; a long one is cut."""
+    found = _WORD_END.search(text, start, min(start + _LONGEST_WORD, end)) if start else None
+    return found.start() if found else start
+
+
+_REACH: Final = 120
+_LONGEST_WORD: Final = 80
+_WORD_END: Final = re.compile(r"\s")
+_INLINE: Final = (
+    "a abbr acronym b bdi bdo big br cite code del dfn em emphasis font hi i ins kbd link literal mark nobr phrase q "
+    "ref s samp small span strike strong sub sup tt u ulink var wbr xref"
+).replace(" ", "|")
+_TEXT: Final = r"(?P<read>[^\[\]\n]{1,400})"
+_MACROS: Final = ("link:", "xref:", "mailto:", "kbd:", "btn:", "menu:", "image:", "footnote:")
+_UNREAD: Final = "cite[a-z]*|[a-z]*ref|label|footnote|footnotemark|index|nocite|pageref|vspace|hspace|bibitem"
+
+_FORMS: Final = tuple(
+    _Markup(mark, re.compile(pattern), *instead)
+    for mark, pattern, *instead in (
+        # A word that is cut at the end of a line, or may be.
+        *((f"{hyphen}\n", rf"(?<=[^\W\d_]{{2}}){hyphen}\n[ \t>]*+(?=[^\W\d_A-Z])", "") for hyphen in "-\u2010\xad"),
+        ("\\-", r"(?<=[^\W\d_])\\-(?=[^\W\d_])", ""),
+        # Markdown: links, references, footnotes, and attributes of Pandoc; a text in brackets behind a word is code.
+        ("](", rf"!?(?<![\w)\]])\[{_TEXT}\]\((?:[^()\n]|\([^()\n]{{0,200}}\)){{0,1000}}\)"),
+        ("[^", r"\[\^[^\]\s]{1,80}\](?!:)", ""),
+        ("]{", rf"(?<![\w)\]])\[{_TEXT}\]\{{[^{{}}\n]{{0,200}}\}}"),
+        # Org, and then Markdown again; wikis: `[[page|text]]`, `[https://… text]`, `[text|https://…]`.
+        ("][", rf"\[\[[^\[\]\n]{{1,1000}}\]\[{_TEXT}\]\]"),
+        ("][", rf"(?<![\w)\]])\[{_TEXT}\]\[[^\[\]\n]{{0,200}}\]"),
+        ("[[", r"\[\[[^\[\]|\n]{1,400}\|(?P<read>[^\[\]|\n]{1,400})\]\]"),
+        ("[http", r"\[https?://[^\s\[\]]{1,1000} (?P<read>[^\[\]\n]{1,400})\]"),
+        ("|http", r"\[(?P<read>[^\[\]|\n]{1,400})\|https?://[^\[\]\n]{1,1000}\]"),
+        ("|", r"<(?:https?://|mailto:)[^\s|<>]{1,1000}\|(?P<read>[^<>|\n]{1,400})>"),
+        ('":http', r"\"(?P<read>[^\"\n]{1,400})\":https?://[^\s<>\"]{1,1000}(?<![.,;:!?)])"),
+        # AsciiDoc: links, references, macros.
+        ("://", r"\bhttps?://[^\s\[\]()<>]{1,1000}\[(?P<read>[^\[\]\n]{0,400})\]"),
+        *((name, rf"{name}[^\s\[\]]{{0,400}}\[(?P<read>[^\[\]\n]{{0,400}})\]") for name in _MACROS),
+        ("<<", r"<<[^<>,\n]{1,200},[ ]?(?P<read>[^<>\n]{1,400})>>"),
+        # reStructuredText: links and roles.
+        ("`_", r"`(?P<read>[^`<\n]{1,400}?)[ ]?<[^<>`\n]{1,1000}>`_{1,2}"),
+        (":`", r"(?<!\w):[\w:+-]{1,60}:`(?P<read>[^`<\n]{1,400}?)(?:[ ]?<[^<>`\n]{1,400}>)?`"),
+        # HTML and the XML of documents: what stands in a line.
+        ("<", r"<(?:br|BR)[ ]?/?>", " "),
+        ("</", rf"<(?:/(?i:{_INLINE})|(?i:{_INLINE})(?:\s[^<>]{{0,1000}})?)\s?/?>", ""),
+        # LaTeX: commands with what is read of them, and Typst: functions with theirs.
+        ("\\", rf"\\(?:{_UNREAD})\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{[^{{}}]{{0,400}}\}}", ""),
+        ("\\href", r"\\href\{[^{}\n]{0,1000}\}\{(?P<read>[^{}]{0,400})\}"),
+        ("\\", r"\\[A-Za-z]{2,30}\*?(?:\[[^\[\]\n]{0,200}\])?\{(?P<read>[^{}]{0,400})\}"),
+        ("#", r"#(?<!\w#)[a-z]{1,30}(?:\([^()\n]{0,1000}\))?\[(?P<read>[^\[\]\n]{0,400})\]"),
+        # What stands out within a word.
+        ("**", r"(?<=[^\W\d_])\*{2,3}(?=[^\W\d_])", ""),
+        ("'''", r"(?<=[^\W\d_])'{3,5}(?=[^\W\d_])", ""),
+    )
+)

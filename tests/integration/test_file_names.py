@@ -1,0 +1,171 @@
+"""Files and directories are found by their names, before the texts that mention them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from trees import plant
+
+from directory_indexer.searching.answers import SearchMode
+
+if TYPE_CHECKING:
+    from indexes import Index
+
+PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 10
+PROGRAM = b"MZ\x90\x00" + bytes(range(256)) * 10
+
+TRIAL = (
+    *("src/flask/sessions.py", "src/flask/json/provider.py", "src/flask/views.py", "tests/test_blueprints.py"),
+    *("docs/appcontext.rst", "docs/patterns/appdispatch.rst", "docs/deploying/apache-httpd.rst", "requirements/dev.in"),
+    *("examples/tutorial/flaskr/schema.sql", "lib/response.js", "test/res.location.js", "test/app.routes.error.js"),
+    *("examples/auth/views/login.ejs", "examples/mvc/controllers/main/index.js", "test/support/tmpl.js", "History.md"),
+    *("crates/uv-client/src/tls.rs", "crates/uv-client/tests/it/ssl_certs.rs", "docs/concepts/build-backend.md"),
+    *("crates/uv-resolver/src/pubgrub/report.rs", "mkdocs.yml", "crates/uv/Cargo.toml", "scripts/check_version.sh"),
+    *("pre-commit-config.yaml", "docs/assets/uv_gui_h.js"),
+)
+"""The names of files in three repositories, code and documents, each in a place of its own."""
+
+
+@pytest.fixture
+def trial(index: Index) -> Index:
+    names = [name.rpartition("/")[2] for name in TRIAL]
+    plant(index.root, {name: f"# {number}\n\nNothing of what it is called.\n" for number, name in enumerate(TRIAL)})
+    plant(
+        index.root,
+        {f"CHANGES/{at}.md": f"# {name}\n\nFixed {name} again: {name} was broken.\n" for at, name in enumerate(names)},
+    )
+    index.run()
+    return index
+
+
+@pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.KEYWORD])
+def test_each_file_is_first_for_its_name_although_texts_say_nothing_else(trial: Index, mode: SearchMode) -> None:
+    first = [trial.names(name.rpartition("/")[2], mode=mode)[0] for name in TRIAL]
+    assert first == list(TRIAL)
+
+
+def test_each_file_is_first_for_its_name_without_what_stands_behind_the_dot(trial: Index) -> None:
+    stems = [name.rpartition("/")[2].rpartition(".")[0] for name in TRIAL]
+    assert [trial.names(stem)[0] for stem in stems] == list(TRIAL)
+
+
+def test_texts_that_mention_the_file_come_after_it(trial: Index) -> None:
+    named, text = trial.search("ssl_certs.rs")[:2]
+    assert (named.named is None, named.score) == (False, 1.0)
+    assert (text.named is None, "ssl_certs.rs" in text.text) == (True, True)
+
+
+def test_a_passage_of_the_file_is_shown_once(index: Index) -> None:
+    index.write("sessions.py", "# sessions.py: what a session is\n")
+    index.run()
+    assert len(index.search("sessions.py")) == 1
+
+
+def test_names_of_many_files_leave_room_for_texts_and_come_behind_them(index: Index) -> None:
+    plant(index.root, {f"{at}/walrus.bin": PROGRAM for at in range(8)})
+    plant(index.root, {f"zoo{at}.md": f"The walrus {at} sleeps.\n" for at in range(6)})
+    index.run()
+    hits = index.search("walrus", mode=SearchMode.KEYWORD, limit=20)
+    assert [bool(hit.named) for hit in hits] == [True] * 5 + [False] * 6 + [True] * 3
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    pages = [index.search("walrus", mode=SearchMode.KEYWORD, limit=limit) for limit in (3, 9, 20)]
+    assert pages[0] == pages[1][:3] == pages[2][:3]
+    assert pages[1] == pages[2][:9]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Gardasee", "Fotos Italien/IMG_20230714_Gardasee.jpg"),
+        ("IMG_20230714", "Fotos Italien/IMG_20230714_Gardasee.jpg"),
+        ("gardasee 20230714", "Fotos Italien/IMG_20230714_Gardasee.jpg"),
+        ("wireguard", "Setup_Wireguard-0.5.3.exe"),
+        ("Setup_Wireguard-0.5.3.exe", "Setup_Wireguard-0.5.3.exe"),
+        ("setup wireguard", "Setup_Wireguard-0.5.3.exe"),
+        ("leer", "leer.md"),
+        ("path:wireguard", "Setup_Wireguard-0.5.3.exe"),
+        ("path:gardasee", "Fotos Italien/IMG_20230714_Gardasee.jpg"),
+        ("Fotos Italien", "Fotos Italien"),
+        ("Kranich", "Projekt_Kranich"),
+        ("Kuendigung", "Kündigung.bin"),
+        ("kundigung", "Kündigung.bin"),
+        ("東京", "旅行東京.bin"),
+    ],
+)
+def test_files_without_text_and_directories_are_found_by_name(index: Index, query: str, name: str) -> None:
+    plant(index.root, {f"f{at}.md": f"filler {at}" for at in range(20)})
+    plant(
+        index.root,
+        {
+            "Fotos Italien/IMG_20230714_Gardasee.jpg": PICTURE,
+            "Projekt_Kranich/plan.md": "Geheim.",
+            "Setup_Wireguard-0.5.3.exe": PROGRAM,
+            "Kündigung.bin": PROGRAM,
+            "旅行東京.bin": PROGRAM,
+            "leer.md": "",
+        },
+    )
+    index.run()
+    result = index.searcher.search(index.request(query))
+    assert result.hits[0].path == f"{index.root}/{name}"
+    assert not result.is_weak
+    assert not result.degraded
+
+
+def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(index: Index) -> None:
+    plant(index.root, {"Fotos Italien/IMG_Gardasee.jpg": PICTURE, "Fotos Italien/more/plan.md": "Nothing."})
+    index.run()
+    (picture,) = index.search("Gardasee")
+    assert (picture.named and picture.named.why_without_text, picture.text, picture.on_disk) == ("binary", "", None)
+    directory = index.search("Fotos Italien")[0]
+    assert (directory.facts.kind, directory.text, directory.on_disk) == (
+        "directory",
+        "IMG_Gardasee.jpg\nmore/plan.md\n",
+        None,
+    )
+
+
+def test_secrets_are_not_found_by_their_names(index: Index) -> None:
+    plant(index.root, {"keys/id_rsa": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\n", "plan.md": "Nothing."})
+    index.run()
+    assert not index.search("id_rsa")
+    assert all("id_rsa" not in hit.text for hit in index.search("keys"))
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("walrus type:pdf", {}),
+        ("walrus", {"kinds": ("python",)}),
+        ("walrus", {"globs": ("*.py",)}),
+        ("walrus", {"since": 2**33}),
+        ("walrus author:ann", {}),
+        ("walrus path:other", {}),
+        ("walrus", {"grep": "walrus"}),
+        ("walrus", {"mode": SearchMode.SEMANTIC}),
+        ("walrus -ginger", {}),
+        ("what is in the walrus file", {}),
+        ("bin", {}),
+        ("wal", {}),
+    ],
+)
+def test_names_outside_of_what_is_asked_for_are_not_found(index: Index, query: str, options: dict[str, object]) -> None:
+    plant(index.root, {"walrus.bin": PROGRAM, "walrus.md": "Ginger.", "walrus/plan.md": "Wal is Dutch for quay."})
+    index.run()
+    assert not any(hit.named for hit in index.search(query, **options))
+
+
+def test_a_typing_error_is_not_assumed_in_a_name(index: Index) -> None:
+    plant(index.root, {"Setup_Wireguard.exe": PROGRAM, "plan.md": "The wireguards are here, wireguards."})
+    index.run()
+    result = index.searcher.search(index.request("wireguard"))
+    assert result.hits[0].path.endswith(".exe")
+    assert not result.corrections
+
+
+def test_a_part_of_a_compound_is_enough_where_no_text_has_the_word(index: Index) -> None:
+    plant(index.root, {"Einkommensteuerbescheid 2023.md": "Sehr geehrte Frau.", "Rezepte/Sauerteigbrot.md": "Mehl."})
+    index.run()
+    assert index.names("Steuerbescheid")[0] == "Einkommensteuerbescheid 2023.md"
+    assert index.names("brot")[0] == "Rezepte/Sauerteigbrot.md"

@@ -1,0 +1,171 @@
+"""Phrases that stand in files of many formats are found as they are quoted, however the files were made."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from indexes import Index
+
+from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.paths import file_path
+from directory_indexer.relevance.analyzer import query_words
+from directory_indexer.relevance.forms import phrase_of
+from directory_indexer.searching.texts import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.paths import FilePath
+
+
+class WholeFiles(Index):
+    """An index in which a short file is one passage."""
+
+    @property
+    def parse_policy(self) -> ParsePolicy:
+        return super().parse_policy._replace(chunking=ChunkPolicy(size=512, overlap=8))
+
+
+FILES = Path(__file__).parent.parent / "data" / "formats"
+
+MAIL = {
+    "alternatives/alt_plain_stub.eml": ["real content about a bilby"],
+    "alternatives/html_stub_newsletter.eml": ["aviary reopens on the first of April"],
+    "alternatives/x_gm_html_plain_same.eml": ["Vervet 17 kg"],
+    "mail/smime_opaque.eml": ["opaque signed body platypus"],
+    "mail/letter.eml.p7m": ["opaque signed body platypus"],
+    "mail/dsn.eml": ["no such user emuwren", "original fairywren"],
+    "mail/page.mhtml": ["Blink saved page “cockatoo” nest", "inside iframe galah"],
+    "mail/flowed.eml": ["the wombat sleeps well"],
+}
+
+ESCAPES = {
+    "escapes/data.jsonl": ["Überraschung für Žofie"],
+    "escapes/chat.json": ["Wie groß ist der Überlauf", "日本語の質問"],
+    "escapes/slack.json": ["Präsentation für Zürich"],
+    "escapes/facebook.json": ["Grüße aus Düsseldorf"],
+    "escapes/geo.geojson": ["Świętokrzyskie Góry"],
+    "escapes/escaped.json": ['second line of the "quoted" cockatiel'],
+    "escapes/yaml.yml": ["Übersicht der Sittiche", "folded sentence about lories"],
+    "escapes/app.properties": ["Grüß Gott"],
+    "escapes/ent.xml": ["Straße & Allee", "Größe"],
+    "escapes/feeds.opml": ["Bird & bee Übersicht"],
+    "escapes/note.enex": ["Take the green tent and map"],
+    "escapes/cap.ttml": ["The potto sleeps all day"],
+    "markup/paper.tex": ["Möglichkeiten", "François und Jürgen", "naïve approach"],
+    "markup/refs.bib": ["Müller", "étale maps"],
+}
+MARKUP = {
+    "markup/obsidian_link.md": ["met Anna in the Berlin office to talk"],
+    "markup/link.md": ["Read the guide before feeding the ibis", "See the plan for more about storks"],
+    "markup/emph.md": ["quick brown fox", "unbelievable", "with a link here"],
+    "markup/footnote.md": ["The howler is loud", "Heard over five kilometres"],
+    "markup/html_in.md": ["the red titi button"],
+    "markup/notes.org": ["near the north wall"],
+    "markup/org2.org": ["Read the guide before feeding the young ibis"],
+    "markup/typ.typ": ["walrus swims quickly home"],
+    "markup/doc.adoc": ["see the other page", "green three minutes"],
+    "markup/rst.rst": ["Use the link text and bold word for macaws"],
+    "markup/wiki.wiki": ["The bold bird shown name eats seeds daily"],
+    "markup/tex2.tex": ["important findings about the blue macaw"],
+    "markup/movie.ass": ["The lantern is out"],
+    "markup/lyrics.lrc": ["bush baby sings tonight"],
+    "markup/folded.ics": ["Grundstücksbörse im Herbst"],
+    "markup/hyph.txt": ["international trade agreements"],
+}
+
+PAGES = {
+    "pages/two_mains.html": ["current tab lynx"],
+    "pages/main_small.html": ["wolverines stands outside"],
+    "pages/main_nav_form.html": ["Opening hours of the primate house"],
+    "pages/frameset.html": ["noframes text cedar"],
+    "pages/cdata.xhtml": ["inside cdata yew"],
+    "pages/script_json.html": ["structured larkspur text"],
+    "pages/head_desc.html": ["Orchid page", "bromeliads"],
+    "pages/details.html": ["hidden detail pine", "typed larch", "choice birch", "alt text willow", "svg label maple"],
+    "pages/alt.html": ["Map of the baboon hill"],
+}
+
+WORKBOOKS = {
+    "workbooks/leading_zero.xlsx": ["01234", "INV-0078"],
+    "workbooks/ssn_format.xlsx": ["123-45-6789"],
+    "workbooks/thousands.xlsx": ["1,234,567.50", "9,876,543.21"],
+    "workbooks/dates_shown.xlsx": ["2026-01-05", "05.01.2026", "5. Januar 2026"],
+    "workbooks/percent.xlsx": ["12.5%", "50.0%"],
+    "workbooks/x000d.xlsx": ["line two snipe", "Albatross"],
+    "workbooks/header_validation.xlsx": ["cell dipper", "Confidential rosefinch"],
+    "workbooks/formula_nocache.xlsx": ["plain cell avocet", "bustard"],
+    "workbooks/shown.ods": ["05.01.26", "2026-01-05", "01234", "cell nuthatch", "note treecreeper"],
+}
+
+
+def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    place = tmp_path_factory.mktemp("formats")
+    shutil.copytree(FILES, place / "files")
+    index = WholeFiles(place / "files", place / "data")
+    index.run()
+    yield index
+    index.close()
+
+
+def paths_of(index: Index, name: str) -> list[FilePath]:
+    with index.docstore.snapshot() as snapshot:
+        paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
+    whole = str(file_path(str(index.root / name)))
+    return [path for path in paths if path == whole or path.startswith(f"{whole}!")]
+
+
+def has_phrase(index: Index, name: str, phrase: str) -> bool:
+    with index.docstore.snapshot() as snapshot:
+        chunks = [chunk.chunk_id for path in paths_of(index, name) for chunk in snapshot.chunks.of_file(path)]
+        return bool(snapshot.words.matching(phrase_of(tuple(query_words(phrase))), chunks))
+
+
+def text_of(index: Index, name: str) -> str:
+    with index.docstore.snapshot() as snapshot:
+        return "\n".join(
+            read_text(snapshot, path, None).text for path in paths_of(index, name) if snapshot.chunks.has_text(path)
+        )
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(MAIL))
+def test_what_a_message_says_in_any_of_its_parts_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ESCAPES))
+def test_what_is_written_in_escapes_is_found_by_its_characters(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(MARKUP))
+def test_markup_in_a_sentence_parts_no_phrase(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_what_is_found_without_its_markup_is_found_with_it(index: Index) -> None:
+    assert has_phrase(index, "markup/link.md", "[the guide](https://example.org/a-very-long-link/path) before feeding")
+    assert has_phrase(index, "markup/html_in.md", "<kbd>Ctrl</kbd> and the <span")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(PAGES))
+def test_what_a_page_shows_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(WORKBOOKS))
+def test_cells_are_found_as_they_are_shown(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_no_number_of_a_character_is_in_the_text_of_a_workbook(index: Index) -> None:
+    assert "_x00" not in text_of(index, "workbooks/x000d.xlsx")

@@ -1,0 +1,96 @@
+"""What is typed is found, first: words, names, numbers and parts of words, whatever is like them in meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from indexes import Index
+
+from directory_indexer.searching.answers import SearchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TEXTS = {
+    "bank.md": "Please pay to DE89 3704 0044 0532 0130 00 before the end of the month.",
+    "book.md": "The handbook has the number ISBN 978-3-16-148410-0 on its back.",
+    "call.md": "The office answers at +49 89 1234567 from nine to five.",
+    "card.md": "The network card is 00:1A:2B:3C:4D:5E and sits in the second slot.",
+    "lease.md": "Der Mietvertrag hat eine Kündigungsfrist von drei Monaten.",
+    "meeting.md": "The meeting of 31.01.2026 was about the budget of the harbour.",
+    "release.md": "In the year 2024 the author was re-elected by the members of the U.S.A. branch.",
+    "parser.md": "The lexer is in C++ and the rest of it in Python.",
+    "letters.md": "A grade of c is enough for the rest of it.",
+    "hash.md": "The commit 41a1615b9c0de7f mends the importer of urllib3 for log4j users.",
+    "log.md": "The log of the importer names 4 users and 3 urls.",
+    "flag.md": "Call it with --dry-run to see what would happen.",
+    "run.md": "A dry run of the river in summer is nothing new.",
+    "tokyo.md": "東京都庁 大阪、目次。猫が好き。",
+    "korean.md": "회의는 목요일 오후에 열립니다.",
+    "street.md": "Herr Müller wohnt in Großröhrsdorf.",
+    "copies/report (1).md": "The colugo report of the spring.",
+    "copies/report.md": "The colugo report of the spring.",
+}
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    place: Path = tmp_path_factory.mktemp("typed")
+    (place / "docs").mkdir()
+    index = Index(root=place / "docs", data_dir=place / "data")
+    for name, text in TEXTS.items():
+        index.write(name, f"{text}\n")
+    for number in range(30):
+        index.write(f"notes/{number}.md", f"Note {number} is about the budget, the branch, the rest and the commit.\n")
+    index.run()
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("DE89370400440532013000", "bank.md"),
+        ("DE89 3704 0044 0532 0130 00", "bank.md"),
+        ("9783161484100", "book.md"),
+        ("+49 (89) 1234567", "call.md"),
+        ("4989 1234567", "call.md"),
+        ("00-1a-2b-3c-4d-5e", "card.md"),
+        ("2026-01-31", "meeting.md"),
+        ("reelected", "release.md"),
+        ("re-elected", "release.md"),
+        ("USA", "release.md"),
+        ("C++", "parser.md"),
+        ("urllib3", "hash.md"),
+        ("log4j", "hash.md"),
+        ("41a1615", "hash.md"),
+        ("Frist", "lease.md"),
+        ("Vertrag", "lease.md"),
+        ("--dry-run", "flag.md"),
+        ("猫", "tokyo.md"),
+        ('"東京都庁 大阪"', "tokyo.md"),
+        ('"목요일 오후에"', "korean.md"),
+        ("Mueller", "street.md"),
+        ("Grossroehrsdorf", "street.md"),
+        ("was about the budget of the harbour", "meeting.md"),
+    ],
+)
+@pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
+def test_what_stands_in_one_file_is_first_and_not_called_weak(
+    typed: Index, query: str, name: str, mode: SearchMode
+) -> None:
+    result = typed.searcher.search(typed.request(query, mode=mode, only_good=True))
+    assert [hit.path.removeprefix(f"{typed.root}/") for hit in result.hits[:1]] == [name]
+    assert not result.is_weak
+
+
+def test_a_word_within_others_is_named_in_the_answer(typed: Index) -> None:
+    (correction,) = typed.searcher.search(typed.request("Frist", mode=SearchMode.KEYWORD)).corrections
+    assert correction.note == "no word is Frist; searched for words that it is part of"
+
+
+def test_a_copy_stands_behind_its_original(typed: Index) -> None:
+    (hit,) = typed.search("colugo", mode=SearchMode.KEYWORD)
+    assert hit.path.endswith("/copies/report.md")

@@ -1,0 +1,141 @@
+"""The word that is being typed stands for all words that begin so; whole words come first."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from trees import plant
+
+from directory_indexer.searching.answers import SearchMode
+
+if TYPE_CHECKING:
+    from indexes import Index
+
+MOST = 20
+ON_THE_PAGE = 30
+
+
+def typed(index: Index, query: str, mode: SearchMode = SearchMode.KEYWORD, limit: int = ON_THE_PAGE) -> list[str]:
+    return index.names(query, mode=mode, limit=limit, is_unfinished=True, only_good=True)
+
+
+@pytest.fixture
+def notes(index: Index) -> Index:
+    plant(
+        index.root,
+        {
+            "rules.md": "Pets: Haustiere are welcome, dogs too.\n",
+            "house.md": "Das Haus hat ein Dach. Haus, Haus, Haus.\n",
+            "flask.md": "Register the blueprint on the application.\n",
+            "build.md": "The build is blue and builds blueberries.\n",
+            "cookies.md": "The session cookie is signed.\n",
+            "coop.md": "The session of the cooperative begins.\n",
+            **{f"filler{at}.md": f"Sessions of day {at} went well.\n" for at in range(6)},
+        },
+    )
+    index.run()
+    return index
+
+
+@pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("blu", "flask.md"),
+        ("bluepr", "flask.md"),
+        ("bluepri", "flask.md"),
+        ("Haus", "rules.md"),
+        ("Hausti", "rules.md"),
+    ],
+)
+def test_a_file_is_found_by_the_beginning_of_a_word(notes: Index, query: str, name: str, mode: SearchMode) -> None:
+    assert name in typed(notes, query, mode)
+
+
+def test_whole_words_come_before_words_that_only_begin_so(notes: Index) -> None:
+    assert typed(notes, "haus")[:2] == ["house.md", "rules.md"]
+    scores = [hit.score for hit in notes.search("haus", mode=SearchMode.KEYWORD, is_unfinished=True)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_words_that_have_been_typed_count_beside_the_one_that_is_being_typed(notes: Index) -> None:
+    assert typed(notes, "session cook")[0] == "cookies.md"
+    assert typed(notes, "session coo")[:2] in (["coop.md", "cookies.md"], ["cookies.md", "coop.md"])
+    assert "cookies.md" in typed(notes, "session c")
+
+
+def test_meaning_does_not_outvote_the_beginning_of_a_word(notes: Index) -> None:
+    assert typed(notes, "bluepri", SearchMode.HYBRID) == ["flask.md"]
+
+
+def test_the_beginning_of_a_word_is_no_typing_error(notes: Index) -> None:
+    result = notes.searcher.search(notes.request("bluepri", is_unfinished=True))
+    assert (result.corrections, result.is_weak) == ((), False)
+
+
+def test_a_word_that_begins_nothing_is_looked_for_as_ever(notes: Index) -> None:
+    assert notes.search("bluprint", is_unfinished=True) == notes.search("bluprint")
+
+
+@pytest.mark.parametrize("query", ["blueprint ", "path:blu", "-blu", "bl", '"blueprint"', "blue*", "", "   ", '"', "*"])
+def test_what_is_no_beginning_is_looked_for_as_ever(notes: Index, query: str) -> None:
+    assert notes.search(query, is_unfinished=True) == notes.search(query)
+
+
+def test_without_being_typed_a_word_begins_nothing(notes: Index) -> None:
+    assert "flask.md" not in notes.names("blu", mode=SearchMode.KEYWORD)
+
+
+def test_each_file_is_shown_once(index: Index) -> None:
+    index.write("long.md", "\n\n".join(f"## Part {at}\n\nblueprints {at} " + "word " * 60 for at in range(30)))
+    index.write("short.md", "A blueprint among many other words that fill this file with something else.\n")
+    index.run()
+    hits = index.search("bluep", mode=SearchMode.KEYWORD, is_unfinished=True)
+    assert sorted(hit.path.rpartition("/")[2] for hit in hits) == ["long.md", "short.md"]
+
+
+def test_beginnings_are_found_in_the_scope_alone(notes: Index) -> None:
+    assert typed(notes, "blu path:rules") == []
+    assert typed(notes, "path:flask bluep") == ["flask.md"]
+    assert typed(notes, "-application bluep") == []
+
+
+def grown(n_words: int) -> dict[str, str]:
+    """Make words of syllables, so that many begin alike, each in a file with others of them."""
+    words = ["".join(parts) for parts in product(("ka", "kan", "lo", "lom"), ("ri", "rit", "so"), ("tu", "mel", "dan"))]
+    longer = [f"{word}{ending}" for word in words for ending in ("", "ax", "axon", "be")]
+    mixed = sorted(longer, key=lambda word: word[::-1])
+    others = zip(longer, mixed[7:], strict=False)
+    return {word: " ".join(two) for word, two in zip(mixed[:n_words], others, strict=False)}
+
+
+@pytest.mark.parametrize("n_words", [12, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_file_stays_in_the_list_once_few_files_have_such_a_word(index: Index, n_words: int) -> None:
+    words = grown(n_words)
+    texts = {f"n{at}/{at}.md": f"{word} beside {others}\n" for at, (word, others) in enumerate(words.items())}
+    plant(index.root, texts)
+    index.run()
+    missing = []
+    for at, word in enumerate(words):
+        for n_letters in range(3, len(word) + 1):
+            prefix = word[:n_letters]
+            n_files = sum(any(one.startswith(prefix) for one in text.split()) for text in texts.values())
+            if n_files < MOST and f"n{at}/{at}.md" not in typed(index, prefix):
+                missing.append((word, prefix))
+    assert not missing
+
+
+@pytest.mark.parametrize("n_words", [12, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_name_stays_in_the_list_once_few_files_have_such_a_name(index: Index, n_words: int) -> None:
+    names = [f"{word}.{kind}" for word, kind in zip(grown(n_words), ("md", "bin") * n_words, strict=False)]
+    plant(index.root, {name: b"\x00\x01\x02" * 50 if name.endswith("bin") else "Nothing.\n" for name in names})
+    index.run()
+    missing = []
+    for name in names:
+        for n_letters in range(3, len(name) + 1):
+            prefix = name[:n_letters]
+            if sum(one.startswith(prefix) for one in names) < MOST and name not in typed(index, prefix):
+                missing.append((name, prefix))
+    assert not missing

@@ -1,0 +1,106 @@
+"""What was typed stands first: laws of the evidence that a passage holds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from directory_indexer.ids import ChunkId
+from directory_indexer.paths import FilePath
+from directory_indexer.relevance.analyzer import HeldWords, extra_words, index_fields, query_words, words
+from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
+from directory_indexer.relevance.exactness import weights_of
+from directory_indexer.relevance.matchplan import plan_match
+from directory_indexer.relevance.query import parse_query
+from directory_indexer.relevance.ranking import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TYPED = ("kestrel", "falcon", "heron", "egret")
+_LATER = ("top_quality", "same_file")
+_OTHERS = ("river", "stone", "cloud", "meadow")
+
+
+class _Words:
+    """A vocabulary in which some words are rarer than others."""
+
+    n_chunks = 500
+    languages: tuple[str, ...] = ()
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        return {term: 2 + 40 * (len(term) % 3) for term in terms}
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        return [(word, n) for word, n in self.counts(_TYPED).items() if word.startswith(prefix)][:limit]
+
+    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+        held = [(word, n) for word, n in self.counts(_TYPED).items() if (word.endswith(part) if ends else part in word)]
+        return HeldWords(held[:limit])
+
+
+def _score(query: str, texts: Sequence[str], cosines: Sequence[float]) -> dict[int, float]:
+    """Return what each passage scores before the best of them sets the scale."""
+    candidates = [
+        Candidate(
+            ChunkId(bytes([at])),
+            FilePath(f"/{at}.md"),
+            ordinal=0,
+            is_code=False,
+            title="",
+            heading="",
+            text=text,
+            keyword_score=1.0,
+            cosine=cosines[at],
+        )
+        for at, text in enumerate(texts)
+    ]
+    ranking = rank(plan_match(parse_query(query), _Words()), candidates, limit=len(texts), model=EMBEDDED_MODEL)
+    return {
+        one.chunk_id[0]: sum(
+            value for name, value in one.explanation.signals if name not in {"top_quality", "same_file"}
+        )
+        for one in ranking.hits
+    }
+
+
+passages = st.lists(st.lists(st.sampled_from(_TYPED + _OTHERS), min_size=6, max_size=6), min_size=2, max_size=6)
+
+
+@given(
+    st.lists(st.sampled_from(_TYPED), min_size=1, max_size=4, unique=True),
+    passages,
+    st.data(),
+)
+def test_one_more_word_of_the_query_never_lowers_a_passage(
+    query: list[str], texts: list[list[str]], data: st.DataObject
+) -> None:
+    cosines = data.draw(st.lists(st.floats(0, 1), min_size=len(texts), max_size=len(texts)))
+    at = data.draw(st.integers(0, 5))
+    word = data.draw(st.sampled_from(query))
+    numbered = [f"{' '.join(row)} n{number}" for number, row in enumerate(texts)]
+    before = _score(" ".join(query), numbered, cosines)
+    if texts[0][at] in query:
+        return
+    more = [*texts[0][:at], word, *texts[0][at + 1 :]]
+    after = _score(" ".join(query), [f"{' '.join(more)} n0", *numbered[1:]], cosines)
+    assert after[0] >= before[0] - 1e-9
+
+
+@given(st.lists(st.sampled_from([0, 0.2, 0.5, 0.99, 1, 2, 3]), min_size=1, max_size=40), st.integers(1, 10_000))
+def test_more_of_what_was_typed_is_worth_more(levels: list[float], n_chunks: int) -> None:
+    weights = weights_of(levels, n_chunks)
+    for (low, less), (high, more) in zip(*[iter(sorted(zip(levels, weights, strict=True)))] * 2, strict=False):
+        assert low == high or less <= more + 1e-9
+    assert all(weight >= 0 for weight in weights)
+
+
+@given(st.from_regex(r"[A-Za-z0-9_.#+-]{1,20}", fullmatch=True))
+def test_a_name_is_cut_in_a_question_as_in_the_index(name: str) -> None:
+    text, parts, *_ = index_fields(text=name, heading="", title="", path="")
+    indexed = {*words(text), *parts.split()}
+    asked = {token for word in parse_query(f'"{name}"').words for token in word.tokens} | {*query_words(name)}
+    assert asked <= indexed
+    assert {*extra_words(name)} <= indexed

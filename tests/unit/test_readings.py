@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.relevance.analyzer import words
+from directory_indexer.relevance.readings import readings
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("see [the plan](https://x.org/a_(b) 'Plan') now", "see the plan now"),
+        ("see ![the plan][fig-1] now", "see the plan now"),
+        ("see [[https://x.org][the plan]] now", "see the plan now"),
+        ("see [[Page#part|the plan]] now", "see the plan now"),
+        ("see [https://x.org the plan] now", "see the plan now"),
+        ("see [the plan|https://x.org] now", "see the plan now"),
+        ("see <https://x.org|the plan> now", "see the plan now"),
+        ('see "the plan":https://x.org now', "see the plan now"),
+        ("see https://x.org[the plan] now", "see the plan now"),
+        ("see <<part, the plan>> now", "see the plan now"),
+        ("see `the plan <https://x.org>`__ now", "see the plan now"),
+        ("see :ref:`the plan <label>` now", "see the plan now"),
+        ("see [the plan]{.big #id} now", "see the plan now"),
+        ("see <em class='x'>the</em><br/>plan now", "see the plan now"),
+        (r"see \href{https://x.org}{the \textbf{plan}}\cite[3]{key} now", "see the plan now"),
+        ("see #strong[the plan] now", "see the plan now"),
+        ("see the[^1] plan now", "see the plan now"),
+        ("im**prov**able", "improvable"),
+        ("inter-\n> national", "international"),
+        (r"ap\-proach", "approach"),
+    ],
+)
+def test_what_is_read_has_no_markup(written: str, read: str) -> None:
+    assert words(readings(written)) == read.split()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "handlers[name](argument)",
+        "grid[row][column] = 2 ** 3",
+        "if a < b and c > d: pass",
+        "# Heading\n\n* item *one*\n- item `two`\n",
+        "the 5-\n6 range, and UNO-\nFIFA",
+        "x = 'it''s' | [[ -n $a ]]",
+    ],
+)
+def test_code_and_plain_text_have_no_other_reading(written: str) -> None:
+    assert readings(written) == ""
+
+
+def test_a_reading_holds_what_stands_around_the_markup_and_no_more() -> None:
+    text = f"{'far ' * 100}near [it](x) near{' far' * 100}"
+    read = words(readings(text))
+
+    assert read.count("near") == 2
+    assert 40 < read.count("far") < 70
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "](", "[[", "<b ", "\\a{", "`_", "<<", "[x](", "https://[", "**a", "#a(", "'''"]
+)
+def test_no_text_takes_long(piece: str) -> None:
+    assert isinstance(readings(piece * 20_000), str)
