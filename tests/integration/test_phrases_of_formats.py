@@ -102,6 +102,19 @@ WORKBOOKS = {
     "workbooks/shown.ods": ["05.01.26", "2026-01-05", "01234", "cell nuthatch", "note treecreeper"],
 }
 
+GLYPHS = {
+    "glyphs/unmapped_font.pdf": ["Report of the saki", "Feeding plan for uakaris"],
+    "glyphs/hyphen_as_shy.pdf": ["SS-2541-03-M", "self-made feeder", "2026-01-05", "long-term partner"],
+    "glyphs/shifted_tounicode.pdf": ["Private use text of a broken font map"],
+    "glyphs/rtl_visual.pdf": ["הפגישה נדחתה ליום חמישי", "تأجيل الاجتماع", "מספר ההזמנה 4711 אושר"],
+    "glyphs/letterspaced.pdf": ["SPACED MONITOR TITLE"],
+    "glyphs/spaced_heading.pdf": ["ANNUAL REVIEW OF FINCHES"],
+    "glyphs/superscript.pdf": ["was published in water and", "CO2 emission lists"],
+    "glyphs/drop_cap.pdf": ["The story of the adder"],
+    "glyphs/fakebold.pdf": ["Overview of reptiles"],
+    "glyphs/hyphen.pdf": ["discussed international agreements", "cooperation of all", "self-taught members"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -169,3 +182,12 @@ def test_cells_are_found_as_they_are_shown(index: Index, name: str, phrase: str)
 
 def test_no_number_of_a_character_is_in_the_text_of_a_workbook(index: Index) -> None:
     assert "_x00" not in text_of(index, "workbooks/x000d.xlsx")
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(GLYPHS))
+def test_words_are_read_from_glyphs_as_they_look(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_letters_that_are_drawn_twice_to_be_bold_are_read_once(index: Index) -> None:
+    assert text_of(index, "glyphs/fakebold.pdf").count("Overview of reptiles") == 1

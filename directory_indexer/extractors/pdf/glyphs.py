@@ -1,15 +1,15 @@
-"""Lines of a page whose text alone does not tell what is printed: they are read again by their spans or glyphs.
+"""Lines of a page whose text alone does not tell what is printed: they are read again glyph by glyph.
 
-Marks that are raised or lowered show in the sizes of spans; the spaces of letter-spaced words, and the order of numbers
-in a line from right to left, follow from where each glyph stands. To look at all of that would double what a page
-takes, so only pages and lines are looked at whose text hints at it.
+Marks that are raised or lowered show in the sizes of glyphs. The spaces of letter-spaced words, and the order of
+numbers in a line from right to left, show in where each glyph stands. To look at all of that would double what a page
+takes, so only lines are looked at whose text hints at it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any, Final, NamedTuple
 
@@ -18,16 +18,15 @@ from directory_indexer.extractors.pdf.opening import mupdf
 Blocks = Sequence[dict[str, Any]]
 
 
-def reread_lines(blocks: Blocks, page: Any, spans_of: Callable[[], Blocks]) -> None:
-    """Replace the text of such lines; `page` is the text of MuPDF that they are of, parted into spans on demand."""
-    lines = [line for block in blocks for line in block.get("lines", ())]
-    if any(_MARK.search(line["text"]) for line in lines):
-        _part_marks(blocks, spans_of())
+def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
+    """Replace the text of such lines; `page` is the text of MuPDF that they are of, and `text` all of it."""
+    if not (_MARK.search(text) or _SPACED.search(text) or _is_of_two_directions(text)):
+        return
     wanted = {
         (number, index)
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if _SPACED.search(line["text"]) or _is_of_two_directions(line["text"])
+        if _MARK.search(line["text"]) or _SPACED.search(line["text"]) or _is_of_two_directions(line["text"])
     }
     for (number, index), glyphs in _glyphs_of(page, wanted):
         line = blocks[number]["lines"][index]
@@ -39,46 +38,11 @@ def _is_of_two_directions(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
 
 
-def _part_marks(blocks: Blocks, parted: Blocks) -> None:
-    """Join what is set lower, as in formulas, to what it belongs to, and part the numbers of notes from their words."""
-    for block, of_spans in zip(blocks, parted, strict=False):
-        spans = iter(of_spans.get("lines", ()))
-        for line in block.get("lines", ()):
-            of_line: list[dict[str, Any]] = []
-            while sum(len(span["text"]) for span in of_line) < len(line["text"]) and (span := next(spans, None)):
-                of_line.append(span)
-            if "".join(span["text"] for span in of_line) != line["text"]:
-                return
-            if len(of_line) > 1:
-                line["text"] = _with_marks_apart(of_line)
-
-
-def _with_marks_apart(spans: Sequence[dict[str, Any]]) -> str:
-    """Return a line with the numbers of notes at its end, where they stand within no phrase."""
-    main = max(spans, key=lambda span: (span["font"]["size"], len(span["text"])))
-    size, foot = main["font"]["size"], _foot(main)
-    text, marks = "", ""
-    for span in spans:
-        is_small = span["font"]["size"] < _SMALL * size
-        if is_small and _foot(span) >= foot - _RAISED * size and text[-1:].isalpha():
-            text += span["text"].lstrip()
-        elif is_small and _IS_MARK.fullmatch(span["text"]) and _ENDS_WORD.search(text):
-            marks += " " + span["text"].strip()
-        else:
-            text += span["text"]
-    if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
-        return "".join(f" {span['text']}" if _IS_MARK.fullmatch(span["text"]) else span["text"] for span in spans)
-    return text.rstrip() + marks if marks else text
-
-
-def _foot(span: dict[str, Any]) -> float:
-    return float(span["bbox"]["y"] + span["bbox"]["h"])
-
-
 class _Glyph(NamedTuple):
     character: str
     left: float
     right: float
+    foot: float
     size: float
     is_made_up: bool
     """Whether it is a space that is nowhere in the file but between two glyphs."""
@@ -96,13 +60,48 @@ def _glyphs_of(page: Any, wanted: set[tuple[int, int]]) -> Iterator[tuple[tuple[
 
 def _glyph(character: Any) -> _Glyph:
     quad = character.quad
-    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, character.size, bool(character.flags & _SYNTHETIC))
+    is_made_up = bool(character.flags & _SYNTHETIC)
+    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_made_up)
 
 
 def _text_of(glyphs: Sequence[_Glyph]) -> str:
     if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
         return _from_right_to_left(glyphs)
-    return "".join(glyph.character for glyph in _without_letter_spacing(glyphs))
+    text = "".join(glyph.character for glyph in glyphs)
+    return _with_marks_apart(_without_letter_spacing(glyphs) if _SPACED.search(text) else glyphs)
+
+
+class _Span(NamedTuple):
+    """Characters of one size."""
+
+    text: str
+    size: float
+    foot: float
+
+
+def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
+    """Join what is set lower, as in formulas, to what it belongs to, and put the numbers of notes at the end.
+
+    There they stand within no phrase.
+    """
+    spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
+    main = max(spans, key=lambda span: (span.size, len(span.text)))
+    text, marks = "", ""
+    for span in spans:
+        is_small = span.size < _SMALL * main.size
+        if is_small and span.foot >= main.foot - _RAISED * main.size and text[-1:].isalpha():
+            text += span.text.lstrip()
+        elif is_small and _IS_MARK.fullmatch(span.text) and _ENDS_WORD.search(text):
+            marks += " " + span.text.strip()
+        else:
+            text += span.text
+    if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
+        return "".join(f" {span.text}" if _IS_MARK.fullmatch(span.text) else span.text for span in spans)
+    return text.rstrip() + marks if marks else text
+
+
+def _span(glyphs: Sequence[_Glyph]) -> _Span:
+    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.foot for glyph in glyphs))
 
 
 def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
@@ -138,10 +137,10 @@ _MOST: Final = 0.6
 _NEXT_WORD: Final = 1.6
 _WIDER_THAN_SPACE: Final = 0.45
 
-_SPACED: Final = re.compile(r"(?:\b\w ){4}\w\b")
+_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
 _MARK: Final = re.compile(
-    r"[a-z]{3}[.,;)]?\d{1,3}(?:[,\u2013-]\d{1,3})*(?!\w)"
-    r"|\b(?:[CSN]O|N?H|CH|PM|[ONC]|Ca|Si|Ti|Fe|Al|Na){1,3} \d{1,2}\b"
+    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
 )
 """What a number that is raised behind a word, or lowered behind the sign of an element, may look like."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -17,7 +18,7 @@ from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
-from directory_indexer.extractors.pdf.glyphs import reread_lines
+from directory_indexer.extractors.pdf.glyphs import Blocks, reread_lines
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened, pymupdf
 from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
@@ -141,20 +142,19 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
     for index in range(pdf.page_count):
         try:
             page = pdf.load_page(index)
-            blocks = _blocks(page)
+            blocks, text = _blocks(page)
         except DAMAGE as damage:
             error = damage
             continue
         n_read += 1
-        yield _page(page, blocks, recognised)
+        rows = with_initials(list(_rows(blocks)))
+        yield _page(page, rows, Letters.of(text), recognised)
     if error and not n_read:
         raise error
 
 
-def _page(page: pymupdf.Page, blocks: Sequence[dict[str, Any]], recognised: RecognisedPages) -> Page:
-    rows = with_initials(list(_rows(blocks)))
+def _page(page: pymupdf.Page, rows: list[Row], letters: Letters, recognised: RecognisedPages) -> Page:
     width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
-    letters = Letters.of("".join(line["text"] for block in blocks for line in block.get("lines", ())))
     try:
         verdict = verdict_of(page, letters, rows)
         key = None if verdict is Verdict.TEXT else key_of(page)
@@ -178,24 +178,31 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
         yield page
 
 
-def _blocks(page: pymupdf.Page) -> list[dict[str, Any]]:
-    blocks, text = _laid_out(page, _FLAGS)
-    lines = _lines(blocks)
-    if any(has_unknown(line["text"]) for line in lines):
+def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
+    """Return the blocks of a page, and the text of their lines."""
+    blocks, laid_out = _laid_out(page, _FLAGS)
+    text = _text_of(blocks)
+    if has_unknown(text):
         if name_codes(page):
-            blocks, text = _laid_out(page, _FLAGS)
-            lines = _lines(blocks)
-        read_unknown(lines, _lines(_laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0]))
-    read_shifted(lines)
-    reread_lines(blocks, text, lambda: _laid_out(page, _FLAGS | pymupdf.TEXT_PRESERVE_SPANS)[0])
-    return blocks
+            blocks, laid_out = _laid_out(page, _FLAGS)
+        is_coded = "\ufffd" in _text_of(blocks)
+        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_coded else blocks
+        read_unknown(_lines(blocks), _lines(coded))
+        text = _text_of(blocks)
+    read_shifted(_lines(blocks))
+    reread_lines(blocks, laid_out, text)
+    return blocks, text
 
 
-def _lines(blocks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [line for block in blocks for line in block.get("lines", ())]
+def _text_of(blocks: Blocks) -> str:
+    return "\n".join([line["text"] for line in _lines(blocks)])
 
 
-def _laid_out(page: pymupdf.Page, flags: int) -> tuple[list[dict[str, Any]], Any]:
+def _lines(blocks: Blocks) -> list[dict[str, Any]]:
+    return [line for block in blocks if "lines" in block for line in block["lines"]]
+
+
+def _laid_out(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
     """Return the blocks of a page, and the text of MuPDF that they are of."""
     # MuPDF writes this JSON at a fifth of the time that PyMuPDF takes to build the same as dictionaries.
     buffer = mupdf.fz_new_buffer(1 << 14)
@@ -215,8 +222,8 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
     return blocks
 
 
-def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    drawn: dict[str, list[Row]] = {}
+def _rows(blocks: Blocks) -> Iterator[Row]:
+    drawn = _drawn_often(blocks)
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
@@ -235,9 +242,17 @@ def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
             yield row
 
 
+def _drawn_often(blocks: Blocks) -> dict[str, list[Row]]:
+    """Return a place for the rows of each text that is drawn several times."""
+    n_times = Counter([line["text"] for line in _lines(blocks)])
+    return {clean(text): [] for text, times in n_times.items() if times > 1}
+
+
 def _is_drawn_again(part: Row, drawn: dict[str, list[Row]]) -> bool:
     """Whether the same text stands at nearly the same place, as that of letters that are made bold or have a shadow."""
-    others = drawn.setdefault(part.text, [])
+    others = drawn.get(part.text)
+    if others is None:
+        return False
     others.append(part)
     return any(abs(other.left - part.left) + abs(other.top - part.top) <= _SHADOW for other in others[:-1])
 

@@ -7,8 +7,8 @@ last byte, or the numbers of glyphs, which in most fonts come in the order of AS
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from directory_indexer.extractors.pdf.opening import DAMAGE
@@ -23,16 +23,16 @@ def has_unknown(text: str) -> bool:
 
 def read_unknown(lines: Lines, coded: Lines) -> None:
     """Replace the unknown characters of lines by what their codes stand for; `coded` are the same lines with codes."""
-    codes: defaultdict[str, list[int]] = defaultdict(list)
+    codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
     places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
-    for line, found in places:
-        codes[line["font"]["name"]] += [code for _, code in found]
-    shifts = {font: _shift_of(found) for font, found in codes.items() if found}
-    for line, found in places:
+    for line, unknown in places:
+        codes[line["font"]["name"]].update(code for _, code in unknown)
+    shifts = {font: _shift_of(of_font) for font, of_font in codes.items() if of_font}
+    for line, unknown in places:
         shift = shifts.get(line["font"]["name"])
-        if found and shift is not None:
+        if unknown and shift is not None:
             characters = list(line["text"])
-            for index, code in found:
+            for index, code in unknown:
                 characters[index] = _shifted(code, shift)
             line["text"] = "".join(characters)
 
@@ -46,17 +46,19 @@ def read_shifted(lines: Lines) -> None:
     for of_font in by_font.values():
         sample = "".join(line["text"] for line in of_font)[:_SAMPLE]
         n_letters = sum(map(str.isalpha, sample))
-        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample) and not _likeness(sample):
+        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample):
             _shift_back(of_font, sample)
 
 
 def _shift_back(lines: Lines, sample: str) -> None:
-    codes = [ord(character) for character in sample]
-    shift = max(_OFF, key=lambda shift: _likeness("".join(_as_read(codes, shift))))
-    read = "".join(_as_read(codes, shift))
-    if _likeness(read) >= _MIN_LIKENESS and read.count(" ") > _FEW_SPACES * len(read):
+    codes = Counter(map(ord, sample))
+    if _likeness(codes, 0):
+        return
+    shift = max(_OFF, key=lambda shift: _likeness(codes, shift))
+    n_spaces = codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE]
+    if _likeness(codes, shift) >= _MIN_LIKENESS and n_spaces > _FEW_SPACES * len(sample):
         for line in lines:
-            line["text"] = "".join(_as_read(map(ord, line["text"]), shift))
+            line["text"] = "".join(_shifted(ord(character), shift) for character in line["text"])
 
 
 def name_codes(page: Any) -> bool:
@@ -86,15 +88,11 @@ def _codes(text: str, coded: str) -> list[tuple[int, int]]:
     return [(at, ord(coded[at]) if text[at] == "\ufffd" else ord(text[at]) & _LAST_BYTE) for at in places]
 
 
-def _shift_of(codes: Sequence[int]) -> int | None:
+def _shift_of(codes: Counter[int]) -> int | None:
     """Return what has to be added to the codes of a font to make writing of them; None where nothing does."""
-    candidates = _SHIFTS if len(codes) >= _ENOUGH else _USUAL_SHIFTS
-    best = max(candidates, key=lambda shift: _likeness("".join(_as_read(codes, shift))))
-    return best if _likeness("".join(_as_read(codes, best))) >= _MIN_LIKENESS else None
-
-
-def _as_read(codes: Iterable[int], shift: int) -> Iterator[str]:
-    return (_shifted(code, shift) for code in codes)
+    candidates = _SHIFTS if codes.total() >= _ENOUGH else _USUAL_SHIFTS
+    best = max(candidates, key=lambda shift: _likeness(codes, shift))
+    return best if _likeness(codes, best) >= _MIN_LIKENESS else None
 
 
 def _shifted(code: int, shift: int) -> str:
@@ -103,12 +101,17 @@ def _shifted(code: int, shift: int) -> str:
     return chr(code + shift) if _SPACE <= code + shift < _DELETE else "\ufffd"
 
 
-def _likeness(text: str) -> float:
-    """Return how much a text is like one of a language in Latin letters, 0 to 1."""
-    letters = re.sub(r"[^a-z]", "", text.casefold())
-    if len(letters) < _FEW_LETTERS or len(letters) + text.count(" ") < _MOSTLY * len(text):
+def _likeness(codes: Mapping[int, int], shift: int) -> float:
+    """Return how much characters of shifted codes are like those of a language in Latin letters, 0 to 1."""
+    n_letters = n_spaces = n_common = 0
+    for code, n_times in codes.items():
+        character = _shifted(code, shift).casefold()
+        n_letters += n_times * ("a" <= character <= "z")
+        n_spaces += n_times * (character == " ")
+        n_common += n_times * (character in _COMMON_LETTERS)
+    if n_letters < _FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
         return 0.0
-    return sum(letter in _COMMON_LETTERS for letter in letters) / len(letters)
+    return n_common / n_letters
 
 
 _UNKNOWN: Final = re.compile("[\ufffd\ue000-\uf8ff]")
