@@ -115,6 +115,13 @@ GLYPHS = {
     "glyphs/hyphen.pdf": ["discussed international agreements", "cooperation of all", "self-taught members"],
 }
 
+RUNNING = {
+    "running/docno_page.pdf": ["SOP-KITE-0042"],
+    "running/docno_dash.pdf": ["Hoopoe handling procedure"],
+    "running/head_page.pdf": ["Annals of Tapir Studies"],
+    "running/date_page.pdf": ["customer Bustard Ltd"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -191,3 +198,8 @@ def test_words_are_read_from_glyphs_as_they_look(index: Index, name: str, phrase
 
 def test_letters_that_are_drawn_twice_to_be_bold_are_read_once(index: Index) -> None:
     assert text_of(index, "glyphs/fakebold.pdf").count("Overview of reptiles") == 1
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(RUNNING))
+def test_what_stands_beside_the_numbers_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)

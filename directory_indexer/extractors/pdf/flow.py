@@ -8,11 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from directory_indexer.extractors.pdf.characters import IDEOGRAPHS
-from directory_indexer.extractors.pdf.pages import Page, Row
+from directory_indexer.extractors.pdf.pages import Page, Row, ends_sentence
 
 _HYPHENS = "-\u2010\u00ad"
-_CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
-_ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
 _SAME_SIZE = 0.06
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
@@ -98,7 +96,7 @@ def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, 
     above, below = previous.row, line.row
     if previous.page != line.page or above.block == below.block or below.left < above.right:
         return False
-    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE):  # as a column of prose does, or a long cell
+    if ends_sentence(above.text):  # as a column of prose does, or a long cell
         return False
     return block_tops[previous.page, above.block] - below.size // 2 <= below.top < above.bottom - below.size // 2
 
@@ -108,7 +106,7 @@ def _continues(previous: _Line, line: _Line) -> bool:
     is_next_page = previous.page != line.page
     if not is_next_page and above.block == below.block:
         return True
-    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE) or not _look_alike(above, below):
+    if ends_sentence(above.text) or not _look_alike(above, below):
         return False
     return is_next_page or below.bottom <= above.top or below.text[0].islower()
 

@@ -179,11 +179,40 @@ def test_page_numbers_are_left_out() -> None:
     assert [line for line in document.text.splitlines() if line.isdecimal()] == []
 
 
-@pytest.mark.parametrize("footer", ["- {} -", "Page {} of 6", "The Report | {}", "{} The Report"])
-def test_a_footer_with_the_page_number_is_left_out(footer: str) -> None:
+@pytest.mark.parametrize("footer", ["- {} -", "Page {} of 6", "Seite {}", "{} / 6"])
+def test_a_footer_that_is_a_page_number_is_left_out(footer: str) -> None:
     document = book(6, footer=footer).document()
 
     assert document.text == book(6).document().text
+
+
+@pytest.mark.parametrize("footer", ["The Report | {}", "{} The Report", "SOP-1 Rev. C   Page {} of 6", "File 42 {}/6"])
+def test_of_what_stands_beside_page_numbers_the_first_stays(footer: str) -> None:
+    document = book(6, footer=footer).document()
+
+    assert " ".join(footer.format(1).split()) in document.text
+    assert len(document.text) - len(book(6).document().text) <= len(footer)
+
+
+def test_what_varies_beside_page_numbers_stays() -> None:
+    paper = Paper()
+    for number in range(1, 7):
+        paper.page().at(300, 780, f"Letter to {'ABCDEF'[number - 1]}. Smith {number}").lines(PROSE)
+
+    assert all(f"Letter to {name}. Smith" in paper.document().text for name in "ABCDEF")
+
+
+def test_a_running_row_with_a_page_number_parts_no_sentence() -> None:
+    paper = Paper()
+    for number in range(1, 9):
+        paper.page().at(60, 40, f"{number} Annals of Foxes" if number % 2 == 0 else f"Anna Example {number}")
+        paper.lines(f"on to {'abcdefgh'[number - 1]}, and ended.", "It started here and went").at(
+            300, 780, f"{number}/8"
+        )
+    text = paper.document().text
+
+    assert all(f"It started here and went\non to {letter}, and ended." in text for letter in "bcdefgh")
+    assert all(text.count(running) == 1 for running in ("Annals of Foxes", "Anna Example"))
 
 
 def test_of_a_running_header_only_the_first_stays() -> None:
