@@ -8,7 +8,7 @@ takes, so only lines are looked at whose text hints at it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -20,18 +20,23 @@ Blocks = Sequence[dict[str, Any]]
 
 def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
     """Replace the text of such lines; `page` is the text of MuPDF that they are of, and `text` all of it."""
-    if not (_MARK.search(text) or _SPACED.search(text) or _is_of_two_directions(text)):
+    if not (_MARK.search(text) or _is_placed_oddly(text)):
         return
     wanted = {
-        (number, index)
+        (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if _MARK.search(line["text"]) or _SPACED.search(line["text"]) or _is_of_two_directions(line["text"])
+        if _MARK.search(line["text"]) or _is_placed_oddly(line["text"])
     }
-    for (number, index), glyphs in _glyphs_of(page, wanted):
-        line = blocks[number]["lines"][index]
-        if "".join(glyph.character for glyph in glyphs) == line["text"]:
-            line["text"] = _text_of(glyphs)
+    for place, characters in _characters_of(page, wanted):
+        line = wanted[place]
+        may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
+        if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
+            line["text"] = _text_of([_glyph(character) for character in characters])
+
+
+def _is_placed_oddly(text: str) -> bool:
+    return _SPACED.search(text) is not None or _is_of_two_directions(text)
 
 
 def _is_of_two_directions(text: str) -> bool:
@@ -48,14 +53,14 @@ class _Glyph(NamedTuple):
     """Whether it is a space that is nowhere in the file but between two glyphs."""
 
 
-def _glyphs_of(page: Any, wanted: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[_Glyph]]]:
-    numbers = {number for number, _ in wanted}
-    for number, block in enumerate(page if wanted else ()):
-        if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
+def _characters_of(page: Any, wanted: Container[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+    """Yield what MuPDF has for each character of the lines that are wanted by the number of their block and line."""
+    for number, block in enumerate(page):
+        if block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
             continue
         for index, line in enumerate(block):
             if (number, index) in wanted:
-                yield (number, index), [_glyph(character.m_internal) for character in line]
+                yield (number, index), [character.m_internal for character in line]
 
 
 def _glyph(character: Any) -> _Glyph:

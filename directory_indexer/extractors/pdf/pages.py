@@ -37,16 +37,6 @@ _PAGE_WORDS = frozenset(
 _FEW_LETTERS = 3
 _CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
 _ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
-_ROMAN = re.compile(r"[^\w]{0,3}[ivxlc]{1,8}[^\w]{0,3}", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-_PAGE_WORDS = frozenset(
-    "page pages pag seite seiten página páginas pagina pagine blatt sheet slide folie strona".split()
-)
-_FEW_LETTERS = 3
-CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
-"""What may stand behind the end of a sentence."""
-
-ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
 _ROMAN = "a page number in Roman digits"
 
 
