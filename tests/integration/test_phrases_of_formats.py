@@ -122,6 +122,15 @@ RUNNING = {
     "running/date_page.pdf": ["customer Bustard Ltd"],
 }
 
+ASIDES = {
+    "asides/note_annot.pdf": ["sticky note about axolotl", "highlight remark olm", "typewriter text caecilian"],
+    "asides/note_only.pdf": ["only a note on a blank page magpie"],
+    "asides/attach_annot.pdf": ["annotation attachment about an iguana"],
+    "asides/xfa.pdf": ["xfa value of the thrush", "Nightingale"],
+    "asides/alt_figure.pdf": ["Diagram of a viper den"],
+    "asides/alt_in_stream.pdf": ["Diagram of a viper den"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -202,4 +211,9 @@ def test_letters_that_are_drawn_twice_to_be_bold_are_read_once(index: Index) -> 
 
 @pytest.mark.parametrize(("name", "phrase"), cases(RUNNING))
 def test_what_stands_beside_the_numbers_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ASIDES))
+def test_what_is_written_beside_the_text_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)

@@ -105,12 +105,16 @@ def _is_initial(letter: Row, row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was."""
+    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was.
+
+    `files` are the numbers of the annotations that files are attached to.
+    """
 
     number: int
     height: int
     rows: tuple[Row, ...]
     scan: Scan | None = None
+    files: tuple[int, ...] = ()
 
 
 def body_size(pages: Iterable[Page]) -> int:

@@ -8,14 +8,24 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.members import Contents, Member, read_whole
+from directory_indexer.extractors.pdf.asides import (
+    alternative_texts,
+    files_on,
+    form_values,
+    notes_on,
+    rows_beside,
+    string_of,
+)
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
 from directory_indexer.extractors.pdf.glyphs import Blocks, reread_lines
@@ -54,7 +64,8 @@ def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
         ExtractionError: as of `extract_pdf`.
     """
     content = read_whole(file)
-    return Contents(extract_pdf(content, kind, budget), _attachments(content, budget))
+    document, files = _extract(content, kind, budget)
+    return Contents(document, _attachments(content, files, budget))
 
 
 def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None) -> Document:
@@ -66,16 +77,22 @@ def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None)
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
         ExtractionError: it is too damaged to be read.
     """
+    return _extract(content, kind, budget or Budget())[0]
+
+
+def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[int]]:
+    """Return what is written in a PDF, and the numbers of the annotations that files are attached to."""
     with LOCK:
         try:
-            pages, outline, title, metadata = _read(content, (budget or Budget()).recognised)
+            pages, outline, title, metadata = _read(content, budget.recognised)
         except DAMAGE as error:
             reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
         finally:
             pymupdf.TOOLS.store_shrink(100)
     scans = tuple(page.scan for page in pages if page.scan)
-    return document_of(pages, kind, outline=outline, title=title)._replace(metadata=metadata, scans=scans)
+    document = document_of(pages, kind, outline=outline, title=title)
+    return document._replace(metadata=metadata, scans=scans), [xref for page in pages for xref in page.files]
 
 
 def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
@@ -84,7 +101,7 @@ def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = list(_bounded(_pages(pdf, recognised)))
+        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised))))
         if not any(page.scan or _has_letters(page) for page in pages):
             raise _no_text(pdf)
         said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
@@ -92,37 +109,77 @@ def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list
         return pages, _outline(pdf), said.get("title", ""), metadata
 
 
-def _attachments(content: bytes, budget: Budget) -> Iterator[Member]:
-    """Give what is attached one after the other; between two of them other PDFs may be read."""
+def _with_asides(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -> list[Page]:
+    """Add what is written for a document as a whole to the pages that it belongs to."""
+    try:
+        texts = alternative_texts(pdf, content)
+        values = form_values(pdf)
+    except DAMAGE:
+        return list(pages)
+    if not (texts or values):
+        return list(pages)
+    text = "".join(row.text for page in pages for row in page.rows)
+    added = rows_beside(text, texts, values)
+    return [replace(page, rows=(*page.rows, *added.get(page.number - 1, ()))) for page in pages]
+
+
+def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterator[Member]:
+    """Yield what is attached one after the other; between two of them other PDFs may be read."""
     with LOCK:
         pdf = opened(content)
-        n_attachments = pdf.embfile_count()
+        sources: list[_Embedded | _OnPage] = [_Embedded(position) for position in range(pdf.embfile_count())]
+        sources += [_OnPage(xref) for xref in files]
     try:
-        for index in range(n_attachments):
+        for number, source in enumerate(sources, 1):
             budget.take_member()
             with LOCK:
-                member = _attachment(pdf, index, budget)
+                member = _attachment(pdf, source, budget, default_name=f"attachment {number}")
             yield member
     finally:
         with LOCK:
             pdf.close()
 
 
-def _attachment(pdf: pymupdf.Document, index: int, budget: Budget) -> Member:
+class _Embedded(NamedTuple):
+    """A file that is attached to the document."""
+
+    position: int
+
+    def name(self, pdf: pymupdf.Document) -> str:
+        information = pdf.embfile_info(self.position)
+        return information.get("ufilename") or information.get("filename") or information.get("name") or ""
+
+    def content(self, pdf: pymupdf.Document) -> bytes:
+        return bytes(pdf.embfile_get(self.position))
+
+
+class _OnPage(NamedTuple):
+    """A file that is attached to an annotation, whose number is `xref`."""
+
+    xref: int
+
+    def name(self, pdf: pymupdf.Document) -> str:
+        return string_of(pdf, self.xref, "FS/UF") or string_of(pdf, self.xref, "FS/F")
+
+    def content(self, pdf: pymupdf.Document) -> bytes:
+        kind, value = pdf.xref_get_key(self.xref, "FS/EF/F")
+        return bytes(pdf.xref_stream(int(value.split()[0])) or b"") if kind == "xref" else b""
+
+
+def _attachment(pdf: pymupdf.Document, source: _Embedded | _OnPage, budget: Budget, *, default_name: str) -> Member:
     name = ""
     try:
-        information = pdf.embfile_info(index)
-        name = clean(information.get("ufilename") or information.get("filename") or information.get("name") or "")
-        content = bytes(pdf.embfile_get(index))
+        name = clean(source.name(pdf))
+        content = source.content(pdf)
         pieces = budget.counted([content], packed_bytes=len(content))
-        return Member(name or f"attachment {index + 1}", b"".join(pieces))
+        return Member(name or default_name, b"".join(pieces))
     except SkipFileError as error:
         if budget.is_spent:
             raise
-        return Member(name or f"attachment {index + 1}", problem=error)
+        return Member(name or default_name, problem=error)
     except DAMAGE as error:
         problem = ExtractionError(f"is damaged in the PDF ({type(error).__name__})")
-        return Member(name or f"attachment {index + 1}", problem=problem)
+        return Member(name or default_name, problem=problem)
 
 
 def _has_letters(page: Page) -> bool:
@@ -148,7 +205,10 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
             continue
         n_read += 1
         rows = with_initials(list(_rows(blocks)))
-        yield _page(page, rows, Letters.of(text), recognised)
+        read = _page(page, rows, Letters.of(text), recognised)
+        with suppress(*DAMAGE):
+            read = replace(read, rows=(*read.rows, *notes_on(page, text)), files=files_on(page))
+        yield read
     if error and not n_read:
         raise error
 
