@@ -7,6 +7,7 @@ by page but the kinds of annotations, which takes 14 µs each.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -45,9 +46,11 @@ def alternative_texts(pdf: Any, content: bytes) -> dict[str, int]:
     if pdf.xref_get_key(pdf.pdf_catalog(), "StructTreeRoot")[0] == "null":
         return {}
     texts: dict[str, str] = {}
-    for xref in sorted(set(_tagged(pdf, content)))[:_MAX_NOTES]:
+    for xref in sorted(set(_tagged(pdf, content)))[:_MAX_ALTERNATIVES]:
         with suppress(*DAMAGE):
-            texts.setdefault(string_of(pdf, xref, "Alt"), str(pdf.xref_get_key(xref, "Pg")[1]))
+            text = string_of(pdf, xref, "Alt")
+            if text not in texts:
+                texts[text] = str(pdf.xref_get_key(xref, "Pg")[1])
     pages = {f"{pdf.page_xref(index)} 0 R": index for index in range(pdf.page_count)} if texts else {}
     return {text: pages.get(page, 0) for text, page in texts.items() if text}
 
@@ -122,9 +125,11 @@ def _tagged_within(pdf: Any, xref: int) -> Iterator[int]:
     if places:
         first = int(pdf.xref_get_key(xref, "First")[1])
         header = [int(number) for number in objects[:first].split()]
-        starts = [(first + start, number) for number, start in zip(header[::2], header[1::2], strict=False)]
+        starts = header[1::2]
         for place in places:
-            yield max((one for one in starts if one[0] <= place), default=(0, 0))[1]
+            index = bisect_right(starts, place - first) - 1
+            if index >= 0:
+                yield header[2 * index]
 
 
 def _corner(page: Any, xref: int) -> tuple[int, int]:
@@ -147,12 +152,17 @@ def _squeezed(text: str) -> str:
 
 _SILENT: Final = frozenset({pymupdf.PDF_ANNOT_LINK, pymupdf.PDF_ANNOT_POPUP, pymupdf.PDF_ANNOT_WIDGET})
 _MAX_NOTES: Final = 10_000
+_MAX_ALTERNATIVES: Final = 1_000
+"""So many objects are asked for theirs, at 50 µs each; editors of formulas write one for every letter."""
+
 _MAX_CHARS: Final = 100_000
 _TENTHS: Final = 10.0
 _SIZE: Final = 60
 _MIDDLE: Final = 4_000
 _NEAR: Final = 2_000
-_ALTERNATIVE: Final = re.compile(rb"/Alt\s*(?=\(|<[0-9A-Fa-f])")
+_ALTERNATIVE: Final = re.compile(rb"/Alt\s*(?:\((?!(?:\xfe\xff)?\))|<(?!(?:FEFF)?>)(?=[0-9A-Fa-f]))", re.IGNORECASE)
+"""One that is not empty, as the most are in the files of some programs."""
+
 _OBJECT_STREAM: Final = re.compile(rb"/ObjStm\b")
 _OBJECT: Final = re.compile(rb"jbo\s+\d+\s+(\d+)")
 """The start of an object, `12 0 obj`, from its end."""
