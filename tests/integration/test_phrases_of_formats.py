@@ -131,6 +131,15 @@ ASIDES = {
     "asides/alt_in_stream.pdf": ["Diagram of a viper den"],
 }
 
+COLUMNS = {
+    "columns/two_col_interleaved.pdf": ["one matter only and keeps on doing", "another matter entirely and it also"],
+    "columns/two_para_cols_gutter.pdf": [
+        "keeper describes how parrots are fed with seeds",
+        "done in winter when temperatures fall below zero",
+    ],
+    "columns/three_col_rows.pdf": ["alpha column sentence number one says alpha column sentence number two says"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -216,4 +225,9 @@ def test_what_stands_beside_the_numbers_of_pages_is_found(index: Index, name: st
 
 @pytest.mark.parametrize(("name", "phrase"), cases(ASIDES))
 def test_what_is_written_beside_the_text_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(COLUMNS))
+def test_columns_that_are_drawn_line_by_line_are_read_one_after_the_other(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)

@@ -34,7 +34,7 @@ from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened
 from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
-from directory_indexer.extractors.pdf.tables import whole_rows
+from directory_indexer.extractors.pdf.tables import columns_apart, whole_rows
 from directory_indexer.extractors.pdf.unknown import has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
 from directory_indexer.files import SkipReason
@@ -204,7 +204,7 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
             error = damage
             continue
         n_read += 1
-        rows = with_initials(list(_rows(blocks)))
+        rows = with_initials(columns_apart(list(_rows(blocks))))
         read = _page(page, rows, Letters.of(text), recognised)
         with suppress(*DAMAGE):
             read = replace(read, rows=(*read.rows, *notes_on(page, text)), files=files_on(page))
