@@ -53,9 +53,9 @@ def _goes_on(above: Row, below: Row) -> bool:
 
 
 def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
-    if len(lines) < _FEW_LINES or not _is_prose([cell.text for row in lines for cell in row.cells]):
+    columns = [[(row, row.cells[index]) for row in lines] for index in range(len(lines[0].cells))] if lines else []
+    if len(lines) < _FEW_LINES or not all(_is_prose([cell.text for _, cell in column]) for column in columns):
         return list(lines)
-    columns = [[(row, row.cells[index]) for row in lines] for index in range(len(lines[0].cells))]
     return [
         row._replace(text=cell.text, left=cell.left, right=cell.right, cells=(), block=block + index)
         for index, column in enumerate(columns)
@@ -64,7 +64,7 @@ def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
 
 
 def _is_prose(texts: Sequence[str]) -> bool:
-    """Whether cells are lines of sentences: of some words each, which mostly go on in small letters."""
+    """Whether the cells of a column are lines of sentences: some words each, which mostly go on in small letters."""
     n_wordy = sum(len(text.split()) >= _FEW_WORDS for text in texts)
     n_going_on = sum(text[:1].islower() for text in texts)
     return n_wordy >= _MOST * len(texts) and 2 * n_going_on >= len(texts)
@@ -114,7 +114,7 @@ def _middle(row: Row) -> int:
 
 _FEW_COLUMNS: Final = 2
 _FEW_LINES: Final = 4
-_FEW_WORDS: Final = 3
+_FEW_WORDS: Final = 4
 _MOST: Final = 0.8
 _MAX_LEADING: Final = 2
 _OF_COLUMNS: Final = 1_000_000

@@ -173,6 +173,16 @@ def test_cells_of_one_row_stand_in_one_line() -> None:
     assert document.text == "1.1 Introduction"
 
 
+def test_a_list_of_options_and_what_they_do_keeps_its_rows() -> None:
+    paper = Paper().page()
+    for number in range(6):
+        paper.at(60, 100 + 14 * number, f"level {number}").at(
+            300, 100 + 14 * number, f"removes objects of kind {number}"
+        )
+
+    assert all(f"level {number} removes objects of kind {number}" in paper.document().text for number in range(6))
+
+
 def test_page_numbers_are_left_out() -> None:
     document = book(6, footer="{}").document()
 
