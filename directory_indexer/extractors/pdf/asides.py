@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -20,19 +20,24 @@ from directory_indexer.extractors.pdf.pages import Row
 from directory_indexer.extractors.xml_events import read_xml
 
 
-def notes_on(page: Any, text: str) -> list[Row]:
+def annotations(page: Any) -> list[tuple[int, int]]:
+    """Return the number and the kind of each annotation of a page that may have a note or a file."""
+    return [(xref, kind) for xref, kind, _ in page.annot_xrefs() if kind not in _SILENT][:_MAX_NOTES]
+
+
+def notes_on(page: Any, text: str, annotated: Iterable[tuple[int, int]]) -> list[Row]:
     """Return the notes on a page, and the remarks on what is marked there, where they are not in its text."""
     rows: list[Row] = []
-    for number, (xref, kind, _) in enumerate(page.annot_xrefs()[:_MAX_NOTES]):
-        note = "" if kind in _SILENT else string_of(page.parent, xref, "Contents")
+    for number, (xref, _) in enumerate(annotated):
+        note = string_of(page.parent, xref, "Contents")
         if note and _squeezed(note) not in _squeezed(text):
             rows += _rows(note, *_corner(page, xref), block=-1 - number)
     return rows
 
 
-def files_on(page: Any) -> tuple[int, ...]:
-    """Return the numbers of the annotations of a page that a file is attached to."""
-    return tuple(xref for xref, kind, _ in page.annot_xrefs() if kind == pymupdf.PDF_ANNOT_FILE_ATTACHMENT)
+def files_on(annotated: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the numbers of the annotations that a file is attached to."""
+    return tuple(xref for xref, kind in annotated if kind == pymupdf.PDF_ANNOT_FILE_ATTACHMENT)
 
 
 def string_of(pdf: Any, xref: int, key: str) -> str:

@@ -81,6 +81,8 @@ def side_by_side(rows: Sequence[Row]) -> Row:
 
 def with_initials(rows: Sequence[Row]) -> list[Row]:
     """Put a large first letter, which is printed over several lines, before the first of the lines beside it."""
+    if not any(len(row.text) == 1 for row in rows):
+        return list(rows)
     joined: list[Row] = []
     for row in rows:
         letter = joined[-1] if joined else None

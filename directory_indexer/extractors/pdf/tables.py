@@ -30,6 +30,8 @@ def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def columns_apart(rows: Sequence[Row]) -> list[Row]:
     """Put columns of prose that were drawn line by line one after the other."""
+    if not any(row.cells for row in rows):
+        return list(rows)
     apart: list[Row] = []
     lines: list[Row] = []
     for row in rows:
