@@ -20,7 +20,7 @@ from directory_indexer.extractors.pdf.pages import Row
 from directory_indexer.extractors.xml_events import read_xml
 
 
-def annotations(page: Any) -> list[tuple[int, int]]:
+def annotations_of(page: Any) -> list[tuple[int, int]]:
     """Return the number and the kind of each annotation of a page that may have a note or a file."""
     return [(xref, kind) for xref, kind, _ in page.annot_xrefs() if kind not in _SILENT][:_MAX_NOTES]
 

@@ -8,8 +8,8 @@ takes, so only lines are looked at whose text hints at it.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, Final, NamedTuple
 
@@ -53,10 +53,11 @@ class _Glyph(NamedTuple):
     """Whether it is a space that is nowhere in the file but between two glyphs."""
 
 
-def _characters_of(page: Any, wanted: Container[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+def _characters_of(page: Any, wanted: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
     """Yield what MuPDF has for each character of the lines that are wanted by the number of their block and line."""
-    for number, block in enumerate(page):
-        if block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
+    numbers = {number for number, _ in wanted}
+    for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
+        if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
             continue
         for index, line in enumerate(block):
             if (number, index) in wanted:

@@ -20,7 +20,7 @@ from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.extractors.pdf.asides import (
     alternative_texts,
-    annotations,
+    annotations_of,
     files_on,
     form_values,
     notes_on,
@@ -208,7 +208,7 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
         rows = with_initials(columns_apart(list(_rows(blocks))))
         read = _page(page, rows, Letters.of(text), recognised)
         with suppress(*DAMAGE):
-            if annotated := annotations(page):
+            if annotated := annotations_of(page):
                 notes = notes_on(page, text, annotated)
                 read = replace(read, rows=(*read.rows, *notes), files=files_on(annotated))
         yield read
