@@ -140,6 +140,44 @@ BOOKS = {
     "books/nospine.epub": ["not in the spine fisher"],
 }
 
+GLYPHS = {
+    "glyphs/unmapped_font.pdf": ["Report of the saki", "Feeding plan for uakaris"],
+    "glyphs/hyphen_as_shy.pdf": ["SS-2541-03-M", "self-made feeder", "2026-01-05", "long-term partner"],
+    "glyphs/shifted_tounicode.pdf": ["Private use text of a broken font map"],
+    "glyphs/rtl_visual.pdf": ["הפגישה נדחתה ליום חמישי", "تأجيل الاجتماع", "מספר ההזמנה 4711 אושר"],
+    "glyphs/letterspaced.pdf": ["SPACED MONITOR TITLE"],
+    "glyphs/spaced_heading.pdf": ["ANNUAL REVIEW OF FINCHES"],
+    "glyphs/superscript.pdf": ["was published in water and", "CO2 emission lists"],
+    "glyphs/drop_cap.pdf": ["The story of the adder"],
+    "glyphs/fakebold.pdf": ["Overview of reptiles"],
+    "glyphs/hyphen.pdf": ["discussed international agreements", "cooperation of all", "self-taught members"],
+}
+
+RUNNING = {
+    "running/docno_page.pdf": ["SOP-KITE-0042"],
+    "running/docno_dash.pdf": ["Hoopoe handling procedure"],
+    "running/head_page.pdf": ["Annals of Tapir Studies"],
+    "running/date_page.pdf": ["customer Bustard Ltd"],
+}
+
+ASIDES = {
+    "asides/note_annot.pdf": ["sticky note about axolotl", "highlight remark olm", "typewriter text caecilian"],
+    "asides/note_only.pdf": ["only a note on a blank page magpie"],
+    "asides/attach_annot.pdf": ["annotation attachment about an iguana"],
+    "asides/xfa.pdf": ["xfa value of the thrush", "Nightingale"],
+    "asides/alt_figure.pdf": ["Diagram of a viper den"],
+    "asides/alt_in_stream.pdf": ["Diagram of a viper den"],
+}
+
+COLUMNS = {
+    "columns/two_col_interleaved.pdf": ["one matter only and keeps on doing", "another matter entirely and it also"],
+    "columns/two_para_cols_gutter.pdf": [
+        "keeper describes how parrots are fed with seeds",
+        "done in winter when temperatures fall below zero",
+    ],
+    "columns/three_col_rows.pdf": ["alpha column sentence number one says alpha column sentence number two says"],
+}
+
 
 def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(name, phrase) for name, phrases in table.items() for phrase in phrases]
@@ -236,4 +274,28 @@ def test_members_have_the_names_that_they_were_given(index: Index) -> None:
 
 @pytest.mark.parametrize(("name", "phrase"), cases(BOOKS))
 def test_pages_of_a_book_are_found_in_any_form(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(GLYPHS))
+def test_words_are_read_from_glyphs_as_they_look(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+def test_letters_that_are_drawn_twice_to_be_bold_are_read_once(index: Index) -> None:
+    assert text_of(index, "glyphs/fakebold.pdf").count("Overview of reptiles") == 1
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(RUNNING))
+def test_what_stands_beside_the_numbers_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(ASIDES))
+def test_what_is_written_beside_the_text_of_pages_is_found(index: Index, name: str, phrase: str) -> None:
+    assert has_phrase(index, name, phrase)
+
+
+@pytest.mark.parametrize(("name", "phrase"), cases(COLUMNS))
+def test_columns_that_are_drawn_line_by_line_are_read_one_after_the_other(index: Index, name: str, phrase: str) -> None:
     assert has_phrase(index, name, phrase)

@@ -8,8 +8,11 @@ import unicodedata
 IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """The characters, as in a pattern, of scripts that are written without spaces and broken anywhere."""
 
-# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
-_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd\ud800-\udfff\ue000-\uf8ff]|\u00ad(?!$)")
+# Control characters, invisible ones, and those of private use: fonts put bullets and ornaments there.
+_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
+# A soft hyphen that is printed within a row is a hyphen, which its font calls so.
+_PRINTED_HYPHEN = re.compile("\u00ad(?=.)")
+_ARABIC_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
 _SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
 _LEADERS = re.compile(r"(?: ?\.){4,}")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
@@ -27,11 +30,17 @@ _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
 def clean(text: str) -> str:
     """Spell a row of a page as one would type it; a soft hyphen stays at its end, where it breaks a word."""
-    text = " ".join(text.split())
+    text = " ".join(text.replace("\ufffd", " ").split())
     if not (text.isascii() and text.isprintable()):
-        text = _ACCENTED.sub(_accented, _JUNK.sub("", text).translate(_LIGATURES))
+        text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))
+        text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_as_typed, text))
         text = _SPACED_IDEOGRAPHS.sub("", text).strip()
     return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
+
+
+def _as_typed(forms: re.Match[str]) -> str:
+    """Spell Arabic letters that are written as they look where they stand, two of them perhaps as one."""
+    return unicodedata.normalize("NFKC", forms[0])
 
 
 def _accented(found: re.Match[str]) -> str:

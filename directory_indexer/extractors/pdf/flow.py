@@ -8,15 +8,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from directory_indexer.extractors.pdf.characters import IDEOGRAPHS
-from directory_indexer.extractors.pdf.pages import Page, Row
+from directory_indexer.extractors.pdf.pages import Page, Row, ends_sentence
 
 _HYPHENS = "-\u2010\u00ad"
-_CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
-_ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
 _SAME_SIZE = 0.06
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
+_ALWAYS_APART = frozenset({"all", "ex", "non", "quasi", "self", "well"})
+"""First parts of English compounds: a hyphen after them breaks no word, or a word that is found both ways."""
+
 _BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
 
 
@@ -95,7 +96,7 @@ def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, 
     above, below = previous.row, line.row
     if previous.page != line.page or above.block == below.block or below.left < above.right:
         return False
-    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE):  # as a column of prose does, or a long cell
+    if ends_sentence(above.text):  # as a column of prose does, or a long cell
         return False
     return block_tops[previous.page, above.block] - below.size // 2 <= below.top < above.bottom - below.size // 2
 
@@ -105,7 +106,7 @@ def _continues(previous: _Line, line: _Line) -> bool:
     is_next_page = previous.page != line.page
     if not is_next_page and above.block == below.block:
         return True
-    if above.text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE) or not _look_alike(above, below):
+    if ends_sentence(above.text) or not _look_alike(above, below):
         return False
     return is_next_page or below.bottom <= above.top or below.text[0].islower()
 
@@ -129,7 +130,8 @@ def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:
     if head is None or tail is None:
         return
     whole, compound = (f"{head[1]}{hyphen}{tail[0]}".casefold() for hyphen in ("", "-"))
-    hyphen = "-" if whole not in vocabulary and compound in vocabulary else ""
+    is_compound = compound in vocabulary or head[1].casefold() in _ALWAYS_APART
+    hyphen = "-" if whole not in vocabulary and is_compound else ""
     rest = line.text.partition(" ")
     previous.text = previous.text[:-1] + hyphen + rest[0]
     line.text = rest[2]

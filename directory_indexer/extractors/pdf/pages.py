@@ -21,12 +21,22 @@ _REPEATS = 2
 _MAX_RUNS = 100
 _LARGER = 1.15
 _GAP = 0.7
+_INITIAL = 1.8
+_WORD_GAP = 0.2
+_WORDS_OF_ONE_LETTER = frozenset("AIOEYÀ")
 _MAX_NUMBER_ROW = 100
 _FIRST_NUMBER = re.compile(r"[-\u2013\u2014|\s]*(\d{1,5})(?=[-\u2013\u2014|\s]|$)")
 _LAST_NUMBER = re.compile(
     r"(?:^|[-\u2013\u2014|\s])(\d{1,5})(?:\s?(?:/|of|von|de|sur|di)\s?\d{1,5})?[-\u2013\u2014|\s]*$"
 )
 _IS_ROMAN = re.compile(r"[^\w]{0,3}[ivxlc]{1,8}[^\w]{0,3}", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_PAGE_WORDS = frozenset(
+    "page pages pag seite seiten página páginas pagina pagine blatt sheet slide folie strona".split()
+)
+_FEW_LETTERS = 3
+_CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
+_ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
 _ROMAN = "a page number in Roman digits"
 
 
@@ -69,14 +79,44 @@ def side_by_side(rows: Sequence[Row]) -> Row:
     )
 
 
+def with_initials(rows: Sequence[Row]) -> list[Row]:
+    """Put a large first letter, which is printed over several lines, before the first of the lines beside it."""
+    if not any(len(row.text) == 1 for row in rows):
+        return list(rows)
+    joined: list[Row] = []
+    for row in rows:
+        letter = joined[-1] if joined else None
+        if letter and _is_initial(letter, row):
+            space = (
+                " " if letter.text in _WORDS_OF_ONE_LETTER and row.left - letter.right > row.size * _WORD_GAP else ""
+            )
+            joined[-1] = row._replace(text=letter.text + space + row.text, left=letter.left)
+        else:
+            joined.append(row)
+    return joined
+
+
+def _is_initial(letter: Row, row: Row) -> bool:
+    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _INITIAL:
+        return False
+    is_beside = (
+        letter.top - row.size <= row.top < row.bottom <= letter.bottom and 0 <= row.left - letter.right < row.size
+    )
+    return is_beside and row.text[:1].isalpha()
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was."""
+    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was.
+
+    `files` are the numbers of the annotations that files are attached to.
+    """
 
     number: int
     height: int
     rows: tuple[Row, ...]
     scan: Scan | None = None
+    files: tuple[int, ...] = ()
 
 
 def body_size(pages: Iterable[Page]) -> int:
@@ -125,18 +165,61 @@ def _follows(previous: Row, row: Row) -> bool:
 def without_running_rows(pages: Sequence[Page]) -> list[Page]:
     """Leave out the headers, footers and page numbers that are repeated from page to page.
 
-    A text may be repeated because it is a header, or because slides build up: its first occurrence stays.
+    A text may be repeated because it is a header, or because slides build up: its first occurrence stays. Of what has a
+    page number, the rest is compared.
     """
     edges = [edge for page in pages for edge in _edges(page)]
     repeats = _Repeats(edges, body_size(pages))
-    running: defaultdict[int, set[Row]] = defaultdict(set)
-    seen: set[str] = set()
+    running: defaultdict[int, _Running] = defaultdict(lambda: _Running(set(), set(), set()))
+    seen = {""}
     for edge in edges:
         for row in repeats.running_rows(edge):
-            if row.text in seen or repeats.is_page_number(row, edge.page):
-                running[edge.page].add(row)
-            seen.add(row.text)
-    return [replace(page, rows=tuple(row for row in page.rows if row not in running[page.number])) for page in pages]
+            text = repeats.without_page_number(row, edge.page)
+            of_page = running[edge.page]
+            (of_page.repeated if text in seen else of_page.feet if edge.is_foot else of_page.heads).add(row)
+            seen.add(text)
+    bodies = [[row for row in page.rows if not running[page.number].has(row)] for page in pages]
+    around = zip(pages, [[], *bodies], bodies, [*bodies[1:], []], strict=False)
+    return [replace(page, rows=_rows_around(page, running[page.number], *beside)) for page, *beside in around]
+
+
+class _Running(NamedTuple):
+    """The running rows of a page: the first of their kind at its head and foot, and those that are repeated."""
+
+    heads: set[Row]
+    feet: set[Row]
+    repeated: set[Row]
+
+    def has(self, row: Row) -> bool:
+        return row in self.heads or row in self.feet or row in self.repeated
+
+
+def _rows_around(
+    page: Page, running: _Running, before: Sequence[Row], body: Sequence[Row], after: Sequence[Row]
+) -> tuple[Row, ...]:
+    """Return the rows that stay; heads and feet that part a sentence from the page before or after go to another end.
+
+    `before` and `after` are the rows between head and foot of the neighbours, and `body` those of the page.
+    """
+    rows = [row for row in page.rows if row not in running.repeated]
+    ends = [index + 1 for index, row in enumerate(body) if ends_sentence(row.text)]
+    heads_at = min(ends, default=len(body)) if running.heads and _runs_on(before, body) else 0
+    feet_at = max(ends, default=0) if running.feet and _runs_on(body, after) else len(body)
+    if heads_at == 0 and feet_at == len(body):
+        return tuple(rows)
+    heads, feet = ([row for row in rows if row in moved] for moved in (running.heads, running.feet))
+    heads_at = min(heads_at, feet_at)
+    return (*body[:heads_at], *heads, *body[heads_at:feet_at], *feet, *body[feet_at:])
+
+
+def _runs_on(above: Sequence[Row], below: Sequence[Row]) -> bool:
+    """Whether a sentence does not end with a page."""
+    return bool(above and below) and not ends_sentence(above[-1].text) and below[0].text[:1].islower()
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a row ends a sentence."""
+    return text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE)
 
 
 class _Edge(NamedTuple):
@@ -144,6 +227,7 @@ class _Edge(NamedTuple):
 
     page: int
     rows: tuple[tuple[Row, int], ...]
+    is_foot: bool
 
 
 def _edges(page: Page) -> Iterator[_Edge]:
@@ -152,8 +236,8 @@ def _edges(page: Page) -> Iterator[_Edge]:
     up = sorted(page.rows, key=lambda row: -row.bottom)
     top = [(row, below.top - row.bottom) for row, below in pairwise(down) if row.bottom <= margin]
     bottom = [(row, row.top - above.bottom) for row, above in pairwise(up) if row.top >= page.height - margin]
-    yield _Edge(page.number, tuple(top[:_EDGE_ROWS]))
-    yield _Edge(page.number, tuple(bottom[:_EDGE_ROWS]))
+    yield _Edge(page.number, tuple(top[:_EDGE_ROWS]), is_foot=False)
+    yield _Edge(page.number, tuple(bottom[:_EDGE_ROWS]), is_foot=True)
 
 
 class _Repeats:
@@ -187,15 +271,33 @@ class _Repeats:
     def is_page_number(self, row: Row, page: int) -> bool:
         if _IS_ROMAN.fullmatch(row.text):
             return True
-        # Of the numbers that grow with the pages (footnotes may do so, too), those win that do so the longest.
-        offset = max(self._offsets[page], key=lambda offset: len(self._pages_by_offset[offset]), default=None)
+        offset = self._offset(page)
         return offset in self._offsets_of(row, page) and _is_nearby(self._pages_by_offset[offset], page)
 
+    def without_page_number(self, row: Row, page: int) -> str:
+        """Return what a row says beside its page number; nothing where that is only the word for a page."""
+        if not self.is_page_number(row, page):
+            return row.text
+        text = row.text
+        for number in self._numbers_in(row):
+            if int(number[1]) - page == self._offset(page):
+                text = text[: number.start()] + text[number.end() :]
+        words = [word for word in _WORD.findall(text) if word.casefold() not in _PAGE_WORDS]
+        is_number_alone = sum(map(len, words)) < _FEW_LETTERS or _IS_ROMAN.fullmatch(row.text)
+        return "" if is_number_alone else " ".join(text.split())
+
+    def _offset(self, page: int) -> int | None:
+        # Of the numbers that grow with the pages (footnotes may do so, too), those win that do so the longest.
+        return max(self._offsets[page], key=lambda offset: len(self._pages_by_offset[offset]), default=None)
+
     def _offsets_of(self, row: Row, page: int) -> set[int]:
+        return {int(number[1]) - page for number in self._numbers_in(row)}
+
+    def _numbers_in(self, row: Row) -> list[re.Match[str]]:
+        """Return the numbers at the end and at the start of a row that may be those of pages."""
         if len(row.text) > _MAX_NUMBER_ROW or (is_larger(row, self._body_size) and not row.text.isdecimal()):
-            return set()  # a paragraph, or a heading with its number
-        numbers = (_FIRST_NUMBER.match(row.text), _LAST_NUMBER.search(row.text))
-        return {int(number[1]) - page for number in numbers if number}
+            return []  # a paragraph, or a heading with its number
+        return [number for number in (_LAST_NUMBER.search(row.text), _FIRST_NUMBER.match(row.text)) if number]
 
 
 def _text(row: Row) -> str:

@@ -7,22 +7,36 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.document import Document, Metadata
 from directory_indexer.extractors.members import Contents, Member, read_whole
+from directory_indexer.extractors.pdf.asides import (
+    alternative_texts,
+    annotations_of,
+    files_on,
+    form_values,
+    notes_on,
+    rows_beside,
+    string_of,
+)
 from directory_indexer.extractors.pdf.characters import clean
 from directory_indexer.extractors.pdf.documents import document_of
+from directory_indexer.extractors.pdf.glyphs import Blocks, reread_lines
 from directory_indexer.extractors.pdf.headings import OutlineEntry
 from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened, pymupdf
-from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side
+from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
-from directory_indexer.extractors.pdf.tables import whole_rows
+from directory_indexer.extractors.pdf.tables import columns_apart, whole_rows
+from directory_indexer.extractors.pdf.unknown import has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
 from directory_indexer.files import SkipReason
 from directory_indexer.scans import RecognisedPages, Recognition, scan_of
@@ -34,7 +48,8 @@ MAX_CHARS = 64_000_000
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
 _SAME_BASELINE = 5
-_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+_SHADOW = 20
+_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
 _MAX_TITLE = 160
@@ -50,7 +65,8 @@ def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
         ExtractionError: as of `extract_pdf`.
     """
     content = read_whole(file)
-    return Contents(extract_pdf(content, kind, budget), _attachments(content, budget))
+    document, files = _extract(content, kind, budget)
+    return Contents(document, _attachments(content, files, budget))
 
 
 def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None) -> Document:
@@ -62,16 +78,22 @@ def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None)
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
         ExtractionError: it is too damaged to be read.
     """
+    return _extract(content, kind, budget or Budget())[0]
+
+
+def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[int]]:
+    """Return what is written in a PDF, and the numbers of the annotations that files are attached to."""
     with LOCK:
         try:
-            pages, outline, title, metadata = _read(content, (budget or Budget()).recognised)
+            pages, outline, title, metadata = _read(content, budget.recognised)
         except DAMAGE as error:
             reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
         finally:
             pymupdf.TOOLS.store_shrink(100)
     scans = tuple(page.scan for page in pages if page.scan)
-    return document_of(pages, kind, outline=outline, title=title)._replace(metadata=metadata, scans=scans)
+    document = document_of(pages, kind, outline=outline, title=title)
+    return document._replace(metadata=metadata, scans=scans), [xref for page in pages for xref in page.files]
 
 
 def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
@@ -80,7 +102,7 @@ def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = list(_bounded(_pages(pdf, recognised)))
+        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised))))
         if not any(page.scan or _has_letters(page) for page in pages):
             raise _no_text(pdf)
         said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
@@ -88,37 +110,77 @@ def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list
         return pages, _outline(pdf), said.get("title", ""), metadata
 
 
-def _attachments(content: bytes, budget: Budget) -> Iterator[Member]:
-    """Give what is attached one after the other; between two of them other PDFs may be read."""
+def _with_asides(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -> list[Page]:
+    """Add what is written for a document as a whole to the pages that it belongs to."""
+    try:
+        texts = alternative_texts(pdf, content)
+        values = form_values(pdf)
+    except DAMAGE:
+        return list(pages)
+    if not (texts or values):
+        return list(pages)
+    text = "".join(row.text for page in pages for row in page.rows)
+    added = rows_beside(text, texts, values)
+    return [replace(page, rows=(*page.rows, *added.get(page.number - 1, ()))) for page in pages]
+
+
+def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterator[Member]:
+    """Yield what is attached one after the other; between two of them other PDFs may be read."""
     with LOCK:
         pdf = opened(content)
-        n_attachments = pdf.embfile_count()
+        sources: list[_Embedded | _OnPage] = [_Embedded(position) for position in range(pdf.embfile_count())]
+        sources += [_OnPage(xref) for xref in files]
     try:
-        for index in range(n_attachments):
+        for number, source in enumerate(sources, 1):
             budget.take_member()
             with LOCK:
-                member = _attachment(pdf, index, budget)
+                member = _attachment(pdf, source, budget, default_name=f"attachment {number}")
             yield member
     finally:
         with LOCK:
             pdf.close()
 
 
-def _attachment(pdf: pymupdf.Document, index: int, budget: Budget) -> Member:
+class _Embedded(NamedTuple):
+    """A file that is attached to the document."""
+
+    position: int
+
+    def name(self, pdf: pymupdf.Document) -> str:
+        information = pdf.embfile_info(self.position)
+        return information.get("ufilename") or information.get("filename") or information.get("name") or ""
+
+    def content(self, pdf: pymupdf.Document) -> bytes:
+        return bytes(pdf.embfile_get(self.position))
+
+
+class _OnPage(NamedTuple):
+    """A file that is attached to an annotation, whose number is `xref`."""
+
+    xref: int
+
+    def name(self, pdf: pymupdf.Document) -> str:
+        return string_of(pdf, self.xref, "FS/UF") or string_of(pdf, self.xref, "FS/F")
+
+    def content(self, pdf: pymupdf.Document) -> bytes:
+        kind, value = pdf.xref_get_key(self.xref, "FS/EF/F")
+        return bytes(pdf.xref_stream(int(value.split()[0])) or b"") if kind == "xref" else b""
+
+
+def _attachment(pdf: pymupdf.Document, source: _Embedded | _OnPage, budget: Budget, *, default_name: str) -> Member:
     name = ""
     try:
-        information = pdf.embfile_info(index)
-        name = clean(information.get("ufilename") or information.get("filename") or information.get("name") or "")
-        content = bytes(pdf.embfile_get(index))
+        name = clean(source.name(pdf))
+        content = source.content(pdf)
         pieces = budget.counted([content], packed_bytes=len(content))
-        return Member(name or f"attachment {index + 1}", b"".join(pieces))
+        return Member(name or default_name, b"".join(pieces))
     except SkipFileError as error:
         if budget.is_spent:
             raise
-        return Member(name or f"attachment {index + 1}", problem=error)
+        return Member(name or default_name, problem=error)
     except DAMAGE as error:
         problem = ExtractionError(f"is damaged in the PDF ({type(error).__name__})")
-        return Member(name or f"attachment {index + 1}", problem=problem)
+        return Member(name or default_name, problem=problem)
 
 
 def _has_letters(page: Page) -> bool:
@@ -138,20 +200,24 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
     for index in range(pdf.page_count):
         try:
             page = pdf.load_page(index)
-            blocks = _blocks(page)
+            blocks, text = _blocks(page)
         except DAMAGE as damage:
             error = damage
             continue
         n_read += 1
-        yield _page(page, blocks, recognised)
+        rows = with_initials(columns_apart(list(_rows(blocks))))
+        read = _page(page, rows, Letters.of(text), recognised)
+        with suppress(*DAMAGE):
+            if annotated := annotations_of(page):
+                notes = notes_on(page, text, annotated)
+                read = replace(read, rows=(*read.rows, *notes), files=files_on(annotated))
+        yield read
     if error and not n_read:
         raise error
 
 
-def _page(page: pymupdf.Page, blocks: Sequence[dict[str, Any]], recognised: RecognisedPages) -> Page:
-    rows = list(_rows(blocks))
+def _page(page: pymupdf.Page, rows: list[Row], letters: Letters, recognised: RecognisedPages) -> Page:
     width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
-    letters = Letters.of("".join(line["text"] for block in blocks for line in block.get("lines", ())))
     try:
         verdict = verdict_of(page, letters, rows)
         key = None if verdict is Verdict.TEXT else key_of(page)
@@ -175,13 +241,39 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
         yield page
 
 
-def _blocks(page: pymupdf.Page) -> list[dict[str, Any]]:
+def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
+    """Return the blocks of a page, and the text of their lines."""
+    blocks, laid_out = _laid_out(page, _FLAGS)
+    text = _text_of(blocks)
+    if has_unknown(text):
+        if name_codes(page):
+            blocks, laid_out = _laid_out(page, _FLAGS)
+        is_coded = "\ufffd" in _text_of(blocks)
+        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_coded else blocks
+        read_unknown(_lines(blocks), _lines(coded))
+        text = _text_of(blocks)
+    read_shifted(_lines(blocks))
+    reread_lines(blocks, laid_out, text)
+    return blocks, text
+
+
+def _text_of(blocks: Blocks) -> str:
+    return "\n".join([line["text"] for line in _lines(blocks)])
+
+
+def _lines(blocks: Blocks) -> list[dict[str, Any]]:
+    return [line for block in blocks if "lines" in block for line in block["lines"]]
+
+
+def _laid_out(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
+    """Return the blocks of a page, and the text of MuPDF that they are of."""
     # MuPDF writes this JSON at a fifth of the time that PyMuPDF takes to build the same as dictionaries.
     buffer = mupdf.fz_new_buffer(1 << 14)
     output = mupdf.FzOutput(buffer)
-    mupdf.fz_print_stext_page_as_json(output, page.get_textpage(flags=_FLAGS).this, _TENTHS)
+    text = page.get_textpage(flags=flags).this
+    mupdf.fz_print_stext_page_as_json(output, text, _TENTHS)
     mupdf.fz_close_output(output)
-    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace"))
+    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace")), text
 
 
 def _blocks_in(written: str) -> list[dict[str, Any]]:
@@ -193,12 +285,15 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
     return blocks
 
 
-def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
+def _rows(blocks: Blocks) -> Iterator[Row]:
+    drawn = _drawn_often(blocks)
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
+            if _is_drawn_again(part, drawn):
+                continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
                 row = side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
@@ -208,6 +303,21 @@ def _rows(blocks: Iterable[dict[str, Any]]) -> Iterator[Row]:
                 row, baseline = part, line["y"]
         if row:
             yield row
+
+
+def _drawn_often(blocks: Blocks) -> dict[str, list[Row]]:
+    """Return a place for the rows of each text that is drawn several times."""
+    n_times = Counter([line["text"] for line in _lines(blocks)])
+    return {clean(text): [] for text, times in n_times.items() if times > 1}
+
+
+def _is_drawn_again(part: Row, drawn: dict[str, list[Row]]) -> bool:
+    """Whether the same text stands at nearly the same place, as that of letters that are made bold or have a shadow."""
+    others = drawn.get(part.text)
+    if others is None:
+        return False
+    others.append(part)
+    return any(abs(other.left - part.left) + abs(other.top - part.top) <= _SHADOW for other in others[:-1])
 
 
 def _row(line: dict[str, Any], block: int) -> Row:

@@ -1,7 +1,8 @@
 """Makes the rows of printed tables whole: MuPDF puts the cells of one row into several blocks when they stand apart.
 
 What stands on one baseline belongs together where it is a label and the cells to its right: numbers, signs of money,
-dashes. Prose stays as it is, for what stands beside it in another column is no cell.
+dashes. Prose stays as it is, for what stands beside it in another column is no cell; where programs drew columns of
+prose line by line, across all of them, they are taken apart.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from directory_indexer.extractors.pdf.pages import Row, side_by_side
@@ -24,6 +26,50 @@ def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
         for group in _groups(line, are_cells):
             joined[min(group)] = side_by_side([rows[index] for index in group])
     return tuple(joined[index] for index in sorted(joined))
+
+
+def columns_apart(rows: Sequence[Row]) -> list[Row]:
+    """Put columns of prose that were drawn line by line one after the other."""
+    if not any(row.cells for row in rows):
+        return list(rows)
+    apart: list[Row] = []
+    lines: list[Row] = []
+    for row in rows:
+        if lines and not _goes_on(lines[-1], row):
+            apart += _by_column(lines, _OF_COLUMNS + len(apart))
+            lines = []
+        lines.append(row)
+    return apart + _by_column(lines, _OF_COLUMNS + len(apart))
+
+
+def _goes_on(above: Row, below: Row) -> bool:
+    """Whether two rows are lines of the same columns: as many cells, of which none reaches over a gap of the other."""
+    if len(above.cells) < _FEW_COLUMNS or len(above.cells) != len(below.cells):
+        return False
+    is_next = 0 < below.top - above.top <= _MAX_LEADING * above.size and above.size == below.size
+    gaps = zip(pairwise(above.cells), pairwise(below.cells), strict=True)
+    return is_next and all(
+        max(left.right, other_left.right) < min(right.left, other_right.left)
+        for (left, right), (other_left, other_right) in gaps
+    )
+
+
+def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
+    columns = [[(row, row.cells[index]) for row in lines] for index in range(len(lines[0].cells))] if lines else []
+    if len(lines) < _FEW_LINES or not all(_is_prose([cell.text for _, cell in column]) for column in columns):
+        return list(lines)
+    return [
+        row._replace(text=cell.text, left=cell.left, right=cell.right, cells=(), block=block + index)
+        for index, column in enumerate(columns)
+        for row, cell in column
+    ]
+
+
+def _is_prose(texts: Sequence[str]) -> bool:
+    """Whether the cells of a column are lines of sentences: some words each, which mostly go on in small letters."""
+    n_wordy = sum(len(text.split()) >= _FEW_WORDS for text in texts)
+    n_going_on = sum(text[:1].islower() for text in texts)
+    return n_wordy >= _MOST * len(texts) and 2 * n_going_on >= len(texts)
 
 
 def _baselines(rows: Sequence[Row]) -> Iterator[list[int]]:
@@ -68,6 +114,12 @@ def _middle(row: Row) -> int:
     return (row.top + row.bottom) // 2
 
 
+_FEW_COLUMNS: Final = 2
+_FEW_LINES: Final = 4
+_FEW_WORDS: Final = 4
+_MOST: Final = 0.8
+_MAX_LEADING: Final = 2
+_OF_COLUMNS: Final = 1_000_000
 _STEP: Final = 12
 _MAX_NEAR: Final = 200
 _MAX_CELL: Final = 160

@@ -5,6 +5,7 @@ No picture is decoded for that: it takes 1 to 3 ms where there are pictures, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
@@ -32,8 +33,9 @@ class Letters(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Letters:
         """Count those of a text."""
-        n_bad = 0 if text.isascii() else sum(_FIRST_PRIVATE <= one <= _LAST_PRIVATE or one == _UNKNOWN for one in text)
-        return cls(sum(map(str.isalnum, text)), n_bad)
+        if text.isascii():
+            return cls(len(text.encode().translate(None, _NO_LETTERS)), 0)
+        return cls(sum(map(str.isalnum, text)), len(_BAD.findall(text)))
 
 
 def verdict_of(page: Any, letters: Letters, rows: Sequence[Row]) -> Verdict:
@@ -107,9 +109,8 @@ def _draws_letters(page: Any) -> bool:
     return len(page.read_contents() or b"") > _LONG_DRAWING and len(page.get_cdrawings()) > _MANY_PATHS
 
 
-_UNKNOWN: Final = "\ufffd"
-_FIRST_PRIVATE: Final = "\ue000"
-_LAST_PRIVATE: Final = "\uf8ff"
+_BAD: Final = re.compile("[\ue000-\uf8ff\ufffd]")
+_NO_LETTERS: Final = bytes(code for code in range(0x80) if not chr(code).isalnum())
 _FEW_LETTERS: Final = 20
 _BAD_SHARE: Final = 0.1
 _SMALL_PIXELS: Final = 100_000

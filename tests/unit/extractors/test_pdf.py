@@ -173,17 +173,56 @@ def test_cells_of_one_row_stand_in_one_line() -> None:
     assert document.text == "1.1 Introduction"
 
 
+def test_a_list_of_options_and_what_they_do_keeps_its_rows() -> None:
+    paper = Paper().page()
+    for number in range(6):
+        paper.at(60, 100 + 14 * number, f"level {number}").at(
+            300, 100 + 14 * number, f"removes objects of kind {number}"
+        )
+
+    assert all(f"level {number} removes objects of kind {number}" in paper.document().text for number in range(6))
+
+
 def test_page_numbers_are_left_out() -> None:
     document = book(6, footer="{}").document()
 
     assert [line for line in document.text.splitlines() if line.isdecimal()] == []
 
 
-@pytest.mark.parametrize("footer", ["- {} -", "Page {} of 6", "The Report | {}", "{} The Report"])
-def test_a_footer_with_the_page_number_is_left_out(footer: str) -> None:
+@pytest.mark.parametrize("footer", ["- {} -", "Page {} of 6", "Seite {}", "{} / 6"])
+def test_a_footer_that_is_a_page_number_is_left_out(footer: str) -> None:
     document = book(6, footer=footer).document()
 
     assert document.text == book(6).document().text
+
+
+@pytest.mark.parametrize("footer", ["The Report | {}", "{} The Report", "SOP-1 Rev. C   Page {} of 6", "File 42 {}/6"])
+def test_of_what_stands_beside_page_numbers_the_first_stays(footer: str) -> None:
+    document = book(6, footer=footer).document()
+
+    assert " ".join(footer.format(1).split()) in document.text
+    assert len(document.text) - len(book(6).document().text) <= len(footer)
+
+
+def test_what_varies_beside_page_numbers_stays() -> None:
+    paper = Paper()
+    for number in range(1, 7):
+        paper.page().at(300, 780, f"Letter to {'ABCDEF'[number - 1]}. Smith {number}").lines(PROSE)
+
+    assert all(f"Letter to {name}. Smith" in paper.document().text for name in "ABCDEF")
+
+
+def test_a_running_row_with_a_page_number_parts_no_sentence() -> None:
+    paper = Paper()
+    for number in range(1, 9):
+        paper.page().at(60, 40, f"{number} Annals of Foxes" if number % 2 == 0 else f"Anna Example {number}")
+        paper.lines(f"on to {'abcdefgh'[number - 1]}, and ended.", "It started here and went").at(
+            300, 780, f"{number}/8"
+        )
+    text = paper.document().text
+
+    assert all(f"It started here and went\non to {letter}, and ended." in text for letter in "bcdefgh")
+    assert all(text.count(running) == 1 for running in ("Annals of Foxes", "Anna Example"))
 
 
 def test_of_a_running_header_only_the_first_stays() -> None:
@@ -324,7 +363,7 @@ def test_the_title_is_no_heading_of_what_follows() -> None:
     ("printed", "written"),
     [
         ("\ufb01nd the o\ufb03ce", "find the office"),
-        ("a sy\u00adlla\u00adble", "a syllable"),
+        ("SS\u00ad2541, self\u00admade", "SS-2541, self-made"),
         ("bro\u00ad", "bro\u00ad"),
         ("\0 one\x0c two \ue000\ufffd", "one two"),
         ("f\u00a8ur die M\u00b4argenes und \u02c6\u0131le", "für die Márgenes und île"),

@@ -138,7 +138,7 @@ def test_pages_that_are_pictures_are_told_from_others(case: tuple[bytes, bool]) 
 def test_text_of_unknown_letters_is_read_anew() -> None:
     to_private = b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <00> <ff> <E000> endbfrange"
     with pymupdf.open() as pdf:
-        page = add_text(pdf, LETTER)
+        page = add_text(pdf, "zqxv jkqz vvxq " * 4)
         table = pdf.get_new_xref()
         pdf.update_object(table, "<<>>")
         pdf.update_stream(table, b"/CMapName /own def 1 begincmap %s endcmap" % to_private)

@@ -1,0 +1,157 @@
+"""Lines of a page whose text alone does not tell what is printed: they are read again glyph by glyph.
+
+Marks that are raised or lowered show in the sizes of glyphs. The spaces of letter-spaced words, and the order of
+numbers in a line from right to left, show in where each glyph stands. To look at all of that would double what a page
+takes, so only lines are looked at whose text hints at it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, islice, pairwise
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.extractors.pdf.opening import mupdf
+
+Blocks = Sequence[dict[str, Any]]
+
+
+def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
+    """Replace the text of such lines; `page` is the text of MuPDF that they are of, and `text` all of it."""
+    if not (_MARK.search(text) or _is_placed_oddly(text)):
+        return
+    wanted = {
+        (number, index): line
+        for number, block in enumerate(blocks)
+        for index, line in enumerate(block.get("lines", ()))
+        if _MARK.search(line["text"]) or _is_placed_oddly(line["text"])
+    }
+    for place, characters in _characters_of(page, wanted):
+        line = wanted[place]
+        may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
+        if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
+            line["text"] = _text_of([_glyph(character) for character in characters])
+
+
+def _is_placed_oddly(text: str) -> bool:
+    return _SPACED.search(text) is not None or _is_of_two_directions(text)
+
+
+def _is_of_two_directions(text: str) -> bool:
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
+
+
+class _Glyph(NamedTuple):
+    character: str
+    left: float
+    right: float
+    foot: float
+    size: float
+    is_made_up: bool
+    """Whether it is a space that is nowhere in the file but between two glyphs."""
+
+
+def _characters_of(page: Any, wanted: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+    """Yield what MuPDF has for each character of the lines that are wanted by the number of their block and line."""
+    numbers = {number for number, _ in wanted}
+    for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
+        if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
+            continue
+        for index, line in enumerate(block):
+            if (number, index) in wanted:
+                yield (number, index), [character.m_internal for character in line]
+
+
+def _glyph(character: Any) -> _Glyph:
+    quad = character.quad
+    is_made_up = bool(character.flags & _SYNTHETIC)
+    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_made_up)
+
+
+def _text_of(glyphs: Sequence[_Glyph]) -> str:
+    if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
+        return _from_right_to_left(glyphs)
+    text = "".join(glyph.character for glyph in glyphs)
+    return _with_marks_apart(_without_letter_spacing(glyphs) if _SPACED.search(text) else glyphs)
+
+
+class _Span(NamedTuple):
+    """Characters of one size."""
+
+    text: str
+    size: float
+    foot: float
+
+
+def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
+    """Join what is set lower, as in formulas, to what it belongs to, and put the numbers of notes at the end.
+
+    There they stand within no phrase.
+    """
+    spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
+    main = max(spans, key=lambda span: (span.size, len(span.text)))
+    text, marks = "", ""
+    for span in spans:
+        is_small = span.size < _SMALL * main.size
+        if is_small and span.foot >= main.foot - _RAISED * main.size and text[-1:].isalpha():
+            text += span.text.lstrip()
+        elif is_small and _IS_MARK.fullmatch(span.text) and _ENDS_WORD.search(text):
+            marks += " " + span.text.strip()
+        else:
+            text += span.text
+    if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
+        return "".join(f" {span.text}" if _IS_MARK.fullmatch(span.text) else span.text for span in spans)
+    return text.rstrip() + marks if marks else text
+
+
+def _span(glyphs: Sequence[_Glyph]) -> _Span:
+    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.foot for glyph in glyphs))
+
+
+def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
+    """Return the text of a line in the order of reading: from right to left, with numbers the other way."""
+    n_other = sum(glyph.character.isascii() and glyph.character.isalpha() for glyph in glyphs)
+    n_own = sum(bool(_RIGHT_TO_LEFT.match(glyph.character)) for glyph in glyphs)
+    if n_other > n_own:
+        return "".join(glyph.character for glyph in glyphs)
+    ordered = sorted(glyphs, key=lambda glyph: -round(glyph.left))
+    text = "".join(glyph.character for glyph in ordered)
+    return _LEFT_TO_RIGHT.sub(lambda stretch: stretch[0][::-1], text)
+
+
+def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
+    """Leave out the spaces within words whose letters are set apart."""
+    letters = [index for index, glyph in enumerate(glyphs) if not glyph.character.isspace()]
+    gaps = {second: glyphs[second].left - glyphs[first].right for first, second in pairwise(letters)}
+    spaced = [second for first, second in pairwise(letters) if second > first + 1]
+    usual, size = median(gaps[second] for second in spaced), glyphs[0].size
+    n_made_up = sum(glyph.is_made_up for glyph in glyphs)
+    is_set_apart = len(spaced) >= _MOST * (len(letters) - 1) and usual < size
+    if not is_set_apart or (n_made_up < len(spaced) / 2 and usual < _WIDER_THAN_SPACE * size):
+        return glyphs
+    within = {second for second in spaced if gaps[second] < _NEXT_WORD * usual}
+    dropped = {index for first, second in pairwise(letters) if second in within for index in range(first + 1, second)}
+    return [glyph for index, glyph in enumerate(glyphs) if index not in dropped]
+
+
+_SYNTHETIC: Final = 4
+_SMALL: Final = 0.8
+_RAISED: Final = 0.25
+_MOST: Final = 0.6
+_NEXT_WORD: Final = 1.6
+_WIDER_THAN_SPACE: Final = 0.45
+
+_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
+_MARK: Final = re.compile(
+    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+)
+"""What a number that is raised behind a word, or lowered behind the sign of an element, may look like."""
+
+_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
+_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
+_ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
+_RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za-z%])?")
