@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -51,11 +52,15 @@ def start_command(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     text: bool = False,
+    is_cold: bool = False,
     **streams: int | None,
 ) -> Process:
-    """Start a command that goes on beside the test; `streams` are `stdin`, `stdout` and `stderr`."""
+    """Start a command that goes on beside the test; `streams` are `stdin`, `stdout` and `stderr`.
+
+    A cold one starts Python and imports what it needs, as an installed command does.
+    """
     environ, place, command = env or os.environ, os.fspath(cwd or Path.cwd()), [os.fspath(word) for word in words]
-    if is_warm(environ):
+    if is_warm(environ) and not is_cold:
         three = [streams.get(name) for name in ("stdin", "stdout", "stderr")]
         return _Fork(command, three, cwd=place, environ=environ, text=text)
     return subprocess.Popen(command, cwd=place, env=environ, text=text, **streams)  # type: ignore[call-overload,no-any-return]
@@ -118,7 +123,8 @@ class _Fork:
     def send_signal(self, number: int) -> None:
         """Send a signal to a command that has not ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # its end has not been told yet
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Ask the command to end."""

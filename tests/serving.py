@@ -23,10 +23,15 @@ class RawClient:
     """One server process, and everything that it wrote to standard output."""
 
     def __init__(
-        self, *arguments: str | os.PathLike[str], environ: dict[str, str], directory: Path | None = None
+        self,
+        *arguments: str | os.PathLike[str],
+        environ: dict[str, str],
+        directory: Path | None = None,
+        is_cold: bool = False,
     ) -> None:
         command = [DIRINDEX, "serve", *arguments]
-        self.process = start_command(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environ, cwd=directory)
+        pipes = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE}
+        self.process = start_command(command, env=environ, cwd=directory, is_cold=is_cold, **pipes)
         self.lines: list[str] = []
         self._received: queue.Queue[JsonObject | None] = queue.Queue()
         self._waiting: list[JsonObject] = []

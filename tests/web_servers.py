@@ -40,10 +40,13 @@ class WebServer:
     """A server process and the URL of its MCP endpoint."""
 
     command: ClassVar[tuple[str, ...]] = ("serve", "--http", "127.0.0.1:0")
+    is_cold: ClassVar[bool] = False
 
     def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
         command: list[str | Path] = [DIRINDEX, *self.command, "--data-dir", data_dir, *options]
-        self.process = start_command(command, env={**os.environ, **environ}, stderr=PIPE, text=True)
+        self.process = start_command(
+            command, env={**os.environ, **environ}, stderr=PIPE, text=True, is_cold=self.is_cold
+        )
         assert self.process.stderr is not None
         self._said: list[str] = []
         found = None
@@ -107,6 +110,12 @@ class WebServer:
         """Take what the server says: with nobody to take it, it would wait in the midst of an answer."""
         assert self.process.stderr is not None
         self._said += self.process.stderr
+
+
+class ColdWebServer(WebServer):
+    """A server that has imported what it needs itself."""
+
+    is_cold = True
 
 
 def new_key(data_dir: Path, name: str, *options: str) -> str:

@@ -23,6 +23,7 @@ from shells import Shell
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     place = tmp_path_factory.mktemp("place")
     shell = Shell(place, place / "home")
+    shell.environ["DIRINDEX_INDEXING__EMBEDDING"] = "off"
     shell.write("kitchen/soup.md", "# Soup\n\nBoil the carrots with ginger and serve it hot.\n")
     shell.write("kitchen/müsli.txt", "=1+1 oats\n")
     for number in range(300):

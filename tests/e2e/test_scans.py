@@ -39,9 +39,9 @@ class Place:
         self.config = root / "config.json"
         self.configure()
 
-    def configure(self, **ocr: Any) -> None:
+    def configure(self, concurrency: int = 1, **ocr: Any) -> None:
         settings = {"engine": "tesseract", "tesseract": str(self.standin.command), **ocr}
-        self.config.write_text(json.dumps({"ocr": settings, "indexing": {"concurrency": 2}}))
+        self.config.write_text(json.dumps({"ocr": settings, "indexing": {"concurrency": concurrency}}))
 
     def write(self, name: str, content: bytes) -> Path:
         path = self.docs / name
@@ -136,7 +136,7 @@ def test_what_waits_for_ocr_is_told_before_and_after_files_are_read(place: Place
 def test_a_kill_in_the_midst_of_thirty_pages_loses_none_and_reads_none_twice(place: Place, victim: str) -> None:
     texts = [f"Page number {number} of the letter." for number in range(N_PAGES)]
     place.write("letter.pdf", scan(*texts))
-    place.configure(languages=["eng"])
+    place.configure(2, languages=["eng"])
     place.standin.tell(on={"number 17 ": "wait go"})
     run = place.start("index", place.docs)
     until(lambda: list(place.standin.place.glob("came *")) and len(place.standin.calls) >= 19, run)

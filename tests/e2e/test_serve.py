@@ -31,12 +31,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_place(tmp_path: Path) -> Path:
-    return _place(tmp_path)
+    return _place(tmp_path, n_files=8)
 
 
 @pytest.fixture(scope="module")
 def client(place: Path) -> Iterator[RawClient]:
-    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ), is_cold=True) as client:
         client.shake_hands()
         yield client
 
@@ -396,11 +396,11 @@ def test_a_server_ends_with_its_parent_although_the_pipe_stays_open(place: Path)
     os.close(writer)
 
 
-def _place(directory: Path) -> Path:
+def _place(directory: Path, n_files: int = _N_FILES) -> Path:
     docs = directory / "docs"
     docs.mkdir()
     (docs / "keys.md").write_text("# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
-    for number in range(_N_FILES):
+    for number in range(n_files):
         recipe = f"# Soup {number}\n\nBoil carrots with {number} leaves of ginger, {'and stir ' * (number % 7)}well.\n"
         (docs / f"note{number:02}.md").write_text(recipe)
     (docs / "long.md").write_text("".join(f"Line {n} of a long text about nothing at all.\n" for n in range(300)))

@@ -15,7 +15,7 @@ import anyio
 import pytest
 from commands import DIRINDEX, run_command
 from mcp import Client
-from web_servers import MCP_HEADERS, WebServer
+from web_servers import MCP_HEADERS, ColdWebServer, WebServer
 
 from directory_indexer.lock import try_lock
 
@@ -43,7 +43,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(data_dir: Path) -> Iterator[WebServer]:
-    server = WebServer(data_dir, "--no-token")
+    server = ColdWebServer(data_dir, "--no-token")
     yield server
     server.stop()
 
