@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from commands import DIRINDEX, run_command
 from page_documents import write_documents, write_what_is_left_out
-from serving import DIRINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +46,7 @@ def indexed(place: Path) -> Iterator[tuple[Path, Path]]:
 
 def _run(verb: str, *paths: Path, data_dir: Path) -> None:
     command: list[str | Path] = [DIRINDEX, verb, *paths, "--quiet", "--data-dir", data_dir]
-    subprocess.run(command, check=False, timeout=300, env=dict(os.environ))  # one of the files cannot be read
+    run_command(command, check=False, env=dict(os.environ))  # one of the files cannot be read
 
 
 def go_there(page: Page, root: str, scene: Scene) -> None:

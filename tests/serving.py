@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import queue
-import subprocess
-import sys
 import threading
-from pathlib import Path
+from subprocess import PIPE
 from typing import TYPE_CHECKING, Any, Self
+
+from commands import DIRINDEX, start_command
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
-DIRINDEX = Path(sys.executable).with_name("dirindex")
 PATIENCE_SECONDS = 60
 
 JsonObject = dict[str, Any]
@@ -23,16 +23,15 @@ class RawClient:
     """One server process, and everything that it wrote to standard output."""
 
     def __init__(
-        self, *arguments: str | os.PathLike[str], environ: dict[str, str], directory: Path | None = None
+        self,
+        *arguments: str | os.PathLike[str],
+        environ: dict[str, str],
+        directory: Path | None = None,
+        is_cold: bool = False,
     ) -> None:
-        self.process = subprocess.Popen(
-            [DIRINDEX, "serve", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environ,
-            cwd=directory,
-        )
+        command = [DIRINDEX, "serve", *arguments]
+        pipes = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE}
+        self.process = start_command(command, env=environ, cwd=directory, is_cold=is_cold, **pipes)
         self.lines: list[str] = []
         self._received: queue.Queue[JsonObject | None] = queue.Queue()
         self._waiting: list[JsonObject] = []

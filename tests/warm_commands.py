@@ -61,7 +61,7 @@ class WarmCommand:
         self._connection.settimeout(seconds)
         try:
             code = int.from_bytes(_exactly(self._connection, 4), "big", signed=True)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return None
         self._connection.close()
         return code

@@ -7,14 +7,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from subprocess import PIPE
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command, start_command
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -40,10 +40,13 @@ class WebServer:
     """A server process and the URL of its MCP endpoint."""
 
     command: ClassVar[tuple[str, ...]] = ("serve", "--http", "127.0.0.1:0")
+    is_cold: ClassVar[bool] = False
 
     def __init__(self, data_dir: Path, *options: str, **environ: str) -> None:
         command: list[str | Path] = [DIRINDEX, *self.command, "--data-dir", data_dir, *options]
-        self.process = subprocess.Popen(command, env={**os.environ, **environ}, stderr=subprocess.PIPE, text=True)
+        self.process = start_command(
+            command, env={**os.environ, **environ}, stderr=PIPE, text=True, is_cold=self.is_cold
+        )
         assert self.process.stderr is not None
         self._said: list[str] = []
         found = None
@@ -109,9 +112,15 @@ class WebServer:
         self._said += self.process.stderr
 
 
+class ColdWebServer(WebServer):
+    """A server that has imported what it needs itself."""
+
+    is_cold = True
+
+
 def new_key(data_dir: Path, name: str, *options: str) -> str:
     command: list[str | Path] = [DIRINDEX, "key", "new", name, *options, "--data-dir", data_dir]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return run_command(command).stdout.strip()
 
 
 def _answer(request: urllib.request.Request) -> WebAnswer:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from commands import DIRINDEX, run_command
 from httpx2 import AsyncClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from serving import DIRINDEX
 from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.lock import try_lock
@@ -38,7 +37,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(N_NOTES):
         (place / f"docs/note-{number}.md").write_text(f"# Carrots {number}\n\nThey grow in garden {number}.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place / "data"
 
 
@@ -221,7 +220,7 @@ def test_a_key_is_good_until_it_is_revoked(data_dir: Path, server: WebServer) ->
     key = new_key(data_dir, "leaver")
     assert server.search("carrots", key=key).status == 200
     revoke: list[str | Path] = [DIRINDEX, "key", "revoke", "leaver", "--data-dir", data_dir]
-    subprocess.run(revoke, check=True, capture_output=True, timeout=_PATIENCE_SECONDS)
+    run_command(revoke)
     assert server.search("carrots", key=key).status == 401
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command
 from web_servers import MCP_HEADERS, WebServer, new_key
 
 from directory_indexer.server.gate.rates import MOST_OF_KEY, Stage
@@ -37,7 +36,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("Carrots grow in the garden.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place / "data"
 
 

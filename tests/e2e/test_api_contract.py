@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command
 from web_servers import WebServer, new_key
 
 SEED = "7"
@@ -57,7 +57,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(3):
         (place / f"docs/note-{number}.md").write_text(f"# Carrots {number}\n\nThey grow in garden {number}.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place / "data"
 
 

@@ -6,16 +6,16 @@ import base64
 import contextlib
 import json
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from commands import DIRINDEX, run_command
 from httpx2 import AsyncClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from serving import DIRINDEX, text_of
+from serving import text_of
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
@@ -386,7 +386,7 @@ def test_an_index_run_is_paused_and_another_one_goes_on_with_it(site: Site, tmp_
         "--data-dir",
         site.data_dir,
     ]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     app = App(load_config(file=None, data_dir=site.data_dir, environ={}))
     birds = CollectionApp(app, CollectionName("birds"))
     request = RunRequest(Verb.INDEX, [file_path(tmp_path / "notes")], Origin.SERVER, "{}")
@@ -493,7 +493,7 @@ def test_a_run_of_a_terminal_is_paused_and_cancelled_over_mcp_by_those_with_all_
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/knot.md").write_text("The knot flocks.\n")
     command: list[str | Path] = [DIRINDEX, "index", tmp_path / "notes", "-q", "--data-dir", site.data_dir]
-    subprocess.run([*command, "--collection", "birds"], check=True, timeout=100)
+    run_command([*command, "--collection", "birds"])
     app = App(load_config(file=None, data_dir=site.data_dir, environ={}))
     birds = CollectionApp(app, CollectionName("birds"))
     request = RunRequest(Verb.INDEX, [file_path(tmp_path / "notes")], Origin.TERMINAL, "{}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from contextlib import ExitStack, contextmanager
+from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import DIRINDEX, Process, start_command
 from serving import RawClient
-from shells import DIRINDEX, Shell
+from shells import Shell
 
 from directory_indexer.docstore.runs import Outcome
 from directory_indexer.docstore.store import DocStore
@@ -40,9 +41,9 @@ def n_waiting(shell: Shell) -> int:
 
 
 @contextmanager
-def watcher(shell: Shell) -> Iterator[subprocess.Popen[bytes]]:
+def watcher(shell: Shell) -> Iterator[Process]:
     command: list[str | os.PathLike[str]] = [DIRINDEX, "index", "--watch", shell.docs, "--quiet"]
-    with subprocess.Popen(command, env=shell.environ, cwd=shell.docs, stderr=subprocess.PIPE) as process:
+    with start_command(command, env=shell.environ, cwd=shell.docs, stderr=PIPE) as process:
         try:
             yield process
         finally:

@@ -12,15 +12,18 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
-from shells import DIRINDEX, Shell
+from commands import DIRINDEX, start_command
+from shells import Shell
 
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     place = tmp_path_factory.mktemp("place")
     shell = Shell(place, place / "home")
+    shell.environ["DIRINDEX_INDEXING__EMBEDDING"] = "off"
     shell.write("kitchen/soup.md", "# Soup\n\nBoil the carrots with ginger and serve it hot.\n")
     shell.write("kitchen/müsli.txt", "=1+1 oats\n")
     for number in range(300):
@@ -95,9 +98,7 @@ def test_what_is_not_indexed_is_not_exported(shell: Shell, tmp_path: Path) -> No
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["all.db", "all.jsonl"])
 def test_an_interrupted_export_leaves_nothing(shell: Shell, tmp_path: Path, name: str) -> None:
-    running = subprocess.Popen(
-        [DIRINDEX, "export", tmp_path / name, "--json"], env=shell.environ, stdout=subprocess.PIPE, encoding="utf-8"
-    )
+    running = start_command([DIRINDEX, "export", tmp_path / name, "--json"], env=shell.environ, stdout=PIPE, text=True)
     while not os.listdir(tmp_path) and running.poll() is None:
         time.sleep(0.001)
     running.send_signal(signal.SIGINT)

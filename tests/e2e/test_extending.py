@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from shells import DIRINDEX, Shell
+from commands import DIRINDEX, start_command
+from shells import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +174,7 @@ def test_nothing_of_a_command_is_left_when_a_run_is_stopped_or_killed(
 ) -> None:
     configure(shell, holding_pipe(tmp_path / "pipe"))
     command: list[str | Path] = [DIRINDEX, "index", shell.docs, "--quiet"]
-    with subprocess.Popen(command, env=shell.environ, stderr=subprocess.DEVNULL) as run:
+    with start_command(command, env=shell.environ, stderr=DEVNULL) as run:
         with (tmp_path / "pipe").open("rb", 0) as reading:
             assert reading.readline() == b"started\n"
             run.send_signal(how)
@@ -184,7 +185,7 @@ def test_nothing_of_a_command_is_left_when_a_run_is_stopped_or_killed(
 @contextlib.contextmanager
 def killed(shell: Shell, pipe: Path, *words: str | Path) -> Iterator[None]:
     """Kill a command while it has a file read by another one that it has started."""
-    with subprocess.Popen([DIRINDEX, *words], env=shell.environ, stderr=subprocess.DEVNULL) as run:
+    with start_command([DIRINDEX, *words], env=shell.environ, stderr=DEVNULL) as run:
         with pipe.open("rb", 0) as reading:
             assert reading.readline() == b"started\n"
             yield

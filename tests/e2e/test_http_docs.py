@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command
 from web_servers import WebServer, new_key
 
 from directory_indexer.server.api import (
@@ -50,7 +50,7 @@ def test_the_examples_work(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/keys.md").write_text("How we rotate the keys: every month.\n")
     data_dir = tmp_path / "data"
-    subprocess.run([DIRINDEX, "index", tmp_path / "docs", "-q", "--data-dir", data_dir], check=True, timeout=100)
+    run_command([DIRINDEX, "index", tmp_path / "docs", "-q", "--data-dir", data_dir])
     new_key(data_dir, "another")
     environ = {**os.environ, "DIRINDEX_DATA_DIR": str(data_dir), "PATH": f"{DIRINDEX.parent}:{os.environ['PATH']}"}
     commands = list(_commands())

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _key(data_dir: Path, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
     command: list[str | Path] = [DIRINDEX, "key", *words, "--data-dir", data_dir]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run_command(command, check=False)
     assert done.returncode == expect, done.stderr
     return done
 
@@ -91,6 +91,6 @@ def test_a_key_in_a_text_is_masked_when_that_is_indexed(tmp_path: Path) -> None:
     )
     for words in (("index", tmp_path / "docs", "--quiet"), ("search", "cellar", "--mode", "keyword")):
         command: list[str | Path] = [DIRINDEX, *words, "--data-dir", tmp_path / "data"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+        done = run_command(command)
     assert f"Ann asks with {len(secret) * '*'} from" in done.stdout
     assert secret not in done.stdout

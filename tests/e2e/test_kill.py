@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import DIRINDEX, Process, run_command, start_command
 from indexes import Rounded
 
 from directory_indexer.docstore.runs import Phase
@@ -19,11 +20,9 @@ from directory_indexer.searching.nearest import Nearest
 from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
 from directory_indexer.vectorstore.generations import Generations
 
-DIRINDEX = Path(sys.executable).with_name("dirindex")
 
-
-def _index(docs: Path, data_dir: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([DIRINDEX, "index", docs, "--data-dir", data_dir, "--quiet"])
+def _index(docs: Path, data_dir: Path) -> Process:
+    return start_command([DIRINDEX, "index", docs, "--data-dir", data_dir, "--quiet"])
 
 
 def _contents(data_dir: Path) -> dict[str, object]:
@@ -43,12 +42,12 @@ def _contents(data_dir: Path) -> dict[str, object]:
     return contents
 
 
-def _kill_in(phase: Phase, process: subprocess.Popen[bytes], data_dir: Path) -> None:
+def _kill_in(phase: Phase, process: Process, data_dir: Path) -> None:
     _send_in(phase, signal.SIGKILL, process, data_dir)
     assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"
 
 
-def _send_in(phase: Phase, number: signal.Signals, process: subprocess.Popen[bytes], data_dir: Path) -> None:
+def _send_in(phase: Phase, number: signal.Signals, process: Process, data_dir: Path) -> None:
     """Send a run a signal as soon as it says that it has come to a phase, or to a later one; wait for its end."""
     database, phases = data_dir / "data.db", list(Phase)
     while process.poll() is None:
@@ -100,9 +99,7 @@ def test_ten_runs_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None
 
 def test_a_second_run_that_may_not_wait_leaves_with_exit_code_4(docs: Path, tmp_path: Path) -> None:
     with write_lock(tmp_path / "write.lock", wait=True):
-        done = subprocess.run(
-            [DIRINDEX, "index", docs, "--data-dir", tmp_path, "--no-wait"], capture_output=True, check=False
-        )
+        done = run_command([DIRINDEX, "index", docs, "--data-dir", tmp_path, "--no-wait"], check=False)
     assert done.returncode == 4
 
 

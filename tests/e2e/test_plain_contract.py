@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import plain_client
 import pytest
+from commands import DIRINDEX, run_command
 from httpx2 import AsyncClient
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from plain_client import PlainMcp, PlainRest
-from serving import DIRINDEX
 from web_servers import WebAnswer, WebServer, new_key
 from website import Website
 
@@ -39,7 +39,7 @@ class Site:
         self.file.write_text("# Bitterns\n\nThe bittern booms at dusk.\n")
         data_dir = place / "data"
         command: list[str | Path] = [DIRINDEX, "index", place / "docs", "-q", "--data-dir", data_dir]
-        subprocess.run(command, check=True, timeout=100)
+        run_command(command)
         self.key = new_key(data_dir, "admin", "--right", "admin")
         self.of_alpha = new_key(data_dir, "alpha", "--right", "write", "--collection", "alpha")
         self.environ = {

@@ -8,15 +8,16 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from commands import DIRINDEX, run_command, start_command
 from providers import KEY, MODEL, ProviderServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DIRINDEX = Path(sys.executable).with_name("dirindex")
 NOBODY = "http://127.0.0.1:9"
 
 
@@ -43,9 +44,7 @@ class Shell:
                 self.environ[variable] = value
 
     def run(self, *words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [DIRINDEX, *words], env=self.environ, capture_output=True, text=True, check=False, timeout=100
-        )
+        done = run_command([DIRINDEX, *words], check=False, env=self.environ)
         assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
@@ -89,7 +88,7 @@ def test_a_provider_that_dies_in_the_middle_costs_what_it_had_in_hand(shell: She
     with ProviderServer() as dying:
         dying.fail("slow", when="note 90")
         shell.embed_with(provider="ollama", model=MODEL, endpoint=dying.root, batch_size="8")
-        run = subprocess.Popen([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ, stderr=subprocess.PIPE)
+        run = start_command([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ, stderr=PIPE)
         while not any("note 90" in text for text in dying.texts):
             assert run.poll() is None
         dying.process.kill()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import DIRINDEX, start_command
 from qdrant_servers import Server
 from qdrant_standin import Fault
-from shells import DIRINDEX, Shell
+from shells import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_an_index_moves_to_a_server_and_back(shell: Shell, server: Server) -> No
 @pytest.mark.slow
 def test_a_run_that_is_killed_while_it_writes_to_the_server_costs_nothing(shell: Shell, server: Server) -> None:
     server.fail(Fault(r"PUT /collections/[^/]+/points", "slow", seconds=60))
-    process = subprocess.Popen([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ)
+    process = start_command([DIRINDEX, "index", shell.docs, "--quiet"], env=shell.environ)
     while not any("PUT /collections/directory-indexer/points" in line for line in server.log):
         assert process.poll() is None
     process.kill()

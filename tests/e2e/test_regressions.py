@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from serving import DIRINDEX
+from commands import DIRINDEX, run_command
 
 REGRESSIONS = Path(__file__).parent.parent / "data" / "regressions" / "files"
 
@@ -17,7 +16,7 @@ def test_what_once_broke_a_run_costs_at_most_itself(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     shutil.copytree(REGRESSIONS, tree)
     command: list[str | Path] = [DIRINDEX, "index", "--json", "--data-dir", tmp_path / "data", tree]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=100)
+    done = run_command(command, check=False)
     assert done.returncode in {0, 1}, done.stderr
     report = json.loads(done.stdout)
     assert report["state"] == "completed"

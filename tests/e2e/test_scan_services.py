@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import DIRINDEX, run_command
 from page_engines import Standin
 from reading_server import KEY, ReadingServer, gemini_answer
 from scanned_pages import scan
-from serving import DIRINDEX
 
 
 def indexed(place: Path, server: ReadingServer, name: str, *, key: str = KEY, tesseract: str) -> dict[str, Any]:
@@ -23,16 +23,9 @@ def indexed(place: Path, server: ReadingServer, name: str, *, key: str = KEY, te
     (place / "docs").mkdir()
     (place / "docs/letter.pdf").write_bytes(scan("Dear Jane, the first page.", "And this is the second."))
     options = ["--config", str(place / "config.json"), "--data-dir", str(place / "data")]
-    run = subprocess.run(
-        [DIRINDEX, "index", place / "docs", "--json", *options], capture_output=True, text=True, check=False
-    )
+    run = run_command([DIRINDEX, "index", place / "docs", "--json", *options], check=False)
     assert key not in run.stdout + run.stderr
-    found = subprocess.run(
-        [DIRINDEX, "search", "zeppelin", "--mode", "keyword", "--json", *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    found = run_command([DIRINDEX, "search", "zeppelin", "--mode", "keyword", "--json", *options], check=False)
     return {**json.loads(run.stdout), "code": run.returncode, "hits": json.loads(found.stdout)["hits"]}
 
 
@@ -84,7 +77,7 @@ def test_what_a_service_lacks_is_told_before_anything_is_read(
     options = ["--config", str(tmp_path / "config.json"), "--data-dir", str(tmp_path / "data")]
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([DIRINDEX, *words, *options], capture_output=True, text=True, check=False)
+        return run_command([DIRINDEX, *words, *options], check=False)
 
     first = run("index", str(tmp_path / "docs"))
 
@@ -106,6 +99,6 @@ def test_a_key_in_an_address_is_not_shown(tmp_path: Path) -> None:
     service = {"endpoint": "https://example.org/ocr?key=a-key-in-an-address", "api_key": KEY}
     (tmp_path / "config.json").write_text(json.dumps({"ocr": {"engine": "gemini", "gemini": service}}))
     options = ["--config", str(tmp_path / "config.json"), "--data-dir", str(tmp_path / "data")]
-    doctor = subprocess.run([DIRINDEX, "doctor", *options], capture_output=True, text=True, check=False)
+    doctor = run_command([DIRINDEX, "doctor", *options], check=False)
     assert "gemini-3.5-flash-lite of Gemini at https://example.org" in doctor.stdout
     assert "a-key-in-an-address" not in doctor.stdout + doctor.stderr

@@ -7,14 +7,15 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL, CompletedProcess
 from typing import Any
 
 import pymupdf
 import pytest
+from commands import DIRINDEX, Process, run_command, start_command
 from page_engines import Standin
 from scanned_pages import document, picture, scan, tiff
 from serving import RawClient
@@ -22,7 +23,6 @@ from serving import RawClient
 from directory_indexer.page_cache import PageCache
 from directory_indexer.scans import Recognition
 
-DIRINDEX = Path(sys.executable).with_name("dirindex")
 LETTER = "The zeppelin will be late."
 N_PAGES = 30
 
@@ -39,9 +39,9 @@ class Place:
         self.config = root / "config.json"
         self.configure()
 
-    def configure(self, **ocr: Any) -> None:
+    def configure(self, concurrency: int = 1, **ocr: Any) -> None:
         settings = {"engine": "tesseract", "tesseract": str(self.standin.command), **ocr}
-        self.config.write_text(json.dumps({"ocr": settings, "indexing": {"concurrency": 2}}))
+        self.config.write_text(json.dumps({"ocr": settings, "indexing": {"concurrency": concurrency}}))
 
     def write(self, name: str, content: bytes) -> Path:
         path = self.docs / name
@@ -52,11 +52,11 @@ class Place:
     def options(self) -> list[str | Path]:
         return ["--config", self.config, "--data-dir", self.data_dir]
 
-    def start(self, *words: str | Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([DIRINDEX, *words, *self.options, "--quiet"], stderr=subprocess.DEVNULL)
+    def start(self, *words: str | Path) -> Process:
+        return start_command([DIRINDEX, *words, *self.options, "--quiet"], stderr=DEVNULL)
 
-    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([DIRINDEX, *words, *self.options], capture_output=True, text=True, check=False)
+    def run(self, *words: str | Path) -> CompletedProcess[str]:
+        return run_command([DIRINDEX, *words, *self.options], check=False)
 
     def json(self, *words: str | Path) -> Any:
         done = self.run(*words, "--json")
@@ -88,7 +88,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def until(condition: Any, process: subprocess.Popen[bytes]) -> None:
+def until(condition: Any, process: Process) -> None:
     """Wait for something that a process brings about."""
     while not condition():
         assert process.poll() is None, "it ended before"
@@ -136,7 +136,7 @@ def test_what_waits_for_ocr_is_told_before_and_after_files_are_read(place: Place
 def test_a_kill_in_the_midst_of_thirty_pages_loses_none_and_reads_none_twice(place: Place, victim: str) -> None:
     texts = [f"Page number {number} of the letter." for number in range(N_PAGES)]
     place.write("letter.pdf", scan(*texts))
-    place.configure(languages=["eng"])
+    place.configure(2, languages=["eng"])
     place.standin.tell(on={"number 17 ": "wait go"})
     run = place.start("index", place.docs)
     until(lambda: list(place.standin.place.glob("came *")) and len(place.standin.calls) >= 19, run)

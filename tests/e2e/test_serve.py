@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import DIRINDEX, RawClient, text_of
+from commands import DIRINDEX, run_command
+from serving import RawClient, text_of
 
 from directory_indexer.server.identity import INSTRUCTIONS
 from directory_indexer.server.startup import answer_to
@@ -30,12 +31,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_place(tmp_path: Path) -> Path:
-    return _place(tmp_path)
+    return _place(tmp_path, n_files=8)
 
 
 @pytest.fixture(scope="module")
 def client(place: Path) -> Iterator[RawClient]:
-    with RawClient("--data-dir", place / "data", environ=dict(os.environ)) as client:
+    with RawClient("--data-dir", place / "data", environ=dict(os.environ), is_cold=True) as client:
         client.shake_hands()
         yield client
 
@@ -76,9 +77,7 @@ def test_a_search_without_a_place_looks_where_the_client_works(
 @pytest.mark.parametrize("share", [0, 0.5])
 def test_vectors_that_are_cut_short_under_a_server_are_missed_not_read(own_place: Path, share: float) -> None:
     data_dir = own_place / "data"
-    subprocess.run(
-        [DIRINDEX, "doctor", "--repair", "--data-dir", data_dir], check=True, capture_output=True, timeout=100
-    )
+    run_command([DIRINDEX, "doctor", "--repair", "--data-dir", data_dir])
     with RawClient("--data-dir", data_dir, environ=dict(os.environ)) as client:
         client.shake_hands()
         while client.call("search", query="carrots", mode="semantic").get("isError"):
@@ -90,7 +89,7 @@ def test_vectors_that_are_cut_short_under_a_server_are_missed_not_read(own_place
         assert answer["structuredContent"]["hits"]
         assert "vectors" in str(answer["structuredContent"]["notes"])
         assert "are damaged" in text_of(client.call("search", query="carrots", mode="semantic"))
-        subprocess.run([DIRINDEX, "index", "--quiet", "--data-dir", data_dir], check=True, timeout=100)
+        run_command([DIRINDEX, "index", "--quiet", "--data-dir", data_dir])
         assert not client.call("search", query="carrots", mode="semantic").get("isError")
 
 
@@ -249,11 +248,11 @@ def test_a_directory_that_is_forgotten_while_a_server_runs_leaves_its_answers(ow
     with RawClient("--watch", "--data-dir", data_dir, environ=dict(os.environ)) as client:
         client.shake_hands()
         assert client.call("search", query="carrots")["structuredContent"]["hits"]
-        subprocess.run([DIRINDEX, "forget", own_place / "docs", "--data-dir", data_dir], check=True, timeout=100)
+        run_command([DIRINDEX, "forget", own_place / "docs", "--data-dir", data_dir])
         after = client.call("search", query="carrots")
         assert not (after.get("structuredContent") or {}).get("hits"), after
         assert client.call("search", query="carrots", path=str(own_place / "docs"))["isError"] is True
-        subprocess.run([DIRINDEX, "index", own_place / "docs", "--quiet", "--data-dir", data_dir], check=True)
+        run_command([DIRINDEX, "index", own_place / "docs", "--quiet", "--data-dir", data_dir])
         assert client.call("search", query="carrots")["structuredContent"]["hits"]
 
 
@@ -397,16 +396,16 @@ def test_a_server_ends_with_its_parent_although_the_pipe_stays_open(place: Path)
     os.close(writer)
 
 
-def _place(directory: Path) -> Path:
+def _place(directory: Path, n_files: int = _N_FILES) -> Path:
     docs = directory / "docs"
     docs.mkdir()
     (docs / "keys.md").write_text("# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
-    for number in range(_N_FILES):
+    for number in range(n_files):
         recipe = f"# Soup {number}\n\nBoil carrots with {number} leaves of ginger, {'and stir ' * (number % 7)}well.\n"
         (docs / f"note{number:02}.md").write_text(recipe)
     (docs / "long.md").write_text("".join(f"Line {n} of a long text about nothing at all.\n" for n in range(300)))
     (docs / "line.txt").write_text(" ".join(f"word{n}" for n in range(1500)))
-    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"], check=True, timeout=100)
+    run_command([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"])
     return directory
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from commands import DIRINDEX, run_command
 from mcp import Client
-from serving import DIRINDEX
-from web_servers import MCP_HEADERS, WebServer
+from web_servers import MCP_HEADERS, ColdWebServer, WebServer
 
 from directory_indexer.lock import try_lock
 
@@ -37,15 +37,13 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("place")
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("Carrots grow in the garden.\n")
-    subprocess.run(
-        [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"], check=True, timeout=100
-    )
+    run_command([DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"])
     return place / "data"
 
 
 @pytest.fixture(scope="module")
 def server(data_dir: Path) -> Iterator[WebServer]:
-    server = WebServer(data_dir, "--no-token")
+    server = ColdWebServer(data_dir, "--no-token")
     yield server
     server.stop()
 
@@ -149,14 +147,14 @@ def test_the_health_page_needs_no_token_and_tells_nothing_of_the_index(guarded: 
 
 def test_other_machines_are_not_served_without_a_token(data_dir: Path) -> None:
     command: list[str | Path] = [DIRINDEX, "serve", "--http", "0.0.0.0:0", "--data-dir", data_dir]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    done = run_command(command, check=False)
     assert done.returncode == 2
     assert "there is no token" in done.stderr
 
 
 def test_other_users_are_not_served_without_a_token(data_dir: Path) -> None:
     command: list[str | Path] = [DIRINDEX, "serve", "--http", "127.0.0.1:0", "--data-dir", data_dir]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    done = run_command(command, check=False)
     assert done.returncode == 2
     assert "--no-token" in done.stderr
 
@@ -166,14 +164,14 @@ def test_a_client_is_told_to_give_the_token_that_the_server_will_ask_for(
     data_dir: Path, option: tuple[str, ...], *, has_token: bool
 ) -> None:
     words: list[str | Path] = ["--http", "127.0.0.1:8765", *option, "--print-config", "cursor", "--data-dir", data_dir]
-    done = subprocess.run([DIRINDEX, "serve", *words], capture_output=True, check=True, text=True, timeout=60)
+    done = run_command([DIRINDEX, "serve", *words])
     assert ("Bearer TOKEN" in done.stdout) is has_token
 
 
 def _printed(data_dir: Path, *words: str | Path, expect: int = 0, **environ: str) -> subprocess.CompletedProcess[str]:
     command = [DIRINDEX, "serve", *words, "--print-config", "cursor", "--data-dir", data_dir]
     environment = {**os.environ, **environ}
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
+    done = run_command(command, check=False, env=environment)
     assert done.returncode == expect, done.stderr
     return done
 
@@ -240,7 +238,7 @@ def test_sessions_that_were_left_give_way_to_new_ones(guarded: WebServer) -> Non
 def test_a_port_that_is_taken_is_said_to_be(server: WebServer, data_dir: Path) -> None:
     port = server.url.rpartition(":")[2].partition("/")[0]
     command: list[str | Path] = [DIRINDEX, "serve", "--http", f"127.0.0.1:{port}", "--no-token", "--data-dir", data_dir]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    done = run_command(command, check=False)
     assert done.returncode == 3
     assert "cannot listen" in done.stderr
 

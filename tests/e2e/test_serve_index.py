@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from commands import DIRINDEX, run_command
 from mcp import Client, StdioServerParameters
-from serving import DIRINDEX, RawClient, text_of
+from serving import RawClient, text_of
 
 from directory_indexer.config import load_config
 from directory_indexer.lock import write_lock
@@ -50,7 +50,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def status(tree: Path) -> dict[str, Any]:
     command: list[str | Path] = [DIRINDEX, "status", "--json", "--data-dir", tree / "data"]
-    answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    answer = json.loads(run_command(command).stdout)
     assert isinstance(answer, dict)
     return answer
 
@@ -60,7 +60,7 @@ def test_an_update_that_waited_while_its_directory_was_forgotten_does_not_track_
     docs.mkdir()
     (docs / "note.md").write_text("# Carrots\n\nOrange roots.\n")
     for verb in ("index", "forget"):
-        subprocess.run([DIRINDEX, verb, docs, "--quiet", "--data-dir", data_dir], check=True, timeout=100)
+        run_command([DIRINDEX, verb, docs, "--quiet", "--data-dir", data_dir])
     command = index_command(load_config(file=None, data_dir=data_dir, environ={}))
     jobs = IndexJobs(command=command, runs=lambda _: (), running=lambda: None, is_locked=lambda: False)
     job = jobs.update((resolved_path(docs),))
@@ -195,9 +195,7 @@ def test_a_run_that_fails_says_why_and_is_not_called_done_later(tmp_path: Path, 
     for directory in (docs, notes):
         directory.mkdir()
         (directory / "note.md").write_text("Carrots.\n")
-    subprocess.run(
-        [DIRINDEX, "index", docs, notes, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100
-    )
+    run_command([DIRINDEX, "index", docs, notes, "--quiet", "--data-dir", tmp_path / "data"])
     environ = dict(os.environ)
     if trouble == "gone":
         notes.rename(tmp_path / "former")
@@ -293,7 +291,7 @@ def test_a_tracked_directory_that_became_a_link_is_not_followed_when_all_are_ind
     for directory in (docs, private):
         directory.mkdir()
         (directory / "a.md").write_text(f"What lies in {directory.name}.\n")
-    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100)
+    run_command([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"])
     docs.rename(tmp_path / "former")
     docs.symlink_to(private)
     with RawClient("--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
@@ -323,7 +321,7 @@ def test_watching_indexes_what_changes(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "one.md").write_text("The first note.\n")
-    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"], check=True, timeout=100)
+    run_command([DIRINDEX, "index", docs, "--quiet", "--data-dir", tmp_path / "data"])
     with RawClient("--watch", "--data-dir", tmp_path / "data", environ=dict(os.environ)) as client:
         client.shake_hands()
         (docs / "two.md").write_text("Something about zeppelins.\n")

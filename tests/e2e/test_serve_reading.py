@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import DIRINDEX, RawClient, text_of
+from commands import DIRINDEX, run_command
+from serving import RawClient, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _place(directory: Path) -> Path:
     with zipfile.ZipFile(docs / "papers.zip", "w") as archive:
         archive.writestr("inner/plan.md", "The zeppelin is late.\n")
         archive.writestr("list.md", "A list.\n")
-    subprocess.run([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"], check=True, timeout=100)
+    run_command([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"])
     return directory
 
 

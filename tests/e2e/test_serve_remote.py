@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from commands import DIRINDEX, run_command
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import ListRootsResult, Root
 from pydantic import FileUrl
 from remote_servers import Loopback, Unsteady
-from serving import DIRINDEX
 from teams import SECRET
 from web_servers import WebServer, new_key
 
@@ -29,7 +28,7 @@ class There:
     def __init__(self, place: Path) -> None:
         data_dir = place / "there"
         command: list[str | Path] = [DIRINDEX, "collection", "create", "birds", "--data-dir", data_dir]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        run_command(command)
         self.key = new_key(data_dir, "writer", "--right", "write", "--collection", "birds")
         self.token_file = place / "token"
         self.token_file.write_text(self.key)
@@ -156,6 +155,6 @@ def test_a_document_is_sent_once_though_the_server_goes_away_before_and_after_it
 )
 def test_what_cannot_be_meant_ends_the_command(tmp_path: Path, words: list[str], reason: str) -> None:
     command: list[str | Path] = [DIRINDEX, "serve", "--data-dir", tmp_path, "--remote", *words]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = run_command(command, check=False)
     assert ended.returncode == 2
     assert reason in ended.stderr

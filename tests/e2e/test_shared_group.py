@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import DIRINDEX
+from commands import DIRINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import pymupdf
 import pytest
-from serving import DIRINDEX, RawClient, text_of
+from commands import DIRINDEX, run_command
+from serving import RawClient, text_of
 from web_servers import WebServer
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pdf.new_page(width=600, height=800).insert_textbox((60, 120, 540, 700), text, fontsize=10)
     pdf.save(place / "docs/travels.pdf")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place / "data"
 
 
 def _search(data_dir: Path, query: str, *options: str) -> str:
     command: list[str | Path] = [DIRINDEX, "search", query, "--mode", "keyword", "--limit", "1", "--data-dir", data_dir]
-    return subprocess.run([*command, *options], check=True, timeout=100, capture_output=True, text=True).stdout
+    return run_command([*command, *options]).stdout
 
 
 def test_the_command_names_all_pages_of_a_hit(data_dir: Path) -> None:

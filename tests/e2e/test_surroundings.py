@@ -27,6 +27,14 @@ _COMMANDS = (
     "--version",
 )
 
+_LINES = [
+    pytest.param(f"{command}{form}", marks=[pytest.mark.slow] if form and command != "status" else [])
+    for command in _COMMANDS
+    for form in ("", " --json")
+    if not (form and command.startswith("--"))
+]
+"""The same code writes the JSON of all commands; that of one is enough for most days."""
+
 _FULL = "/dev/full" if os.path.exists("/dev/full") else "/dev/null"
 
 
@@ -52,8 +60,7 @@ def run(shell: Shell, line: str, *, cwd: Path | None = None, **environ: str) -> 
     )
 
 
-@pytest.mark.parametrize("form", ["", " --json"])
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", _LINES)
 @pytest.mark.parametrize(
     "output",
     [
@@ -63,22 +70,17 @@ def run(shell: Shell, line: str, *, cwd: Path | None = None, **environ: str) -> 
         ),
     ],
 )
-def test_an_output_that_cannot_be_written_is_said_in_one_line(
-    shell: Shell, command: str, form: str, output: str
-) -> None:
-    form = "" if command.startswith("--") else form
-    done = run(shell, f"D {command}{form} {output}")
+def test_an_output_that_cannot_be_written_is_said_in_one_line(shell: Shell, command: str, output: str) -> None:
+    done = run(shell, f"D {command} {output}")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines()[-1].startswith("dirindex: standard output ")
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("form", ["", " --json"])
-@pytest.mark.parametrize("command", _COMMANDS)
-@pytest.mark.parametrize("messages", ["2>&-", f"2> {_FULL}", "2>&- <&-"])
-def test_messages_that_nobody_can_read_change_nothing(shell: Shell, command: str, form: str, messages: str) -> None:
-    form = "" if command.startswith("--") else form
-    done = run(shell, f"D {command}{form} {messages}")
+@pytest.mark.parametrize("command", _LINES)
+@pytest.mark.parametrize("messages", [pytest.param("2>&-", marks=pytest.mark.slow), f"2> {_FULL}", "2>&- <&-"])
+def test_messages_that_nobody_can_read_change_nothing(shell: Shell, command: str, messages: str) -> None:
+    done = run(shell, f"D {command} {messages}")
     assert (done.returncode, done.stdout != "", done.stderr) == (0, True, "")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
-from shells import DIRINDEX, Shell
+from commands import DIRINDEX, run_command
+from shells import Shell
 from teams import SECRET
 
 if TYPE_CHECKING:
@@ -43,13 +43,8 @@ def test_a_walk_through_collections_and_documents(shell: Shell, tmp_path: Path) 
     shell.run("documents", "original", doc_id, tmp_path / "copy.md", "--collection", "birds")
     assert (tmp_path / "copy.md").read_bytes() == content.encode()
     shell.run("documents", "original", doc_id, tmp_path / "copy.md", "--collection", "birds", expect=2)
-    raw = subprocess.run(
-        [DIRINDEX, "documents", "original", doc_id, "-", "--collection", "birds"],
-        capture_output=True,
-        check=True,
-        env=shell.environ,
-    )
-    assert raw.stdout == content.encode()
+    raw = run_command([DIRINDEX, "documents", "original", doc_id, "-", "--collection", "birds"], env=shell.environ)
+    assert raw.stdout == content
 
     listed = {one["name"]: one for one in shell.json("collection", "list")["collections"]}
     assert (listed["birds"]["documents"], listed["birds"]["description"]) == ({"complete": 1}, "of birds")

@@ -9,8 +9,9 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from commands import DIRINDEX, run_command
 from page_servers import PageServer
-from serving import DIRINDEX, RawClient
+from serving import RawClient
 from telemetry_receivers import Receiver, Told
 from web_servers import WebServer, new_key
 
@@ -45,7 +46,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     with Receiver() as receiver:
         telling = {OTLP: receiver.url, AZURE: receiver.connection_string}
         command: list[str | Path] = [DIRINDEX, "index", place, "-q", "--data-dir", place / "data"]
-        subprocess.run(command, env={**os.environ, **telling}, check=False, timeout=100, capture_output=True)
+        run_command(command, check=False, env={**os.environ, **telling})
         key = new_key(place / "data", KEY_NAME, "--right", "admin")
         with WebServer(place / "data", "--log-format", "json", **telling) as server:
             ask_for_everything(server, key)
@@ -174,7 +175,7 @@ def test_what_the_page_asks_for_is_told(tmp_path: Path) -> None:
     (tmp_path / "kestrel.md").write_text("The kestrel hovers.\n")
     data_dir = tmp_path.with_name("data")
     command: list[str | Path] = [DIRINDEX, "index", tmp_path, "-q", "--data-dir", data_dir]
-    subprocess.run(command, check=True, timeout=100, capture_output=True)
+    run_command(command)
     with Receiver() as receiver:
         with PageServer(data_dir, **{OTLP: receiver.url}) as server:
             admitted = server.admit()

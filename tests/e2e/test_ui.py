@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import shutil
-import subprocess
 import zipfile
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pymupdf
 import pytest
+from commands import DIRINDEX, run_command
 from page_servers import Admitted, PageServer
-from serving import DIRINDEX
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
@@ -46,7 +45,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         document.new_page().insert_text((72, 90), text)
         (place / "docs" / name).write_bytes(document.tobytes())
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place / "data"
 
 
@@ -254,7 +253,7 @@ def test_a_plain_server_has_no_page(data_dir: Path) -> None:
 
 def test_without_an_index_it_says_what_to_do(tmp_path: Path) -> None:
     command: list[str | Path] = [DIRINDEX, "ui", "--no-browser", "--data-dir", tmp_path]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    ended = run_command(command, check=False)
     assert "dirindex index PATH makes one" in ended.stderr
     assert ended.returncode
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import DIRINDEX, run_command
 from page_servers import Admitted, PageServer
-from serving import DIRINDEX
 from web_servers import new_key
 
 from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
@@ -36,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs/run.log").write_text("started\n")
     (place / "more/boats.md").write_text("# Boats\n\nThey lie in the harbour.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     return place
 
 

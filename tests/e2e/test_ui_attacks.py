@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from commands import DIRINDEX, run_command
 from page_browsers import CHROMIUM, OPTIONS, admit
 from page_servers import PageServer
 from playwright.sync_api import sync_playwright
-from serving import DIRINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +72,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     (place / "docs").mkdir()
     (place / "docs/note.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=True, timeout=100)
+    run_command(command)
     with PageServer(place / "data") as server:
         yield server
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from commands import DIRINDEX, run_command
 from page_browsers import CHROMIUM, admit, chromium, watched_page
 from page_engines import Standin
 from page_samples import write_samples
 from page_servers import PageServer
 from playwright.sync_api import Browser, Page, expect
 from scanned_pages import picture, scan
-from serving import DIRINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +68,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory, reading: dict[str, str]) 
     (docs / "lantern-scan.pdf").write_bytes(scan("A letter.", picture("The lantern of the harbour.")))
     write_samples(docs)
     command: list[str | Path] = [DIRINDEX, "index", docs, "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=False, timeout=100, env={**os.environ, **reading})  # one file cannot be read
+    run_command(command, check=False, env={**os.environ, **reading})  # one file cannot be read
     return place / "data"
 
 

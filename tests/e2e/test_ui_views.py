@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from commands import DIRINDEX, run_command
 from page_browsers import CHROMIUM, admit, chromium, watched_page
 from page_servers import PageServer
 from playwright.sync_api import expect
-from serving import DIRINDEX
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -48,7 +47,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "docs/<u>run.log").write_text("started\n")
     (place / "more/boats.md").write_text("# Boats\n\nThey lie in the harbour.\n")
     command: list[str | Path] = [DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"]
-    subprocess.run(command, check=False, timeout=100)  # one of the files cannot be read
+    run_command(command, check=False)  # one of the files cannot be read
     return place
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pymupdf
 import pytest
-from serving import DIRINDEX, RawClient, text_of
+from commands import DIRINDEX
+from serving import RawClient, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +99,7 @@ def test_files_named_like_modules_are_indexed(hostile: Path) -> None:
 def test_a_server_runs_nothing_of_the_working_directory(hostile: Path) -> None:
     assert run(hostile, "index", ".").returncode == 0
     (hostile / "late.py").write_text("def heron(): ...\n")
-    with RawClient("--data-dir", "../data", environ=dict(os.environ), directory=hostile) as client:
+    with RawClient("--data-dir", "../data", environ=dict(os.environ), directory=hostile, is_cold=True) as client:
         client.shake_hands()
         calls: list[tuple[str, dict[str, Any]]] = [
             ("index", {"wait_seconds": 50}),

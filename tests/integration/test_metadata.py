@@ -7,13 +7,14 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
 import pytest
+from indexes import Index
 
 from directory_indexer.docstore.facets import Value
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 
 if TYPE_CHECKING:
-    from indexes import Index
+    from collections.abc import Iterator
 
 GERMAN = "Der Klempner war im März hier und hat die Leitung repariert, die nun wieder dicht ist.\n" * 3
 ENGLISH = "The plumber was here in March and has repaired the pipe, which is now as good as new.\n" * 3
@@ -28,8 +29,11 @@ def write_mail(index: Index, name: str, sender: str, date: str, subject: str, *,
     index.write_bytes(name, message.as_bytes())
 
 
-@pytest.fixture
-def mails(index: Index) -> Index:
+@pytest.fixture(scope="module")
+def mails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """Mails and texts for tests that only read, indexed once."""
+    root = tmp_path_factory.mktemp("docs")
+    index = Index(root=root, data_dir=tmp_path_factory.mktemp("data"))
     write_mail(
         index, "a.eml", "Ada Löwe <ada@example.org>", "Fri, 1 Mar 2024 12:00:00 +0000", "Invoice", tags="House, Tax"
     )
@@ -38,7 +42,8 @@ def mails(index: Index) -> Index:
     path = index.write("sub/d.md", ENGLISH)
     os.utime(path, (1_600_000_000, 1_600_000_000))
     index.run()
-    return index
+    yield index
+    index.close()
 
 
 @pytest.mark.parametrize(
@@ -88,10 +93,13 @@ def test_hits_come_with_what_their_documents_say(mails: Index) -> None:
     assert hit.facts.title == "Invoice"
 
 
-def test_metadata_go_with_their_file(mails: Index) -> None:
-    mails.write("a.eml", "Plain text now.\n")
-    mails.run()
-    assert mails.names("plain", metadata=(("from", "ada"),)) == []
+def test_metadata_go_with_their_file(index: Index) -> None:
+    write_mail(index, "a.eml", "ada@example.org", "Fri, 1 Mar 2024 12:00:00 +0000", "Invoice")
+    index.run()
+    assert index.names("plumber", metadata=(("from", "ada"),)) == ["a.eml"]
+    index.write("a.eml", "Plain text now.\n")
+    index.run()
+    assert index.names("plain", metadata=(("from", "ada"),)) == []
 
 
 def test_secrets_in_metadata_are_masked(index: Index) -> None:

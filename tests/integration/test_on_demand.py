@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,20 +38,42 @@ class SlowEmbedder(FakeEmbedder):
         raise ProviderError(f"the service is away, and has not seen {len(texts)} texts")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    """An index of 302 files, none of which is embedded; its data are copied for each test that changes no file."""
+    return _made(tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
-def waiting(tmp_path: Path) -> Iterator[Index]:
-    """An index of 302 files, none of which is embedded."""
-    root = tmp_path / "docs"
+def waiting(made: Index, tmp_path: Path) -> Iterator[Index]:
+    shutil.copytree(made.data_dir, tmp_path / "data")
+    index = Index(
+        root=made.root, data_dir=tmp_path / "data", embedding=EmbeddingMode.ON_DEMAND, progress=[*made.progress]
+    )
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def changing(tmp_path: Path) -> Iterator[Index]:
+    """An index of the same whose files may be changed."""
+    _made(tmp_path)
+    index = Index(root=tmp_path / "docs", data_dir=tmp_path / "data", embedding=EmbeddingMode.ON_DEMAND)
+    yield index
+    index.close()
+
+
+def _made(place: Path) -> Index:
+    root = place / "docs"
     root.mkdir()
-    index = Index(root=root, data_dir=tmp_path / "data", embedding=EmbeddingMode.ON_DEMAND)
+    index = Index(root=root, data_dir=place / "data", embedding=EmbeddingMode.ON_DEMAND)
     index.write("soup.md", SOUP)
     index.write("keys.md", KEYS)
     for number in range(N_OTHERS):
         index.write(f"other/{number}.md", f"Ledger {number}: account {number * 7} was settled in full.\n")
     index.run()
-    index.embedder.embedded.clear()
-    yield index
     index.close()
+    return index
 
 
 def names(index: Index, query: str, *, seconds: float = GENEROUS, mode: SearchMode = SearchMode.HYBRID) -> list[str]:
@@ -158,22 +181,22 @@ def test_only_passages_in_the_scope_are_embedded(waiting: Index) -> None:
     assert all(hit.path.startswith(f"{waiting.root}/other/") for hit in answer.hits)
 
 
-def test_a_text_that_is_gone_is_not_found_by_its_static_vector(waiting: Index) -> None:
-    (waiting.root / "soup.md").unlink()
-    waiting.write("bread.md", "Knead the dough and let it rise.\n")
-    waiting.run()
-    assert "soup.md" not in names(waiting, "boil vegetables", mode=SearchMode.SEMANTIC)
-    assert "bread.md" in names(waiting, "knead dough", mode=SearchMode.SEMANTIC)
+def test_a_text_that_is_gone_is_not_found_by_its_static_vector(changing: Index) -> None:
+    (changing.root / "soup.md").unlink()
+    changing.write("bread.md", "Knead the dough and let it rise.\n")
+    changing.run()
+    assert "soup.md" not in names(changing, "boil vegetables", mode=SearchMode.SEMANTIC)
+    assert "bread.md" in names(changing, "knead dough", mode=SearchMode.SEMANTIC)
 
 
-def test_rows_are_not_used_again_while_there_are_static_vectors(waiting: Index) -> None:
+def test_rows_are_not_used_again_while_there_are_static_vectors(changing: Index) -> None:
     """Else a text would be taken for covered by what was made of another one."""
-    with waiting.docstore.snapshot() as snapshot:
+    with changing.docstore.snapshot() as snapshot:
         last = snapshot.embedding_queue.rows().rows[-1]
         [newest] = [chunk.path for chunk in snapshot.embedding_queue.chunks([last])]
-    waiting.write(newest.removeprefix(f"{waiting.root}/"), "Knead the dough.\n")
-    waiting.run()
-    with waiting.docstore.snapshot() as snapshot:
+    changing.write(newest.removeprefix(f"{changing.root}/"), "Knead the dough.\n")
+    changing.run()
+    with changing.docstore.snapshot() as snapshot:
         rows = snapshot.embedding_queue.rows().rows
         assert rows[-1] > last
         assert set(rows) <= set(snapshot.static_vectors.all().rows.tolist())
