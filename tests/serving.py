@@ -30,8 +30,9 @@ class RawClient:
         is_cold: bool = False,
     ) -> None:
         command = [DIRINDEX, "serve", *arguments]
-        pipes = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE}
-        self.process = start_command(command, env=environ, cwd=directory, is_cold=is_cold, **pipes)
+        self.process = start_command(
+            command, env=environ, cwd=directory, is_cold=is_cold, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )
         self.lines: list[str] = []
         self._received: queue.Queue[JsonObject | None] = queue.Queue()
         self._waiting: list[JsonObject] = []
