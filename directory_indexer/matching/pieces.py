@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import fold
+from directory_indexer.relevance.han import simplified
 
 
 class Piece(NamedTuple):
@@ -61,10 +62,11 @@ def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
     """Cut letters of languages without spaces as the analysis does: the pieces of two begin at every letter."""
     if not _is_han(text[end - 1]):
         end -= 1
-    if end - start == 1:
-        yield Piece(text[start:end], begins=True, ends=False)
-    for at in range(start, end - 1):
-        yield Piece(text[at : at + 2], begins=True, ends=True)
+    letters = simplified(text[start:end])
+    if len(letters) == 1:
+        yield Piece(letters, begins=True, ends=False)
+    for at in range(len(letters) - 1):
+        yield Piece(letters[at : at + 2], begins=True, ends=True)
 
 
 @lru_cache(maxsize=1 << 12)

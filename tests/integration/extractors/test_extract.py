@@ -94,7 +94,7 @@ def test_a_broken_notebook_fails_and_is_not_skipped() -> None:
         ("a.txt", b" \r\n\t\n", SkipReason.NO_TEXT),
         ("a.txt", "\ufeff\u2003\n".encode(), SkipReason.NO_TEXT),
         ("a.txt", b"\xff\xfe", SkipReason.NO_TEXT),
-        ("a.html", b"<script>only()</script>", SkipReason.NO_TEXT),
+        ("a.html", b"<html><script>only()</script></html>", SkipReason.NO_TEXT),
         ("a.svg", b"<svg><path d='M0 0'/></svg>", SkipReason.NO_TEXT),
         ("a.ipynb", b'{"cells": []}', SkipReason.NO_TEXT),
         ("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", SkipReason.BINARY),
