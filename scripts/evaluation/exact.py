@@ -239,7 +239,7 @@ def _beginnings(tree: Tree, words: Sequence[str]) -> Iterator[Typed]:
     for word in words:
         for length in range(_SHORTEST_BEGINNING, len(word)):
             if len(tree.holding(word[:length])) < _MOST_BEGUN:
-                yield Typed(_BEING_TYPED, word[:length], word)
+                yield Typed(_BEING_TYPED, word[:length], word, path=tree.holding(word)[0].name)
 
 
 def _parts_of_words(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
