@@ -23,7 +23,7 @@ HEADER: Final = b"PK\3\4"
 _UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
 _FIELD: Final = struct.Struct("<HHBL")
-"""What may be added to a member: its tag and its size; and how a name in UTF-8 begins (APPNOTE 4.6.9)."""
+"""The tag and the size of a field that is added to a member, and the head of a name in UTF-8 (APPNOTE 4.6.9)."""
 
 _UNICODE_NAME: Final = 0x7075
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

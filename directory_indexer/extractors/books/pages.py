@@ -230,7 +230,7 @@ _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
 )
 _UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
 _PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
-"""How a line begins in a drawing, of which each may be an element."""
+"""The beginning of a line in a drawing, of which each may be an element."""
 
 _SPACES: Final = re.compile(r"\s+")
 _MAX_DEPTH: Final = 8

@@ -253,7 +253,7 @@ _NO_PROPERTIES: Final = frozenset(
 _NO_WORD_TEXT: Final = frozenset("DocumentProperties CustomDocumentProperties docPr styles lists fonts".split())
 _ASIDE: Final = "txbxContent"
 _NAMES: Final = {**dict.fromkeys(("footnote", "endnote", "hdr", "ftr"), _ASIDE), "ilfo": "numId"}
-"""What elements of Word 2003 are called later, or what they are most like there."""
+"""Later names of the elements of Word 2003, or of those that are most like them."""
 
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _TRUTHS: Final = {"0": "FALSE", "1": "TRUE"}

@@ -99,7 +99,7 @@ class _Shape:
     def __init__(self) -> None:
         self.placeholder = ""
         self.description = ""
-        """What is said of a picture in its place."""
+        """Return the text that stands for a picture in its place."""
 
         self.blocks: list[Block] = []
         self.inner: list[_Shape] = []

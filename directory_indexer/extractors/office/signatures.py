@@ -1,4 +1,4 @@
-"""Which office format a file has, by its beginning: what stands first in a ZIP or OLE file, in XML, or in rich text.
+"""The office format of a file, by its beginning: what stands first in a ZIP or OLE file, in XML, or in rich text.
 
 What a package says of its parts comes before their names, and both come before the name of the file, which is only
 asked where the first kilobytes say no more than that it is a package.
@@ -153,7 +153,7 @@ _MAX_LIST: Final = 100_000
 _UNCLEAR: Final = "?"
 _OPEN_DOCUMENT_TYPE: Final = re.compile(rb"application/vnd\.(?:oasis\.opendocument|sun\.xml)\.([a-z]+)")
 _OPEN_DOCUMENT: Final = re.compile(rb"mimetype" + _OPEN_DOCUMENT_TYPE.pattern)
-"""What OpenDocument and, before that, OpenOffice 1 call their programs."""
+"""Names of the programs in OpenDocument and, before that, OpenOffice 1."""
 
 _OPEN_DOCUMENT_KINDS: Final = {
     **dict.fromkeys((b"text", b"writer"), "odt"),

@@ -1,4 +1,4 @@
-"""What a PDF says beside the text of its pages: notes, alternative texts of figures, and the values of XFA forms.
+"""Text of a PDF beside that of its pages: notes, alternative texts of figures, and the values of XFA forms.
 
 It becomes rows of the page that it belongs to, where its text does not say the same. Nothing of it is looked for page
 by page but the kinds of annotations, which takes 14 µs each.

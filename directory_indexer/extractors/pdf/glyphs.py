@@ -148,7 +148,7 @@ _MARK: Final = re.compile(
     r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
     r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
 )
-"""What a number that is raised behind a word, or lowered behind the sign of an element, may look like."""
+"""Form of a number that is raised behind a word, or lowered behind the sign of an element."""
 
 _IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
 _ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
