@@ -72,7 +72,12 @@ def within(word: str) -> str:
 
 
 def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
-    """Look for words that the index does not have in any form inside the words that it has."""
+    """Look for words that the index does not have in any form inside the words that it has.
+
+    To go through all words takes time, and a sentence is found by its other words.
+    """
+    if query.is_question or len(query.words) > _MOST_WORDS:
+        return query, ()
     single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
     missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
     languages = languages_of(query, vocabulary) if missing else ()
@@ -196,6 +201,7 @@ def _corrections(doubtful: dict[str, str], found: dict[str, str]) -> Iterator[Co
         yield Correction(next((run for run in runs if query_words(run) == [token]), token), searched)
 
 
+_MOST_WORDS: Final = 6
 _MOST_HELD: Final = 100
 _SHORTEST_PART: Final = 4
 _SHORTEST_NUMBER: Final = 3
