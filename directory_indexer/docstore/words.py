@@ -226,6 +226,8 @@ class WordWrites:
         self._connection.execute(FTS_TABLE)
         rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
         self.add(map(_stored_source, rows))
+        # Every part of the index is asked for every word.
+        self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
 
 
 class FtsSource(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import extra_words, unspaced_apart, words
+from directory_indexer.relevance.analyzer import ExtraWords, extra_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.readings import readings
@@ -53,6 +53,7 @@ class Matcher:
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
         self._typed = plan.typed
+        self._extra = ExtraWords(frozenset[str]().union(self._known, *(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str) -> TextMatch:
@@ -63,7 +64,7 @@ class Matcher:
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
         possible = self._possible(rest, self._spaced)
-        parts = extra_words(text) if possible or self._typed else frozenset[str]()
+        parts = self._extra.of(text)
         for form, index, amount in possible:
             counts[index] += (found.count(form) + _PART * (form in parts)) * amount
         for index, row in self._rows:
@@ -113,7 +114,7 @@ class Matcher:
         own = self._typed_in(text, found, parts)
         if all(own):
             return 1.0
-        above = self._typed_in(names, words(names), extra_words(names))
+        above = self._typed_in(names, words(names), self._extra.of(names))
         has = [in_text or in_names for in_text, in_names in zip(own, above, strict=True)]
         if all(has):
             return NAMED_LEVEL
@@ -146,7 +147,7 @@ class Matcher:
     def terms_in(self, names: str) -> set[int]:
         """Tell which terms occur in a name or a path."""
         possible = self._possible(names, self._forms)
-        found = _all_words(names) if possible else ()
+        found = {*words(names), *self._extra.of(names)} if possible else ()
         return {index for form, index, _ in possible if form in found}
 
     def _possible(self, text: str, forms: Sequence[tuple[str, int, float]]) -> Sequence[tuple[str, int, float]]:
@@ -160,7 +161,7 @@ class Matcher:
         """Tell how much of a name the query says, between 0 and 1."""
         if not self._possible(name, self._forms):
             return 0.0
-        found = _all_words(name)
+        found = {*words(name), *extra_words(name)}
         return len(found & self._known) / len(found) if found else 0.0
 
     def share_of_query(self, name: str) -> float:
@@ -204,10 +205,6 @@ class Matcher:
         of_branches = [[self._weight(branch) for branch in group] for group in self._branches]
         joined = frozenset[int]().union(*(branch for group in self._branches for branch in group))
         return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
-
-
-def _all_words(name: str) -> set[str]:
-    return {*words(name), *extra_words(name)}
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
