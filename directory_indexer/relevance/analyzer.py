@@ -93,33 +93,37 @@ def extra_words(text: str) -> set[str]:
 class ExtraWords:
     """The words of a query that may stand for a text beside those that it is cut into.
 
-    Most texts have the letters of none of them, and the rest of `extra_words` is left out where no word can be of its
-    kind: together a fifth of the time.
+    What none of them can be is not looked for: most texts have the letters of no word, and nothing to join.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = tuple(words)
-        self._encoded = tuple(word.encode() for word in self._words if word.isascii())
+        self._encoded = [word.encode() for word in self._words if word.isascii()]
         kinds = (
+            (_joined, any(not word.isalpha() for word in self._words)),
             (_dates, any(len(word) == _DATE_DIGITS and word.isdigit() for word in self._words)),
             (_named_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
             (_signed, any(word[:1] in _PREFIXES.values() for word in self._words)),
         )
-        self._kinds = tuple(kind for kind, is_possible in kinds if is_possible)
+        self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
     def of(self, text: str) -> AbstractSet[str]:
-        """Return the extra words of a text among which are all that the query has of them."""
+        """Return the extra words of a text, among them all that the query has."""
         if not text.isascii() or len(self._words) > _MANY_WORDS:
             return extra_words(text)
-        letters = text.encode().lower()
-        together = letters.translate(None, _ASCII_SIGNS)
-        held = [word for word in self._encoded if word in together]
         found = {extra for kind in self._kinds for extra in kind(text)}
-        if any(word in letters for word in held):
+        letters = text.encode().lower()
+        if any(word in letters for word in self._encoded):
             found |= _hump_parts(text)
-        if any(together.count(word) > letters.count(word) for word in held):
+        marks = letters.translate(_MARKS)
+        if any(mark in marks for mark in _JOINING) and self._is_joined(letters):
             found.update(_joined(text))
         return found
+
+    def _is_joined(self, letters: bytes) -> bool:
+        """Whether a word lies across other characters than letters and digits."""
+        together = letters.translate(None, _ASCII_SIGNS)
+        return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
 
 
 def signed_word(word: str) -> str:
@@ -229,8 +233,12 @@ _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte i
 )
 _ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_MARKS: Final = bytes(
+    byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
+) + bytes(128)
+_JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
 _MANY_WORDS: Final = 64
-"""What so many words may hold is looked for in no more time by all of `extra_words`."""
+"""All of `extra_words` takes no more time than to look for so many words."""
 
 _PARTED: Final = re.compile(
     r"(?<![\w.-])(?:"

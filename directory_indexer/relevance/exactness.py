@@ -16,6 +16,7 @@ from typing import Final
 
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.textmatch import NAMED_LEVEL
 
 
 class TypedText:
@@ -26,6 +27,7 @@ class TypedText:
         self._needles = [needle for word in words if (needle := _bare(_folded(word.text)))]
         self._words = list(map(_pattern, self._needles))
         self._row = _pattern(_folded(plan.query.meaning)) if plan.row else None
+        self._has_all_words = len(words) == len(plan.typed)
 
     @property
     def has_signs(self) -> bool:
@@ -38,7 +40,8 @@ class TypedText:
         1 stands for all words, less than 1 for the `share` of what they tell, 2 for all words with their signs, 3 for
         the whole of it in a row. `names` is what stands above the passage, in which its words count less.
         """
-        if share < 1 and not self._row:
+        # A passage in which some of the words stand nowhere does not have all of them in a row.
+        if share < 1 and (not self._row or (self._has_all_words and share < NAMED_LEVEL)):
             return share
         held = f"{_folded(text)}\n{_folded(names)}"
         if self._row and self._row.search(held):

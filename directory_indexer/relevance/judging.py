@@ -44,7 +44,9 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     ]
     usual_length = _mean([match.n_words for match in matches])
     frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
-    evidence = [matcher.evidence(match, usual_length=usual_length) for match in matches]
+    evidence = [
+        matcher.evidence(match, frequency=frequency) for match, frequency in zip(matches, frequencies, strict=True)
+    ]
     coverage = [matcher.coverage(match) for match in matches]
     exact, levels = _exactness(plan, candidates, matches)
     told = _weight_of_words(plan, matcher)

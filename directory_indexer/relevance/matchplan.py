@@ -94,7 +94,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
     typed = _typed(query, wanted, by_word, vocabulary)
-    row = _row(query, vocabulary)
+    row = _row(query, planned)
     exact = (phrase_of(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
     return MatchPlan(
         query=query,
@@ -150,13 +150,13 @@ def _signed(word: QueryWord, vocabulary: Vocabulary) -> TypedWord | None:
     return TypedWord(word.text, frozenset((form,)), (), (phrase_of((form,)),), information, n_chunks <= _MOST_RARE)
 
 
-def _row(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+def _row(query: Query, planned: Sequence[Wanted]) -> tuple[str, ...]:
     """Return the words of a query in the order in which they were typed, unless very many chunks have all of them."""
     row = phrase_words(query.meaning) if not query.alternatives else ()
     if not 1 < len(row) <= MAX_WORDS:
         return ()
-    counts = vocabulary.counts(tuple(dict.fromkeys(row)))
-    return row if all(word in counts for word in row) and min(counts.values()) <= _MOST_IN_A_ROW else ()
+    rarest = min((one.term.n_chunks for one in planned if one.term.typed in row), default=0)
+    return row if 0 < rarest <= _MOST_IN_A_ROW else ()
 
 
 def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:

@@ -32,6 +32,14 @@ class TextMatch(NamedTuple):
     typed: float = 0.0
 
 
+class _TextWords(NamedTuple):
+    """A text with the words that it is cut into, in their order, and those of a query that stand for it beside them."""
+
+    text: str
+    words: Sequence[str]
+    extra: AbstractSet[str]
+
+
 class Matcher:
     """A plan made ready to be held against many passages."""
 
@@ -73,14 +81,15 @@ class Matcher:
             else:
                 counts[index] += _count_row(words(text) if runs else found, row)
         self._count_readings(text, counts)
-        named = self.terms_in(names)
+        above = self._words_of(names)
+        named = self._terms_among(above)
         n_words = len(found) + len(runs) - runs.count("\n")
         match = TextMatch(
             tuple(counts),
             tuple(index in named for index in range(len(counts))),
             n_words,
             self._total,
-            typed=self._share_of_typed(text, found if text.isascii() else words(text), parts, names),
+            typed=self._share_of_typed(_TextWords(text, found if text.isascii() else words(text), parts), above),
         )
         return self._without_unmet(match) if self._branches else match
 
@@ -107,15 +116,21 @@ class Matcher:
             self._weight(counted) or 1.0,
         )
 
-    def _share_of_typed(self, text: str, found: Sequence[str], parts: AbstractSet[str], names: str) -> float:
+    def _words_of(self, text: str) -> _TextWords:
+        return _TextWords(text, words(text), self._extra.of(text))
+
+    def _terms_among(self, held: _TextWords) -> set[int]:
+        possible = self._possible(held.text, self._forms)
+        return {index for form, index, _ in possible if form in held.words or form in held.extra}
+
+    def _share_of_typed(self, own: _TextWords, above: _TextWords) -> float:
         """Return how much of what the typed words tell a passage or what stands above it has."""
         if not self._typed:
             return 0.0
-        own = self._typed_in(text, found, parts)
-        if all(own):
+        in_own = self._typed_in(own)
+        if all(in_own):
             return 1.0
-        above = self._typed_in(names, words(names), self._extra.of(names))
-        has = [in_text or in_names for in_text, in_names in zip(own, above, strict=True)]
+        has = [in_text or in_names for in_text, in_names in zip(in_own, self._typed_in(above), strict=True)]
         if all(has):
             return NAMED_LEVEL
         told = math.fsum(word.information for word in self._typed)
@@ -124,14 +139,14 @@ class Matcher:
         has_rare = any(word.is_rare and is_there for word, is_there in zip(self._typed, has, strict=True))
         return _RARE_LEVEL + _PARTLY_RARE * share if has_rare else _PARTLY * share
 
-    def _typed_in(self, text: str, found: Sequence[str], parts: AbstractSet[str]) -> list[bool]:
-        """Tell of each typed word whether it stands in a text, which consists of these words; `parts` stand for it."""
-        held = {*found, *parts}
-        run = unspaced_apart(text)[0].replace("\n", "")
+    def _typed_in(self, text: _TextWords) -> list[bool]:
+        """Return for each typed word whether it stands in a text."""
+        held = {*text.words, *text.extra}
+        run = unspaced_apart(text.text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(held)
             or any(is_gram(form) and form in run for form in word.forms)
-            or (bool(word.row) and bool(_count_row(found, word.row)))
+            or (bool(word.row) and bool(_count_row(text.words, word.row)))
             or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
             for word in self._typed
         ]
@@ -145,10 +160,8 @@ class Matcher:
         return math.fsum(self._weights[index] for index in terms)
 
     def terms_in(self, names: str) -> set[int]:
-        """Tell which terms occur in a name or a path."""
-        possible = self._possible(names, self._forms)
-        found = {*words(names), *self._extra.of(names)} if possible else ()
-        return {index for form, index, _ in possible if form in found}
+        """Return which terms occur in a name or a path."""
+        return self._terms_among(self._words_of(names)) if self._possible(names, self._forms) else set()
 
     def _possible(self, text: str, forms: Sequence[tuple[str, int, float]]) -> Sequence[tuple[str, int, float]]:
         """Leave out the forms that are no word of a text because it does not have their letters, which is quick."""
@@ -184,7 +197,7 @@ class Matcher:
         """Weigh the names in the query that a passage has, as a share of all terms: a rare one tells much."""
         return self._share(match, self._names)
 
-    def evidence(self, match: TextMatch, *, usual_length: float) -> float:
+    def evidence(self, match: TextMatch, *, frequency: float) -> float:
         """Tell how much words alone say for a passage, which falls less with the length of a question than a share.
 
         A few of many words are an accident where one of so many passages is bound to have them: what they tell, in
@@ -193,7 +206,7 @@ class Matcher:
         """
         coverage = self.coverage(match)
         certainty = max(math.sqrt(coverage * match.asked / self._by_chance), coverage)
-        return self.frequency(match, usual_length=usual_length) * certainty
+        return frequency * certainty
 
     def _share(self, match: TextMatch, terms: Iterable[int]) -> float:
         has = (index for index in terms if match.counts[index] or match.named[index])
