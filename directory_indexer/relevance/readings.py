@@ -23,9 +23,9 @@ class _Markup(NamedTuple):
 
 def readings(text: str) -> str:
     """Return what is read around each piece of markup in a text, a line each; "" where there is none."""
-    forms = [form for form in _FORMS if form.mark in text]
-    if not forms:
+    if not _ANY_MARK.search(text):
         return ""
+    forms = [form for form in _FORMS if form.mark in text]
     spans = sorted(found.span() for form in forms for found in form.pattern.finditer(text))
     return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
 
@@ -109,3 +109,4 @@ _FORMS: Final = tuple(
         ("'''", r"(?<=[^\W\d_])'{3,5}(?=[^\W\d_])", ""),
     )
 )
+_ANY_MARK: Final = re.compile("|".join(sorted({re.escape(form.mark) for form in _FORMS})))

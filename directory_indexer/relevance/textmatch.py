@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.relevance.analyzer import ExtraWords, extra_words, unspaced_apart, words
 from directory_indexer.relevance.grams import is_gram, run_of
-from directory_indexer.relevance.matchplan import MatchPlan
+from directory_indexer.relevance.matchplan import MatchPlan, TypedWord
 from directory_indexer.relevance.readings import readings
 
 
@@ -145,9 +145,8 @@ class Matcher:
         run = unspaced_apart(text.text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(held)
-            or any(is_gram(form) and form in run for form in word.forms)
             or (bool(word.row) and bool(_count_row(text.words, word.row)))
-            or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+            or (bool(run) and _is_in_run(word, run))
             for word in self._typed
         ]
 
@@ -220,9 +219,18 @@ class Matcher:
         return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
 
 
+def _is_in_run(word: TypedWord, run: str) -> bool:
+    """Whether a word stands in a run of letters without spaces."""
+    in_one = any(is_gram(form) and form in run for form in word.forms)
+    return in_one or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+
+
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:
-    size = len(row)
-    return sum(1 for at, word in enumerate(found) if word == row[0] and tuple(found[at : at + size]) == row)
+    count, at = 0, -1
+    for _ in range(found.count(row[0])):
+        at = found.index(row[0], at + 1)
+        count += tuple(found[at : at + len(row)]) == row
+    return count
 
 
 _FEWEST: Final = 20
