@@ -14,11 +14,12 @@ from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.paths import os_path, resolved_path
 from directory_indexer.searching.answers import SearchMode, SearchRequest
+from evaluation.bm25 import plain_bm25
 from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from directory_indexer.chunker.chunks import Chunk
@@ -67,6 +68,12 @@ class IndexedCorpus:
     def measure_paths(self, question: Question, paths: Iterable[str]) -> dict[str, float]:
         """Measure an answer that something else gave, by the paths of its passages."""
         return of_files(list(dict.fromkeys(map(self._name, paths))), question.grades)
+
+    def measure_plain(self, questions: Sequence[Question]) -> list[dict[str, float]]:
+        """Measure what plain BM25 over the texts of the index answers."""
+        with self._app.docstore.snapshot() as snapshot:
+            bm25 = plain_bm25(snapshot)
+        return [self.measure_paths(question, bm25.ranked(question.text)) for question in questions]
 
     def close(self) -> None:
         """Give back files and memory."""
