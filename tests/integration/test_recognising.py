@@ -314,6 +314,7 @@ def test_of_a_container_each_scan_is_unpacked_once(
     assert len(opened) == 13
 
 
+@pytest.mark.slow
 def test_a_scan_deep_in_a_large_archive_is_read(index: Index, engine: FakeEngine) -> None:
     filling = (hashlib.shake_256(b"noise").digest(20_000) * 500)[:9_999_000]
     before = {f"{number:02}": filling for number in range(26)}

@@ -95,7 +95,7 @@ def found(index: Index, query: str, scope: tuple[FilePath, ...], mode: SearchMod
     return sorted((hit.path, hit.ordinal, hit.also_in, hit.n_more_in_file, round(hit.score, 2)) for hit in hits)
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(rounds)
 def test_any_changes_to_clones_end_in_the_answers_of_a_fresh_index(
     history: list[tuple[list[tuple[str, str, str, str]], tuple[list[str], bool, bool]]],
