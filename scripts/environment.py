@@ -68,7 +68,9 @@ class Progress:
     def show(self, doing: str) -> None:
         """Write what is being done, if it is time."""
         if self._is_terminal or time.monotonic() - self._written >= _QUIET_SECONDS:
-            self._write(f"{self._title}: {doing}, {self._seconds}")
+            self._write(
+                f"{self._title}, {self._seconds}: {doing}"
+            )  # what is cut off on a narrow terminal is at the end
 
     def end(self, done: str) -> None:
         """Write what was done."""
@@ -106,7 +108,7 @@ class Packages:
     def doing(self, n_unpacked: int) -> str:
         """Return what is being done, where so many of the packages are in their place."""
         if self.n_to_unpack:
-            return f"unpacking, {min(self.n_to_unpack, max(0, n_unpacked))} of {self.n_to_unpack} packages"
+            return f"unpacking, {min(self.n_to_unpack, max(0, n_unpacked))} of {_packages(self.n_to_unpack)}"
         if not self._n_fetched:
             return "looking for packages"
         return f"fetching, {_packages(self._n_fetched)}, {_size(self._n_bytes)}, now {self._latest}"
