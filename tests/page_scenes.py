@@ -36,12 +36,17 @@ def indexed(place: Path) -> Iterator[tuple[Path, Path]]:
     papers.mkdir()
     write_documents(papers)
     write_what_is_left_out(papers)
-    _run("index", papers, ROOT / "docs", ROOT / "contrib", data_dir=place / "index")
+    index_quietly(papers, ROOT / "docs", ROOT / "contrib", data_dir=place / "index")
     nothing = place / "nothing"
     nothing.mkdir()
-    _run("index", nothing, data_dir=place / "empty")
+    index_quietly(nothing, data_dir=place / "empty")
     _run("forget", nothing, data_dir=place / "empty")
     yield place / "index", place / "empty"
+
+
+def index_quietly(*paths: Path, data_dir: Path) -> None:
+    """Index directories, whatever cannot be read in them."""
+    _run("index", *paths, data_dir=data_dir)
 
 
 def _run(verb: str, *paths: Path, data_dir: Path) -> None:

@@ -88,7 +88,7 @@ class ErrorAnswer(NamedTuple):
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str | None, "What to do."]
-    exit_code: Annotated[int, "As the README lists them."]
+    exit_code: Annotated[int, "One of those that docs/guide/scripts-and-cron.md lists."]
 
 
 def export_answer(report: ExportReport) -> ExportAnswer:

@@ -1,0 +1,140 @@
+"""The README and the guide are short, name what there is, and quote the figures of the pages that are measured."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from directory_indexer.cli.command_line import cli
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+GUIDE = sorted((ROOT / "docs/guide").glob("*.md"))
+PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "contrib/README.md"))
+_FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_SHELL = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)|(?:src|srcset)=\"([^\"]+)\"")
+_CALL = re.compile(r"(?:^|[\s(])dirindex (?P<words>[^|;&#>\n]*)")
+FIGURES = {
+    "70 s": ("speed.md", "words and first pass, 5,779 files, 107 MB | ms of the clock | 90,810 | 69,930"),
+    "after 91": ("speed.md", "words and first pass, 5,779 files, 107 MB | ms of the clock | 90,810"),
+    "204 MB": ("speed.md", "words and first pass, 5,779 files, 107 MB | MB of memory | 204 | 905 | recollindex"),
+    "75 s": ("speed.md", "words and first pass, 5,779 files, 107 MB | ms of the clock | 90,810 | 75,279 | recollindex"),
+    "905 MB": ("speed.md", "MB of memory | 204 | 905 | recollindex"),
+    "1,392": ("ranking.md", "1,392 asked"),
+    "98.9 %": ("ranking.md", "| dirindex | .989 |"),
+    "78.4 %": ("ranking.md", "| Recoll | .784 |"),
+    "397 Word files": ("formats.md", "| docx | 442 | 397 | 41 | 139 | 301,935 | 1.000 |"),
+    "99.4 %": ("formats.md", "kreuzberg 0.994, 426 files"),
+    "68 %": ("ranking.md", "| **dirindex** | **.682** |"),
+    "54 %": ("ranking.md", "| ripgrep, words, no tests or docs | .542 |"),
+    "37 ms": (
+        "speed.md",
+        "until hits are in the page, 106,251 chunks, 202 keys, median | ms of the browser's clock | 36.7 |",
+    ),
+    "901 runs": ("robustness.md", "901 runs killed"),
+}
+"""Figures of the README, and where they are measured."""
+
+
+def _prose(page: Path) -> str:
+    return _FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def _calls(page: Path) -> list[list[str]]:
+    blocks = _SHELL.findall(page.read_text(encoding="utf-8"))
+    return [shlex.split(call["words"]) for block in blocks for call in _CALL.finditer(block)]
+
+
+@cache
+def _anchors(page: Path) -> frozenset[str]:
+    """Return the names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", _prose(page), re.MULTILINE)
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+
+
+def test_the_readme_has_fewer_than_seven_hundred_words() -> None:
+    assert len(README.read_text(encoding="utf-8").split()) < 700
+
+
+def test_the_readme_says_how_the_main_job_and_the_tests_are_run() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert "\npython3 scripts/demo " in text
+    assert "\npython3 scripts/test " in text
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_of_the_readme_is_the_one_that_was_measured(figure: str) -> None:
+    page, row = FIGURES[figure]
+    assert figure in README.read_text(encoding="utf-8").replace("\n  ", " ")
+    assert row in (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def test_programs_that_print_the_figures_are_there() -> None:
+    named = set(re.findall(r"scripts/(\w+)", README.read_text(encoding="utf-8")))
+    assert {name for name in named if not (ROOT / "scripts" / name).is_file()} == set()
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+def test_a_page_of_the_guide_is_short(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 250
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+def test_nobody_needs_to_know_how_an_index_is_made_to_read_the_guide(page: Path) -> None:
+    words = set(re.findall(r"[a-z]+", _prose(page).lower()))
+    assert words & {"chunk", "chunks", "generation", "generations", "vector", "vectors"} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    broken = []
+    for target, anchor, picture in _LINK.findall(_prose(page)):
+        place = page.parent / (target or picture or page.name)
+        if not place.exists() or (anchor and place.suffix == ".md" and anchor not in _anchors(place)):
+            broken.append(f"{target or picture}#{anchor}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [README, *GUIDE], ids=lambda page: page.stem)
+def test_commands_and_options_of_the_guide_exist(page: Path) -> None:
+    assert [problem for words in _calls(page) if (problem := _problem(words))] == []
+
+
+def test_the_guide_names_every_command() -> None:
+    text = (ROOT / "docs/guide/getting-started.md").read_text(encoding="utf-8")
+    table = text[text.index("## All commands") :]
+    named = {word for code in re.findall(r"`([^`]*)`", table) for word in code.split()}
+    assert {name for name, command in _commands(()).items() if not command.hidden} <= named
+
+
+def _problem(words: list[str]) -> str:
+    names: tuple[str, ...] = ()
+    while (below := _commands(names)) and (word := next(iter(words[len(names) :]), "")) in below:
+        names = (*names, word)
+    if not names and not words[0].startswith("-"):
+        return f"no command {words[0]}"
+    known = _options(names)
+    return ", ".join(word for word in words if word.startswith("-") and word != "-" and word.split("=")[0] not in known)
+
+
+@cache
+def _command(names: tuple[str, ...]) -> Any:
+    group: Any = typer.main.get_command(cli)
+    for name in names:
+        group = group.get_command(typer.Context(group), name)
+    return group
+
+
+def _commands(names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: _command((*names, name)) for name in getattr(_command(names), "commands", None) or ()}
+
+
+def _options(names: tuple[str, ...]) -> set[str]:
+    return {option for parameter in _command(names).params for option in (*parameter.opts, *parameter.secondary_opts)}
