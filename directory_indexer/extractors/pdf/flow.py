@@ -121,8 +121,7 @@ def _is_broken_anywhere(above: Row, below: Row) -> bool:
 
 
 def _vocabulary(lines: Iterable[_Line]) -> frozenset[str]:
-    words = {word for line in lines for word in _WORDS.findall(line.row.text)}
-    return frozenset(word.casefold() for word in words)
+    return frozenset(_WORDS.findall("\n".join([line.row.text for line in lines]).casefold()))
 
 
 def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
@@ -36,7 +36,7 @@ from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
 from directory_indexer.extractors.pdf.tables import columns_apart, whole_rows
-from directory_indexer.extractors.pdf.unknown import has_unknown, name_codes, read_shifted, read_unknown
+from directory_indexer.extractors.pdf.unknown import FEW_LETTERS, has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
 from directory_indexer.files import SkipReason
 from directory_indexer.scans import RecognisedPages, Recognition, scan_of
@@ -48,7 +48,8 @@ MAX_CHARS = 64_000_000
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
 _SAME_BASELINE = 5
-_SHADOW = 20
+_SHADOW = 15
+_AROUND = tuple(product((-1, 0, 1), repeat=2))
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
@@ -244,21 +245,24 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
 def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     """Return the blocks of a page, and the text of their lines."""
     blocks, laid_out = _laid_out(page, _FLAGS)
-    text = _text_of(blocks)
+    lines = _lines(blocks)
+    text = _text_of(lines)
     if has_unknown(text):
-        if name_codes(page):
-            blocks, laid_out = _laid_out(page, _FLAGS)
-        is_coded = "\ufffd" in _text_of(blocks)
-        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_coded else blocks
-        read_unknown(_lines(blocks), _lines(coded))
-        text = _text_of(blocks)
-    read_shifted(_lines(blocks))
+        if is_legible := text.count("\ufffd") >= FEW_LETTERS:
+            if name_codes(page):
+                blocks, laid_out = _laid_out(page, _FLAGS)
+                lines = _lines(blocks)
+            is_legible = "\ufffd" in _text_of(lines)
+        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_legible else blocks
+        read_unknown(lines, _lines(coded))
+        text = _text_of(lines)
+    read_shifted(lines)
     reread_lines(blocks, laid_out, text)
     return blocks, text
 
 
-def _text_of(blocks: Blocks) -> str:
-    return "\n".join([line["text"] for line in _lines(blocks)])
+def _text_of(lines: Iterable[dict[str, Any]]) -> str:
+    return "\n".join([line["text"] for line in lines])
 
 
 def _lines(blocks: Blocks) -> list[dict[str, Any]]:
@@ -286,13 +290,13 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
 
 
 def _rows(blocks: Blocks) -> Iterator[Row]:
-    drawn = _drawn_often(blocks)
+    drawn = _Drawn()
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
-            if _is_drawn_again(part, drawn):
+            if drawn.has(part):
                 continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
@@ -305,19 +309,26 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
             yield row
 
 
-def _drawn_often(blocks: Blocks) -> dict[str, list[Row]]:
-    """Return a place for the rows of each text that is drawn several times."""
-    n_times = Counter([line["text"] for line in _lines(blocks)])
-    return {clean(text): [] for text, times in n_times.items() if times > 1}
+class _Drawn:
+    """The texts that a page has had so far, and the places of those that it has had several times."""
 
+    def __init__(self) -> None:
+        self._first: dict[str, Row] = {}
+        self._places: set[tuple[str, int, int]] = set()
 
-def _is_drawn_again(part: Row, drawn: dict[str, list[Row]]) -> bool:
-    """Whether the same text stands at nearly the same place, as that of letters that are made bold or have a shadow."""
-    others = drawn.get(part.text)
-    if others is None:
-        return False
-    others.append(part)
-    return any(abs(other.left - part.left) + abs(other.top - part.top) <= _SHADOW for other in others[:-1])
+    def has(self, part: Row) -> bool:
+        """Whether the text stands at nearly the same place already, as that of letters that are bold or have a shadow.
+
+        Where it does not, it counts from now on.
+        """
+        first = self._first.setdefault(part.text, part)
+        if first is part:
+            return False
+        x, y = part.left // _SHADOW, part.top // _SHADOW
+        self._places.add((part.text, first.left // _SHADOW, first.top // _SHADOW))
+        is_near = any((part.text, x + right, y + below) in self._places for right, below in _AROUND)
+        self._places.add((part.text, x, y))
+        return is_near
 
 
 def _row(line: dict[str, Any], block: int) -> Row:
