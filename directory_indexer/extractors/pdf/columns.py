@@ -28,6 +28,9 @@ def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
     """Yield the tables that may be longer than a chunk, below the row that names their columns or periods."""
     index = 0
     while index < len(rows):
+        if rows[index].row.is_ruled:
+            index += 1
+            continue
         names_periods = _names_periods(rows[index].row.text)
         table = (_table_below(rows, index) if names_periods else None) or rows_below_names(rows, index)
         if not table:

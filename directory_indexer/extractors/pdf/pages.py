@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 class Row(NamedTuple):
     """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
 
-    `cells` are its parts, where it has several.
+    `cells` are its parts, where it has several. One that `is_ruled` is the row of a table with ruling lines.
     """
 
     text: str
@@ -63,6 +63,7 @@ class Row(NamedTuple):
     is_bold: bool
     block: int
     cells: tuple[Cell, ...] = ()
+    is_ruled: bool = False
 
 
 def side_by_side(rows: Sequence[Row]) -> Row:
@@ -239,8 +240,9 @@ class _Edge(NamedTuple):
 
 def _edges(page: Page) -> Iterator[_Edge]:
     margin = int(page.height * _MARGIN)
-    down = sorted(page.rows, key=lambda row: row.top)
-    up = sorted(page.rows, key=lambda row: -row.bottom)
+    rows = [row for row in page.rows if not row.is_ruled]
+    down = sorted(rows, key=lambda row: row.top)
+    up = sorted(rows, key=lambda row: -row.bottom)
     top = [(row, below.top - row.bottom) for row, below in pairwise(down) if row.bottom <= margin]
     bottom = [(row, row.top - above.bottom) for row, above in pairwise(up) if row.top >= page.height - margin]
     yield _Edge(page.number, tuple(top[:_EDGE_ROWS]), is_foot=False)

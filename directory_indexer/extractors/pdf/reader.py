@@ -35,6 +35,7 @@ from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened
 from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
+from directory_indexer.extractors.pdf.ruled import with_tables
 from directory_indexer.extractors.pdf.tables import columns_apart, whole_rows
 from directory_indexer.extractors.pdf.unknown import FEW_LETTERS, has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
@@ -70,23 +71,26 @@ def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     return Contents(document, _attachments(content, files, budget))
 
 
-def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None) -> Document:
+def extract_pdf(
+    content: bytes, kind: str = "pdf", budget: Budget | None = None, *, finds_tables: bool = False
+) -> Document:
     """Read a PDF as one text with a section for each page and heading.
 
-    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document.
+    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document. With
+    `finds_tables`, those with ruling lines have a line of text for each of their rows.
 
     Raises:
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
         ExtractionError: it is too damaged to be read.
     """
-    return _extract(content, kind, budget or Budget())[0]
+    return _extract(content, kind, budget or Budget(), finds_tables=finds_tables)[0]
 
 
-def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[int]]:
+def _extract(content: bytes, kind: str, budget: Budget, *, finds_tables: bool = False) -> tuple[Document, list[int]]:
     """Return what is written in a PDF, and the numbers of the annotations that files are attached to."""
     with LOCK:
         try:
-            pages, outline, title, metadata = _read(content, budget.recognised)
+            pages, outline, title, metadata = _read(content, budget.recognised, finds_tables=finds_tables)
         except DAMAGE as error:
             reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
@@ -97,13 +101,15 @@ def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[
     return document._replace(metadata=metadata, scans=scans), [xref for page in pages for xref in page.files]
 
 
-def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
+def _read(
+    content: bytes, recognised: RecognisedPages, *, finds_tables: bool
+) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
     with opened(content) as pdf:
         if pdf.needs_pass:
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised))))
+        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised, finds_tables=finds_tables))))
         if not any(page.scan or _has_letters(page) for page in pages):
             raise _no_text(pdf)
         said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
@@ -194,7 +200,7 @@ def _no_text(pdf: pymupdf.Document) -> ExtractionError:
     return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pdf.page_count} pages")
 
 
-def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]:
+def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: bool) -> Iterator[Page]:
     """Read every page that can be read."""
     error: Exception | None = None
     n_read = 0
@@ -208,6 +214,7 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
         n_read += 1
         rows = with_initials(columns_apart(list(_rows(blocks))))
         read = _page(page, rows, Letters.of(text), recognised)
+        read = replace(read, rows=with_tables(page, read.rows) if finds_tables else whole_rows(read.rows))
         with suppress(*DAMAGE):
             if annotated := annotations_of(page):
                 notes = notes_on(page, text, annotated)
@@ -225,12 +232,12 @@ def _page(page: pymupdf.Page, rows: list[Row], letters: Letters, recognised: Rec
     except DAMAGE:  # its text is there all the same
         key = None
     if key is None:
-        return Page(page.number + 1, height, whole_rows(rows))
+        return Page(page.number + 1, height, tuple(rows))
     found = recognised.get(key)
     if isinstance(found, Recognition):
         rows = [] if verdict is Verdict.UNREADABLE else rows
         rows += rows_of(found, width=width, height=height, beside=rows)
-    return Page(page.number + 1, height, whole_rows(rows), scan_of(page.number + 1, key, found))
+    return Page(page.number + 1, height, tuple(rows), scan_of(page.number + 1, key, found))
 
 
 def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
