@@ -41,16 +41,19 @@ def _lines(document: Document) -> Iterator[str]:
     position, is_table = 0, False
     for line in document.text.split("\n"):
         end = position + len(line)
+        is_row = bool(_ROW.fullmatch(line.strip()))
         for mark in [at for at in marks if position <= at <= end]:
             page, level, title = marks.pop(mark)
             if page:
                 yield f"<!-- page {page} -->"
+                is_table = False
+            if is_row and is_table:  # the names of its columns stand in its first row already
+                continue
             if level and title and line.strip() != title:
                 yield f"{'#' * level} {title}"
                 yield ""
             elif level and title:
                 line = f"{'#' * level} {title}"  # noqa: PLW2901 - the same line, marked
-        is_row = bool(_ROW.fullmatch(line.strip()))
         yield line
         if is_row and not is_table:
             yield "|" + " --- |" * max(line.strip().count("|") - 1, 1)

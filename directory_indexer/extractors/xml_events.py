@@ -113,7 +113,7 @@ class _Events:
 
 
 def _bare(attributes: dict[str, str]) -> dict[str, str]:
-    if not any(":" in name for name in attributes):
+    if ":" not in "".join(attributes):
         return attributes
     bare = {name: value for name, value in attributes.items() if ":" not in name}
     return bare | {name.rpartition(":")[2]: value for name, value in attributes.items() if ":" in name}

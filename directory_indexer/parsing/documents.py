@@ -12,12 +12,16 @@ from directory_indexer.extractors.html_blocks import read_page
 from directory_indexer.extractors.recognition import format_of
 from directory_indexer.extractors.registry import extract, require_text
 from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.lazy import lazily
 from directory_indexer.parsing.contents import content_of
 from directory_indexer.parsing.one_file import redacted, where
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.paths import FilePath, display
+
+with lazily:
+    from directory_indexer.extractors.pdf.reader import extract_pdf
 
 _SECONDS = 120.0
 _MEMORY_BYTES = 2 << 30
@@ -78,4 +82,6 @@ def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePoli
     kind, _ = format_of(path, content, policy.added)
     if kind == "html":
         return redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document
+    if kind == "pdf":
+        return redacted(path, content, lambda: extract_pdf(content, kind, budget, finds_tables=True), policy).document
     return redacted(path, content, lambda: extract(content, path, budget, policy.added), policy).document

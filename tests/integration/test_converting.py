@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pymupdf
 import pytest
 from archives import zipped
 from indexes import Index
@@ -79,6 +80,27 @@ def test_a_sheet_is_a_table(converter: Converter, tmp_path: Path) -> None:
     )
     assert "# Stock" in text
     assert "| Nail | Count |\n| --- | --- |\n| Long | 4 |" in text
+
+
+def test_the_names_of_the_columns_of_a_long_table_part_it_by_no_heading() -> None:
+    rows = "| Item | Shop |\n| Nails | 4 |\n| Bolts | 7 |\n"
+    document = Document(rows, "docx", sections=(Section(0), Section(16, ("Item, Shop",))))
+
+    assert to_markdown(document).endswith("---\n\n| Item | Shop |\n| --- | --- |\n| Nails | 4 |\n| Bolts | 7 |\n")
+
+
+def test_a_table_with_lines_in_a_pdf_is_a_table(converter: Converter, tmp_path: Path) -> None:
+    pdf = pymupdf.open()
+    page = pdf.new_page()
+    for row, texts in enumerate((("Item", "Shop", "Store"), ("Nails", "4", "9"), ("Bolts", "7", "2"))):
+        for column, text in enumerate(texts):
+            page.draw_rect((50 + 90 * column, 100 + 20 * row, 140 + 90 * column, 120 + 20 * row))
+            page.insert_text((55 + 90 * column, 114 + 20 * row), text)
+    pdf.save(tmp_path / "stock.pdf")
+
+    text = converter.convert_file(file_path(tmp_path / "stock.pdf"))
+
+    assert "| Item | Shop | Store |\n| --- | --- | --- |\n| Nails | 4 | 9 |\n| Bolts | 7 | 2 |\n" in text
 
 
 def test_spans_of_a_page_are_resolved_and_its_menu_is_left_out(converter: Converter, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ stand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
@@ -126,6 +127,8 @@ class DocxBody:
         self._is_text = False
         self._descriptions: set[str] = set()
         self._choices = _Choices()
+        self._is_instruction = False
+        self._instruction = ""
         formulas = Formulas(story)
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "p": self._begin_paragraph,
@@ -147,6 +150,8 @@ class DocxBody:
             "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
             "textpath": lambda attributes: self._describe(attributes.get("string", "")),
             **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
+            "fldSimple": lambda attributes: self._note_address(attributes.get("instr", "")),
+            "fldChar": lambda _: self._end_instruction(),
             "ddList": lambda _: self._choices.begin(),
             "result": lambda attributes: self._choices.choose(attributes.get("val", "")),
             "listEntry": lambda attributes: self._choices.add(attributes.get("val", "")),
@@ -165,6 +170,8 @@ class DocxBody:
         """Take the start of an element."""
         if name == "t":
             self._is_text = True
+        elif name == "instrText":
+            self._is_instruction = True
         elif begin := self._starts.get(name):
             begin(attributes)
         elif written := _WRITTEN.get(name):
@@ -174,11 +181,15 @@ class DocxBody:
         """Take a stretch of text."""
         if self._is_text:
             self._story.write(text)
+        elif self._is_instruction and len(self._instruction) < _MAX_INSTRUCTION:
+            self._instruction += text
 
     def end(self, name: str) -> None:
         """Take the end of an element."""
         if name == "t":
             self._is_text = False
+        elif name == "instrText":
+            self._is_instruction = False
         elif end := self._ends.get(name):
             end()
 
@@ -197,6 +208,16 @@ class DocxBody:
             mark = f"[^{'e' if role == 'endnote' else ''}{self._n_placed[role]}]"
             self._story.write(mark)
             self._story.note(f"{mark}: {text}")
+
+    def _end_instruction(self) -> None:
+        """Take the instruction of a field, which may stand in several pieces; its parts are told apart by marks."""
+        self._note_address(self._instruction)
+        self._instruction = ""
+
+    def _note_address(self, instruction: str) -> None:
+        """Write the address that a field leads to below its paragraph, so that it parts no phrase."""
+        if address := _ADDRESS.match(instruction):
+            self._story.note(f"<{address[1]}>")
 
     def _describe(self, text: str) -> None:
         """Place what a picture says instead of itself, or a word that is drawn, beside the text, each once."""
@@ -257,8 +278,10 @@ class _Choices:
 
 _RUNNING: Final = frozenset({"header", "footer"})
 _SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
+_MAX_INSTRUCTION: Final = 4_000
+_ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
 _WRITTEN: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 SKIPPED: Final = frozenset(
-    "del moveFrom delText delInstrText instrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
+    "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
     "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from directory_indexer.extractors.document import Document
 from directory_indexer.extractors.draft import Draft
@@ -154,21 +154,24 @@ def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
 
     Where it can be cut both ways, as four boxes can, the way that agrees better with the order of drawing counts.
     """
-    if all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
+    if len(runs) == 1 or all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
         return runs
-    rows, columns = _parts(runs, itemgetter(1), itemgetter(3)), _parts(runs, itemgetter(0), itemgetter(2))
+    rows, columns = _parts(runs, 1, 3), _parts(runs, 0, 2)
     parts = min(rows, columns, key=_n_steps_back) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
     if len(parts) == 1 or depth == _MAX_CUTS:
         return sorted(runs, key=itemgetter(1, 0))
     return [run for part in parts for run in _cut(part, depth + 1)]
 
 
-def _parts(runs: list[_Run], low: itemgetter[int], high: itemgetter[int]) -> list[list[_Run]]:
-    """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do."""
+def _parts(runs: list[_Run], low: Literal[0, 1], high: Literal[2, 3]) -> list[list[_Run]]:
+    """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do.
+
+    The direction is that from the side `low` of runs to the side `high`.
+    """
     parts: list[list[_Run]] = []
     reach = 0
-    for run in sorted(runs, key=low):
-        start, end = low(run), high(run)
+    for run in sorted(runs, key=itemgetter(low)):
+        start, end = run[low], run[high]
         margin = (end - start) // _OVERLAP
         if not parts or start + margin >= reach:
             parts.append([run])

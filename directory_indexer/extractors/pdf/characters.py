@@ -30,8 +30,10 @@ _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
 def clean(text: str) -> str:
     """Spell a row of a page as one would type it; a soft hyphen stays at its end, where it breaks a word."""
-    text = " ".join(text.replace("\ufffd", " ").split())
+    text = " ".join(text.split())
     if not (text.isascii() and text.isprintable()):
+        if "\ufffd" in text:
+            text = " ".join(text.replace("\ufffd", " ").split())
         text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))
         text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_as_typed, text))
         text = _SPACED_IDEOGRAPHS.sub("", text).strip()

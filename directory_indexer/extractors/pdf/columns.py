@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -15,28 +16,42 @@ from directory_indexer.extractors.pdf.grids import rows_below_names
 class HeadedTable(NamedTuple):
     """The rows of a table from character `start` to `end`, and what stands above them as one line.
 
-    `names_start` is the character at which the row that names its columns begins.
+    `names_start` is the character at which the row that names its columns begins, and `caption_start` the first one of
+    what stands above them.
     """
 
+    caption_start: int
     names_start: int
     start: int
     end: int
     columns: str
+    top: str = ""
+    """The first line of the page, where it stands further above and may be a title."""
 
 
 def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
     """Yield the tables that may be longer than a chunk, below the row that names their columns or periods."""
     index = 0
     while index < len(rows):
+        if rows[index].row.is_ruled:
+            index += 1
+            continue
         names_periods = _names_periods(rows[index].row.text)
         table = (_table_below(rows, index) if names_periods else None) or rows_below_names(rows, index)
         if not table:
             index += 1
             continue
         last = table[-1]
-        end = last.start + len(last.row.text)
-        if end - table[0].start > _LONG:
-            yield HeadedTable(rows[index].start, table[0].start, end, _columns(rows, index))
+        if last.start + len(last.row.text) - table[0].start > _LONG:
+            last = (*table, *_notes_below(rows, index + 1 + len(table)))[-1]
+            end = last.start + len(last.row.text)
+            caption = _caption(rows, index)
+            columns = one_line(" ".join(placed.row.text for placed in (*caption, rows[index])))
+            start = next(
+                (one.start for one, is_first in _firsts(rows, index, len(caption)) if is_first), table[0].start
+            )
+            top = _top_of_page(rows, index - len(caption))
+            yield HeadedTable(start, rows[index].start, table[0].start, end, columns, top)
         index += len(table)
 
 
@@ -51,24 +66,52 @@ def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | Non
     return table if is_table else None
 
 
-def _columns(rows: Sequence[PlacedRow], index: int) -> str:
-    """Join the caption and the row of names or periods."""
-    page, text = rows[index].page, [rows[index].row.text]
-    for one in reversed(rows[max(index - _MAX_CAPTION_ROWS, 0) : index]):
-        caption = one.row.text
-        if one.page != page or len(caption) > _LONG_CAPTION or caption.endswith(".") or _DATA.search(caption):
-            break
-        text.insert(0, caption)
-    return one_line(" ".join(text))
+def _top_of_page(rows: Sequence[PlacedRow], index: int) -> str:
+    """Return the first line of the page that the row at `index` is on, if another row may be a title."""
+    first = bisect_left(rows, rows[index].page, key=lambda one: one.page)
+    text = rows[first].row.text
+    return one_line(text) if first < index and _may_be_caption(text) else ""
+
+
+def _notes_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
+    """Take what follows a table on its page, if that is little: alone it would go with the table of the next page."""
+    below = list(takewhile(lambda one: one.page == rows[index - 1].page, rows[index : index + _MAX_NOTE_ROWS + 1]))
+    is_little = len(below) <= _MAX_NOTE_ROWS and all(len(one.row.text) <= _LONG_LABEL for one in below)
+    is_last = index + len(below) == len(rows)
+    return below if is_little and not is_last else []
+
+
+def _caption(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
+    """Take the rows above the names of columns that are their title, units and periods."""
+    above = reversed(rows[max(index - _MAX_CAPTION_ROWS, 0) : index])
+    caption = takewhile(lambda one: one.page == rows[index].page and _may_be_caption(one.row.text), above)
+    return list(caption)[::-1]
+
+
+def _may_be_caption(text: str) -> bool:
+    """Whether a row may be part of a title: no sentence, and no row of a table."""
+    is_data = _DATA.search(text) and not _has_dates_alone(text)
+    return not (is_data or len(text) > _LONG_CAPTION or text.endswith("."))
+
+
+def _firsts(rows: Sequence[PlacedRow], index: int, n_caption: int) -> Iterator[tuple[PlacedRow, bool]]:
+    """Yield the rows of a caption and that of names, and whether each is the first of its block."""
+    for number in range(index - n_caption, index + 1):
+        before = rows[number - 1] if number else None
+        row = rows[number]
+        yield row, before is None or (before.page, before.row.block) != (row.page, row.row.block)
 
 
 def _names_periods(text: str) -> bool:
-    """Tell whether a row has years, and of numbers nothing but years and days: `As of June 30, 2023 2022`."""
+    """Whether a row has years, and of numbers nothing but years and days: `As of June 30, 2023 2022`."""
     if len(text) > _LONG_CAPTION or text.endswith("."):
         return False
-    numbers = _NUMBER.findall(text)
-    has_years = any(_YEAR.fullmatch(number) for number in numbers)
-    return has_years and all(_YEAR.fullmatch(number) or _DAY.fullmatch(number) for number in numbers)
+    return _has_dates_alone(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))
+
+
+def _has_dates_alone(text: str) -> bool:
+    """Whether all numbers of a row are years and days."""
+    return all(_YEAR.fullmatch(number) or _DAY.fullmatch(number) for number in _NUMBER.findall(text))
 
 
 def _ends_table(text: str) -> bool:
@@ -78,7 +121,8 @@ def _ends_table(text: str) -> bool:
 _LONG: Final = 400
 _MAX_ROWS: Final = 200
 _FEW_ROWS: Final = 3
-_MAX_CAPTION_ROWS: Final = 3
+_MAX_CAPTION_ROWS: Final = 4
+_MAX_NOTE_ROWS: Final = 2
 _LONG_CAPTION: Final = 110
 _LONG_LABEL: Final = 120
 _NUMBER: Final = re.compile(r"\d[\d.,]*")

@@ -29,7 +29,7 @@ def document_of(pages: Iterable[Page], kind: str, *, outline: Sequence[OutlineEn
     if _NO_TITLE.fullmatch(title):
         title = _printed_title(text, size)
     headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
-    return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, _below(title, headings))))
+    return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, title, _below(title, headings))))
 
 
 def _below(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
@@ -48,28 +48,32 @@ def _printed_title(text: Flow, size: int) -> str:
     return " ".join(row.text for row in rows[:_MAX_TITLE_ROWS])
 
 
-def _sections(text: Flow, headings: Iterable[Heading]) -> Iterator[Section]:
+def _sections(text: Flow, title: str, headings: Iterable[Heading]) -> Iterator[Section]:
     """Merge the starts of pages, headings and tables; where several fall on one character, the last state counts."""
     page_starts = {next(rows).start: page for page, rows in groupby(text.rows, lambda placed: placed.page)}
     tables = list(headed_tables(text.rows))
     names = {table.names_start for table in tables}
     paths = _paths(heading for heading in headings if heading.start not in names)
-    columns: dict[int, str] = {}
+    columns: dict[int, tuple[str, ...]] = {}
     for table in tables:
-        columns |= {table.start: table.columns, table.end: ""}
+        top = (table.top,) if table.top and table.top.casefold() != title.casefold() else ()
+        columns |= {table.caption_start: (*top, table.columns), table.end: ()}
+        for start in [start for start in sorted(paths) if table.caption_start < start < table.names_start]:
+            paths[table.caption_start] = paths.pop(start)
     page: int | None = None
     path: tuple[str, ...] = ()
-    of_table = ""
+    of_table: tuple[str, ...] = ()
     for start in sorted(page_starts | paths | columns):
         page, path, of_table = page_starts.get(start, page), paths.get(start, path), columns.get(start, of_table)
         yield Section(start, _with_table(path, of_table), page)
 
 
-def _with_table(path: tuple[str, ...], columns: str) -> tuple[str, ...]:
-    """Add what stands above the columns of a table, and say a caption once that was taken for a heading."""
-    if not columns:
+def _with_table(path: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Add what stands above a table and its columns; what was taken for a heading, too, stands there once."""
+    if not names:
         return path
-    return (*(path[:-1] if path and columns.startswith(path[-1]) else path), columns)
+    above = path[:-1] if path and path[-1] in names[-1] else path
+    return (*above, *(name for name in names if not any(name in other for other in above)))
 
 
 def _paths(headings: Iterable[Heading]) -> dict[int, tuple[str, ...]]:

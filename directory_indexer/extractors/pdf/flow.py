@@ -106,6 +106,8 @@ def _continues(previous: _Line, line: _Line) -> bool:
     is_next_page = previous.page != line.page
     if not is_next_page and above.block == below.block:
         return True
+    if above.is_ruled or below.is_ruled:
+        return above.is_ruled and below.is_ruled and is_next_page
     if ends_sentence(above.text) or not _look_alike(above, below):
         return False
     return is_next_page or below.bottom <= above.top or below.text[0].islower()
@@ -121,8 +123,7 @@ def _is_broken_anywhere(above: Row, below: Row) -> bool:
 
 
 def _vocabulary(lines: Iterable[_Line]) -> frozenset[str]:
-    words = {word for line in lines for word in _WORDS.findall(line.row.text)}
-    return frozenset(word.casefold() for word in words)
+    return frozenset(_WORDS.findall("\n".join([line.row.text for line in lines]).casefold()))
 
 
 def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:

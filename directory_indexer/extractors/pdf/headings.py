@@ -103,6 +103,8 @@ def _rank(placed: PlacedRow, body_size: int) -> int:
 def _candidates(block: Sequence[PlacedRow], body_size: int) -> Iterator[list[PlacedRow]]:
     for (rank, is_bold), group in groupby(block, key=lambda placed: (_rank(placed, body_size), placed.row.is_bold)):
         rows = list(group)
+        if rows[0].row.is_ruled:
+            continue
         is_alone = len(rows) == len(block)
         if (rank or (is_bold and is_alone)) and _reads_as_heading(rows, is_large=bool(rank)):
             yield rows

@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 class Row(NamedTuple):
     """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
 
-    `cells` are its parts, where it has several.
+    `cells` are its parts, where it has several. One that `is_ruled` is the row of a table with ruling lines.
     """
 
     text: str
@@ -63,6 +63,7 @@ class Row(NamedTuple):
     is_bold: bool
     block: int
     cells: tuple[Cell, ...] = ()
+    is_ruled: bool = False
 
 
 def side_by_side(rows: Sequence[Row]) -> Row:
@@ -178,9 +179,12 @@ def without_running_rows(pages: Sequence[Page]) -> list[Page]:
             of_page = running[edge.page]
             (of_page.repeated if text in seen else of_page.feet if edge.is_foot else of_page.heads).add(row)
             seen.add(text)
-    bodies = [[row for row in page.rows if not running[page.number].has(row)] for page in pages]
-    around = zip(pages, [[], *bodies], bodies, [*bodies[1:], []], strict=False)
-    return [replace(page, rows=_rows_around(page, running[page.number], *beside)) for page, *beside in around]
+    bodies = [running[page.number].body(page) if page.number in running else page.rows for page in pages]
+    around = zip(pages, [(), *bodies], bodies, [*bodies[1:], ()], strict=False)
+    return [
+        replace(page, rows=_rows_around(page, running[page.number], *beside)) if page.number in running else page
+        for page, *beside in around
+    ]
 
 
 class _Running(NamedTuple):
@@ -190,8 +194,10 @@ class _Running(NamedTuple):
     feet: set[Row]
     repeated: set[Row]
 
-    def has(self, row: Row) -> bool:
-        return row in self.heads or row in self.feet or row in self.repeated
+    def body(self, page: Page) -> tuple[Row, ...]:
+        """Return the other rows of the page."""
+        rows = self.heads | self.feet | self.repeated
+        return tuple(row for row in page.rows if row not in rows)
 
 
 def _rows_around(
@@ -202,11 +208,13 @@ def _rows_around(
     `before` and `after` are the rows between head and foot of the neighbours, and `body` those of the page.
     """
     rows = [row for row in page.rows if row not in running.repeated]
-    ends = [index + 1 for index, row in enumerate(body) if ends_sentence(row.text)]
-    heads_at = min(ends, default=len(body)) if running.heads and _runs_on(before, body) else 0
-    feet_at = max(ends, default=0) if running.feet and _runs_on(body, after) else len(body)
-    if heads_at == 0 and feet_at == len(body):
+    moves_heads = running.heads and _runs_on(before, body)
+    moves_feet = running.feet and _runs_on(body, after)
+    if not (moves_heads or moves_feet):
         return tuple(rows)
+    ends = [index + 1 for index, row in enumerate(body) if ends_sentence(row.text)]
+    heads_at = min(ends, default=len(body)) if moves_heads else 0
+    feet_at = max(ends, default=0) if moves_feet else len(body)
     heads, feet = ([row for row in rows if row in moved] for moved in (running.heads, running.feet))
     heads_at = min(heads_at, feet_at)
     return (*body[:heads_at], *heads, *body[heads_at:feet_at], *feet, *body[feet_at:])
@@ -232,8 +240,9 @@ class _Edge(NamedTuple):
 
 def _edges(page: Page) -> Iterator[_Edge]:
     margin = int(page.height * _MARGIN)
-    down = sorted(page.rows, key=lambda row: row.top)
-    up = sorted(page.rows, key=lambda row: -row.bottom)
+    rows = [row for row in page.rows if not row.is_ruled]
+    down = sorted(rows, key=lambda row: row.top)
+    up = sorted(rows, key=lambda row: -row.bottom)
     top = [(row, below.top - row.bottom) for row, below in pairwise(down) if row.bottom <= margin]
     bottom = [(row, row.top - above.bottom) for row, above in pairwise(up) if row.top >= page.height - margin]
     yield _Edge(page.number, tuple(top[:_EDGE_ROWS]), is_foot=False)

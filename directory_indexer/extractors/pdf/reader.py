@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 
 from directory_indexer.errors import ExtractionError, SkipFileError
@@ -35,8 +35,9 @@ from directory_indexer.extractors.pdf.opening import DAMAGE, LOCK, mupdf, opened
 from directory_indexer.extractors.pdf.pages import Page, Row, side_by_side, with_initials
 from directory_indexer.extractors.pdf.properties import metadata_of
 from directory_indexer.extractors.pdf.recognised import rows_of
+from directory_indexer.extractors.pdf.ruled import with_tables
 from directory_indexer.extractors.pdf.tables import columns_apart, whole_rows
-from directory_indexer.extractors.pdf.unknown import has_unknown, name_codes, read_shifted, read_unknown
+from directory_indexer.extractors.pdf.unknown import FEW_LETTERS, has_unknown, name_codes, read_shifted, read_unknown
 from directory_indexer.extractors.pdf.verdicts import Letters, Verdict, key_of, verdict_of
 from directory_indexer.files import SkipReason
 from directory_indexer.scans import RecognisedPages, Recognition, scan_of
@@ -48,7 +49,8 @@ MAX_CHARS = 64_000_000
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
 _SAME_BASELINE = 5
-_SHADOW = 20
+_SHADOW = 15
+_AROUND = tuple(product((-1, 0, 1), repeat=2))
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
@@ -69,23 +71,26 @@ def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     return Contents(document, _attachments(content, files, budget))
 
 
-def extract_pdf(content: bytes, kind: str = "pdf", budget: Budget | None = None) -> Document:
+def extract_pdf(
+    content: bytes, kind: str = "pdf", budget: Budget | None = None, *, finds_tables: bool = False
+) -> Document:
     """Read a PDF as one text with a section for each page and heading.
 
-    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document.
+    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document. With
+    `finds_tables`, those with ruling lines have a line of text for each of their rows.
 
     Raises:
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
         ExtractionError: it is too damaged to be read.
     """
-    return _extract(content, kind, budget or Budget())[0]
+    return _extract(content, kind, budget or Budget(), finds_tables=finds_tables)[0]
 
 
-def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[int]]:
+def _extract(content: bytes, kind: str, budget: Budget, *, finds_tables: bool = False) -> tuple[Document, list[int]]:
     """Return what is written in a PDF, and the numbers of the annotations that files are attached to."""
     with LOCK:
         try:
-            pages, outline, title, metadata = _read(content, budget.recognised)
+            pages, outline, title, metadata = _read(content, budget.recognised, finds_tables=finds_tables)
         except DAMAGE as error:
             reason = _ERROR_CODE.sub("", str(error.__cause__ or error))
             raise ExtractionError(f"damaged PDF: {reason[:_MESSAGE_CHARS]}") from error
@@ -96,13 +101,15 @@ def _extract(content: bytes, kind: str, budget: Budget) -> tuple[Document, list[
     return document._replace(metadata=metadata, scans=scans), [xref for page in pages for xref in page.files]
 
 
-def _read(content: bytes, recognised: RecognisedPages) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
+def _read(
+    content: bytes, recognised: RecognisedPages, *, finds_tables: bool
+) -> tuple[list[Page], list[OutlineEntry], str, Metadata]:
     with opened(content) as pdf:
         if pdf.needs_pass:
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised))))
+        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised, finds_tables=finds_tables))))
         if not any(page.scan or _has_letters(page) for page in pages):
             raise _no_text(pdf)
         said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
@@ -193,7 +200,7 @@ def _no_text(pdf: pymupdf.Document) -> ExtractionError:
     return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pdf.page_count} pages")
 
 
-def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]:
+def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: bool) -> Iterator[Page]:
     """Read every page that can be read."""
     error: Exception | None = None
     n_read = 0
@@ -207,6 +214,7 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages) -> Iterator[Page]
         n_read += 1
         rows = with_initials(columns_apart(list(_rows(blocks))))
         read = _page(page, rows, Letters.of(text), recognised)
+        read = replace(read, rows=with_tables(page, read.rows) if finds_tables else whole_rows(read.rows))
         with suppress(*DAMAGE):
             if annotated := annotations_of(page):
                 notes = notes_on(page, text, annotated)
@@ -224,12 +232,12 @@ def _page(page: pymupdf.Page, rows: list[Row], letters: Letters, recognised: Rec
     except DAMAGE:  # its text is there all the same
         key = None
     if key is None:
-        return Page(page.number + 1, height, whole_rows(rows))
+        return Page(page.number + 1, height, tuple(rows))
     found = recognised.get(key)
     if isinstance(found, Recognition):
         rows = [] if verdict is Verdict.UNREADABLE else rows
         rows += rows_of(found, width=width, height=height, beside=rows)
-    return Page(page.number + 1, height, whole_rows(rows), scan_of(page.number + 1, key, found))
+    return Page(page.number + 1, height, tuple(rows), scan_of(page.number + 1, key, found))
 
 
 def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
@@ -244,21 +252,24 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
 def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     """Return the blocks of a page, and the text of their lines."""
     blocks, laid_out = _laid_out(page, _FLAGS)
-    text = _text_of(blocks)
+    lines = _lines(blocks)
+    text = _text_of(lines)
     if has_unknown(text):
-        if name_codes(page):
-            blocks, laid_out = _laid_out(page, _FLAGS)
-        is_coded = "\ufffd" in _text_of(blocks)
-        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_coded else blocks
-        read_unknown(_lines(blocks), _lines(coded))
-        text = _text_of(blocks)
-    read_shifted(_lines(blocks))
+        if is_legible := text.count("\ufffd") >= FEW_LETTERS:
+            if name_codes(page):
+                blocks, laid_out = _laid_out(page, _FLAGS)
+                lines = _lines(blocks)
+            is_legible = "\ufffd" in _text_of(lines)
+        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_legible else blocks
+        read_unknown(lines, _lines(coded))
+        text = _text_of(lines)
+    read_shifted(lines)
     reread_lines(blocks, laid_out, text)
     return blocks, text
 
 
-def _text_of(blocks: Blocks) -> str:
-    return "\n".join([line["text"] for line in _lines(blocks)])
+def _text_of(lines: Iterable[dict[str, Any]]) -> str:
+    return "\n".join([line["text"] for line in lines])
 
 
 def _lines(blocks: Blocks) -> list[dict[str, Any]]:
@@ -286,13 +297,13 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
 
 
 def _rows(blocks: Blocks) -> Iterator[Row]:
-    drawn = _drawn_often(blocks)
+    drawn = _Drawn()
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
-            if _is_drawn_again(part, drawn):
+            if drawn.has(part):
                 continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
@@ -305,19 +316,26 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
             yield row
 
 
-def _drawn_often(blocks: Blocks) -> dict[str, list[Row]]:
-    """Return a place for the rows of each text that is drawn several times."""
-    n_times = Counter([line["text"] for line in _lines(blocks)])
-    return {clean(text): [] for text, times in n_times.items() if times > 1}
+class _Drawn:
+    """The texts that a page has had so far, and the places of those that it has had several times."""
 
+    def __init__(self) -> None:
+        self._first: dict[str, Row] = {}
+        self._places: set[tuple[str, int, int]] = set()
 
-def _is_drawn_again(part: Row, drawn: dict[str, list[Row]]) -> bool:
-    """Whether the same text stands at nearly the same place, as that of letters that are made bold or have a shadow."""
-    others = drawn.get(part.text)
-    if others is None:
-        return False
-    others.append(part)
-    return any(abs(other.left - part.left) + abs(other.top - part.top) <= _SHADOW for other in others[:-1])
+    def has(self, part: Row) -> bool:
+        """Whether the text stands at nearly the same place already, as that of letters that are bold or have a shadow.
+
+        Where it does not, it counts from now on.
+        """
+        first = self._first.setdefault(part.text, part)
+        if first is part:
+            return False
+        x, y = part.left // _SHADOW, part.top // _SHADOW
+        self._places.add((part.text, first.left // _SHADOW, first.top // _SHADOW))
+        is_near = any((part.text, x + right, y + below) in self._places for right, below in _AROUND)
+        self._places.add((part.text, x, y))
+        return is_near
 
 
 def _row(line: dict[str, Any], block: int) -> Row:

@@ -30,7 +30,8 @@ def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def columns_apart(rows: Sequence[Row]) -> list[Row]:
     """Put columns of prose that were drawn line by line one after the other."""
-    if not any(row.cells for row in rows):
+    wordy = (all(cell.text.count(" ") >= _FEW_WORDS - 1 for cell in row.cells) for row in rows if row.cells)
+    if sum(wordy) < _FEW_WORDY:
         return list(rows)
     apart: list[Row] = []
     lines: list[Row] = []
@@ -116,6 +117,9 @@ def _middle(row: Row) -> int:
 
 _FEW_COLUMNS: Final = 2
 _FEW_LINES: Final = 4
+_FEW_WORDY: Final = 2
+"""Of five lines in three columns, of which four are wordy in each column, so many are in all of them."""
+
 _FEW_WORDS: Final = 4
 _MOST: Final = 0.8
 _MAX_LEADING: Final = 2

@@ -54,9 +54,10 @@ def _shift_back(lines: Lines, sample: str) -> None:
     codes = Counter(map(ord, sample))
     if _likeness(codes, 0):
         return
-    shift = max(_OFF, key=lambda shift: _likeness(codes, shift))
-    n_spaces = codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE]
-    if _likeness(codes, shift) >= _MIN_LIKENESS and n_spaces > _FEW_SPACES * len(sample):
+    n_spaces = _FEW_SPACES * len(sample)
+    with_spaces = (shift for shift in _OFF if codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE] > n_spaces)
+    shift = max(with_spaces, key=lambda shift: _likeness(codes, shift), default=0)
+    if _likeness(codes, shift) >= _MIN_LIKENESS:
         for line in lines:
             line["text"] = "".join(_shifted(ord(character), shift) for character in line["text"])
 
@@ -109,7 +110,7 @@ def _likeness(codes: Mapping[int, int], shift: int) -> float:
         n_letters += n_times * ("a" <= character <= "z")
         n_spaces += n_times * (character == " ")
         n_common += n_times * (character in _COMMON_LETTERS)
-    if n_letters < _FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
+    if n_letters < FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
         return 0.0
     return n_common / n_letters
 
@@ -130,7 +131,9 @@ _LONG_WORD: Final = 20
 _SAMPLE: Final = 200
 _FEW_SPACES: Final = 0.08
 _ENOUGH: Final = 40
-_FEW_LETTERS: Final = 6
+FEW_LETTERS: Final = 6
+"""Of fewer no writing can be told, so that their codes need not be asked for."""
+
 _MOSTLY: Final = 0.8
 _COMMON_LETTERS: Final = frozenset("etaoinsr")
 _MIN_LIKENESS: Final = 0.5

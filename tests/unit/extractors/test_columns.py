@@ -76,6 +76,7 @@ def test_a_printed_table_is_headed_by_its_caption_and_periods() -> None:
     rows = placed("Prose.", "Balance Sheets", "($ in millions)", "As of June 30, 2023 2022", *ROWS, "Notes follow.")
     (table,) = headed_tables(rows)
     assert table == HeadedTable(
+        rows[4].start,
         rows[3].start,
         rows[4].start,
         rows[23].start + len(ROWS[-1]),

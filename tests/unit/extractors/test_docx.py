@@ -282,3 +282,18 @@ def test_files_that_a_document_takes_in_are_read_where_they_stand_once_and_to_a_
     for depth in range(6):
         nested = docx(paragraph(f"level {depth}") + chunk, {**names, "word/part.docx": nested})
     assert read(nested).text.split("\n\n") == ["level 5", "level 4", "level 3", "level 2", "level 1\n"]
+
+
+def test_the_address_of_a_field_stands_below_its_paragraph() -> None:
+    mark, code = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>', "<w:r><w:instrText>{}</w:instrText></w:r>"
+    field = mark.format("begin") + code.format(' HYPERLINK "https://example.') + code.format('org/whimbrel" \\t "new" ')
+    field += mark.format("separate") + run("the whimbrel page") + mark.format("end")
+    simple = f"""<w:fldSimple w:instr=' HYPERLINK "mailto:ann@example.org"'>{run("Ann")}</w:fldSimple>"""
+    number = mark.format("begin") + code.format(" PAGE ") + mark.format("separate") + run("7") + mark.format("end")
+    document = read(
+        docx(f"<w:p>{run('See ')}{field}{run(' today')}</w:p><w:p>{simple}{number}</w:p>{paragraph('End')}")
+    )
+
+    assert document.text.split() == (
+        "See the whimbrel page today <https://example.org/whimbrel> Ann7 <mailto:ann@example.org> End".split()
+    )

@@ -1,0 +1,195 @@
+"""Tables with ruling lines: the words between the lines become one row of text for each row, `| a | b |`.
+
+To ask for what is drawn takes several times as long as the text of a page, so only `convert` has tables looked for.
+PyMuPDF's own search for them takes 50 to 500 ms a page, and puts hyphens beside the words that they stand in.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby, pairwise, product
+from statistics import mode
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.extractors.pdf.characters import clean
+from directory_indexer.extractors.pdf.opening import DAMAGE, pymupdf
+from directory_indexer.extractors.pdf.pages import Row
+from directory_indexer.extractors.pdf.tables import whole_rows
+from directory_indexer.extractors.tables import row_line
+
+Segments = dict[float, list[tuple[float, float]]]
+"""Where lines of one direction run, by their distance from the edge of the page."""
+
+
+def with_tables(page: Any, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Put the rows of tables in the place of what stands in them, and join the cells of the others."""
+    tables: list[Table] = []
+    if rows:
+        with suppress(*DAMAGE):
+            tables = tables_on(page)
+    inside = [next((index for index, table in enumerate(tables) if table.has(row)), None) for row in rows]
+    whole: list[Row] = []
+    written: set[int] = set()
+    for index, group in groupby(zip(inside, rows, strict=True), key=lambda pair: pair[0]):
+        if index is None:
+            whole += whole_rows([row for _, row in group])
+        elif index not in written:
+            written.add(index)
+            size = mode(row.size for row, other in zip(rows, inside, strict=True) if other == index)
+            whole += tables[index].rows(size=size, block=_OF_TABLES + index)
+    return tuple(whole)
+
+
+class Table(NamedTuple):
+    """The texts of the cells between lines at `xs` and `ys`, from the upper left corner on."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    texts: tuple[tuple[str, ...], ...]
+
+    def has(self, row: Row) -> bool:
+        """Whether a row of the page stands in the table."""
+        x, y = (row.left + row.right) / 2, (row.top + row.bottom) / 2
+        return self.xs[0] <= x / _TENTHS <= self.xs[-1] and self.ys[0] <= y / _TENTHS <= self.ys[-1]
+
+    def rows(self, *, size: int, block: int) -> Iterator[Row]:
+        """Yield the rows that have text."""
+        left, right = int(self.xs[0] * _TENTHS), int(self.xs[-1] * _TENTHS)
+        for texts, (top, bottom) in zip(self.texts, pairwise(self.ys), strict=True):
+            if any(texts):
+                place = (left, int(top * _TENTHS), right, int(bottom * _TENTHS), size)
+                yield Row(row_line(texts), *place, is_bold=False, block=block, is_ruled=True)
+
+
+def tables_on(page: Any) -> list[Table]:
+    """Return the tables of a page, from top to bottom."""
+    across, down = _lines_of(page)
+    grids = list(_grids(across, down))
+    words = page.get_text("words") if grids else []
+    tables = (_table(xs, ys, across, down, words) for xs, ys in grids)
+    return sorted((table for table in tables if _is_table(table)), key=lambda table: table.ys[0])
+
+
+def _lines_of(page: Any) -> tuple[Segments, Segments]:
+    """Return the lines of a page from left to right and from top to bottom; those of boxes are lines, too."""
+    across: Segments = defaultdict(list)
+    down: Segments = defaultdict(list)
+    items = (item for path in page.get_cdrawings() for item in path["items"])
+    boxes = [box for item in items if (box := _box_of(item))]
+    for left, top, right, bottom in boxes if len(boxes) <= _MAX_BOXES else ():
+        if bottom - top <= _THIN:
+            across[(top + bottom) / 2].append((left, right))
+        elif right - left <= _THIN:
+            down[(left + right) / 2].append((top, bottom))
+        else:
+            for at, along in product((top, bottom), ((left, right),)):
+                across[at].append(along)
+            for at, along in product((left, right), ((top, bottom),)):
+                down[at].append(along)
+    return _joined(across), _joined(down)
+
+
+def _box_of(item: Sequence[Any]) -> tuple[float, float, float, float] | None:
+    corners = {"l": item[1:3], "re": (item[1][:2], item[1][2:]) if item[0] == "re" else ()}.get(item[0])
+    if not corners:
+        return None
+    box = pymupdf.Rect(*corners[0], *corners[1]).normalize()
+    return box.x0, box.y0, box.x1, box.y1
+
+
+def _joined(lines: Segments) -> Segments:
+    """Join what is nearly on one line, and the dashes of one; what is short then is none."""
+    joined: Segments = {}
+    at = 0.0
+    for place in sorted(lines):
+        if not joined or place - at > _NEAR:
+            at = place
+        joined.setdefault(at, []).extend(lines[place])
+    whole = {at: [line for line in _without_gaps(parts) if line[1] - line[0] >= _SHORT] for at, parts in joined.items()}
+    return {at: parts for at, parts in whole.items() if parts}
+
+
+def _without_gaps(parts: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    whole: list[tuple[float, float]] = []
+    for start, end in sorted(parts):
+        if whole and start - whole[-1][1] <= _NEAR:
+            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        else:
+            whole.append((start, end))
+    return whole
+
+
+def _grids(across: Segments, down: Segments) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Yield the places of the lines that cross each other, one grid after the other."""
+    lines = [(y, *part, True) for y, parts in across.items() for part in parts]
+    lines += [(x, *part, False) for x, parts in down.items() for part in parts]
+    if len(lines) > _MAX_LINES:
+        return
+    left = set(range(len(lines)))
+    while left:
+        grid, new = set[int](), {left.pop()}
+        while new:
+            grid |= new
+            left -= new
+            new = {other for other in left if any(_cross(lines[index], lines[other]) for index in new)}
+        ys, xs = ({lines[index][0] for index in grid if lines[index][3] is is_across} for is_across in (True, False))
+        if min(len(xs), len(ys)) >= _FEW_LINES and len(xs) * len(ys) <= _MAX_CELLS:
+            yield tuple(sorted(xs)), tuple(sorted(ys))
+
+
+def _cross(one: tuple[float, float, float, bool], other: tuple[float, float, float, bool]) -> bool:
+    if one[3] is other[3]:
+        return False
+    return other[1] - _NEAR <= one[0] <= other[2] + _NEAR and one[1] - _NEAR <= other[0] <= one[2] + _NEAR
+
+
+def _table(
+    xs: tuple[float, ...], ys: tuple[float, ...], across: Segments, down: Segments, words: Sequence[Any]
+) -> Table:
+    """Put words into their cells; what no line parts is one cell, whose text stands in the first of them."""
+    first: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, column in product(range(len(ys) - 1), range(len(xs) - 1)):
+        x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
+        is_open_left = column and not _runs_at(down[xs[column]], y)
+        is_open_above = row and not _runs_at(across[ys[row]], x)
+        before = (row, column - 1) if is_open_left else (row - 1, column) if is_open_above else None
+        first[row, column] = first[before] if before else (row, column)
+    lines: defaultdict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
+    for left, top, right, bottom, word, block, line, *_ in words:
+        row, column = bisect_right(ys, (top + bottom) / 2) - 1, bisect_right(xs, (left + right) / 2) - 1
+        if place := first.get((row, column)):
+            lines[place].setdefault((block, line), []).append(word)
+    texts = {place: _text_of(of_cell.values()) for place, of_cell in lines.items()}
+    rows = (tuple(texts.get((row, column), "") for column in range(len(xs) - 1)) for row in range(len(ys) - 1))
+    return Table(xs, ys, tuple(rows))
+
+
+def _runs_at(parts: Sequence[tuple[float, float]], place: float) -> bool:
+    return any(start <= place <= end for start, end in parts)
+
+
+def _text_of(lines: Iterable[Sequence[str]]) -> str:
+    """Join the lines of a cell; a hyphen at the end of one stays, for it may be that of a number or of a compound."""
+    return clean(_BROKEN.sub(r"\1", "\n".join(" ".join(words) for words in lines)))
+
+
+def _is_table(table: Table) -> bool:
+    """Whether rows have texts in several columns, unlike frames around text and the lines of a chart."""
+    return sum(sum(map(bool, texts)) > 1 for texts in table.texts) >= _FEW_ROWS
+
+
+_BROKEN: Final = re.compile("(?:([-\u2010])|\u00ad)\n(?=\\w)")
+_OF_TABLES: Final = 2_000_000
+_MAX_BOXES: Final = 50_000
+_MAX_LINES: Final = 1_000
+_MAX_CELLS: Final = 20_000
+_FEW_LINES: Final = 3
+_FEW_ROWS: Final = 2
+_SHORT: Final = 8
+_THIN: Final = 3
+_NEAR: Final = 3
+_TENTHS: Final = 10
