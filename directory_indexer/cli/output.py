@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
     from directory_indexer.render.printable import PathStyle, printable
-    from directory_indexer.render.progress import ProgressLines
+    from directory_indexer.render.progress import IndexSteps, ProgressLines
     from directory_indexer.render.spans import Line, plain
     from directory_indexer.render.terminal import live_progress, styled
 
@@ -105,12 +105,13 @@ class Output:
             return False
 
     @contextlib.contextmanager
-    def progress(self) -> Iterator[Callable[[RunProgress], None]]:
-        """Show a run on standard error: live on a terminal, otherwise as a line now and then."""
+    def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
+        """Show a run on standard error: live on a terminal, if wanted in steps, otherwise as a line now and then."""
         if self.quiet:
             yield lambda _: None
         elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            with live_progress(sys.stderr, clock=time.monotonic) as listener:
+            steps = IndexSteps() if in_steps else None
+            with live_progress(sys.stderr, clock=time.monotonic, steps=steps) as listener:
                 yield listener
         else:
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)

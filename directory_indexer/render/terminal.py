@@ -18,9 +18,9 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.docstore.runs import RunProgress
 from directory_indexer.render.printable import printable
-from directory_indexer.render.progress import Pace, PaceMeter, details, headline, phase_name, work_of
+from directory_indexer.render.progress import IndexSteps, Pace, PaceMeter, details, headline, phase_name, work_of
 from directory_indexer.render.spans import Line, Span, Style
 
 _STYLES = {
@@ -71,9 +71,11 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
 
 
 @contextmanager
-def live_progress(stream: TextIO, *, clock: Callable[[], float]) -> Iterator[Callable[[RunProgress], None]]:
-    """Show a run on a terminal while it goes on; what is yielded takes in how far it is."""
-    display = _Display(clock)
+def live_progress(
+    stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
+) -> Iterator[Callable[[RunProgress], None]]:
+    """Show a run on a terminal while it goes on, in steps if it has some; what is yielded takes in how far it is."""
+    display = _Display(clock, steps)
     console = Console(file=stream, force_terminal=True, highlight=False)
     with Live(
         get_renderable=display.renderable,
@@ -86,31 +88,39 @@ def live_progress(stream: TextIO, *, clock: Callable[[], float]) -> Iterator[Cal
         yield display.update
 
 
-def progress_display(progress: RunProgress, pace: Pace, *, at: float) -> Group:
-    """Draw a run: its phase with a bar that moves, and below it what was done."""
-    work = work_of(progress)
+def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None) -> Group:
+    """Draw a run: the steps that are over, the present one with a bar that moves, and below it how much is done."""
+    completed, work = steps.completed if steps else (), work_of(progress)
+    name = steps.name if steps else phase_name(progress.phase)
+    width = max(len(step) for step in (name, *dict(completed)))
+    over = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
     grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(width=max(len(phase_name(phase)) for phase in Phase))
+    grid.add_column(width=width)
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
-    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.total, animation_time=at)
-    grid.add_row(Text(phase_name(progress.phase)), bar, Text(headline(progress, pace)))
-    return Group(grid, Text(details(progress, pace), style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis"))
+    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.done, animation_time=at)
+    grid.add_row(Text(name), bar, Text(headline(progress, pace)))
+    below = (details(progress, pace), steps.hint if steps else "")
+    notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
+    return Group(*over, grid, *notes)
 
 
 class _Display:
     """What the live display shows: rich asks for it from a thread of its own."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], steps: IndexSteps | None) -> None:
         self._clock = clock
         self._meter = PaceMeter()
+        self._steps = steps
         self._shown: tuple[RunProgress, Pace] | None = None
 
     def update(self, progress: RunProgress) -> None:
+        if self._steps:
+            self._steps.observe(progress)
         self._shown = (progress, self._meter.observe(progress, at=self._clock()))
 
     def renderable(self) -> Group:
-        return progress_display(*self._shown, at=self._clock()) if self._shown else Group()
+        return progress_display(*self._shown, at=self._clock(), steps=self._steps) if self._shown else Group()
 
 
 def _text(*spans: Span) -> Text:

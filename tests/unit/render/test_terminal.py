@@ -12,7 +12,7 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.render.answers import search_lines
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.progress import Pace
+from directory_indexer.render.progress import IndexSteps, Pace
 from directory_indexer.render.spans import Span, Style, line
 from directory_indexer.render.terminal import live_progress, progress_display, styled
 from directory_indexer.searching.answers import Hit, SearchResult
@@ -82,7 +82,20 @@ def test_a_display_shows_phase_share_time_left_and_details() -> None:
     first, second = out.getvalue().splitlines()
     assert first.startswith("embedding ")
     assert first.endswith(" 50 %, 10 s left")
-    assert second.rstrip() == "500 of 1,000 chunks, 50/s, 2 failed"
+    assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
+
+
+def test_a_display_in_steps_shows_those_that_are_over_above_the_bar() -> None:
+    out, steps = io.StringIO(), IndexSteps()
+    reading = RunProgress(Phase.READING, files_done=3, files_total=3, bytes_done=9, bytes_total=9)
+    covering = RunProgress(Phase.COVERING, chunks_done=500, chunks_total=1000)
+    for progress in (reading, covering):
+        steps.observe(progress)
+    Console(file=out, width=80).print(progress_display(covering, Pace(), at=0, steps=steps))
+    first, second, third = out.getvalue().splitlines()
+    assert first.rstrip() == "1/3 reading 3 files, searchable by words now"
+    assert re.match(r"2/3 meaning ━.* 50 %$", second)
+    assert third.rstrip() == "500 of 1,000 passages"
 
 
 def test_a_display_without_a_total_still_moves() -> None:
