@@ -1,7 +1,7 @@
 """The terminal: lines with colour and links, and the live display of a run. The only module that imports rich.
 
 The sixteen colours that every terminal has in its own light or dark scheme are used, and none carries a meaning that
-the words do not.
+the words do not. Plain blue is none of them: on black it can hardly be read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -26,6 +27,8 @@ from directory_indexer.render.spans import Line, Span, Style
 _STYLES = {
     Style.PLAIN: RichStyle(),
     Style.PATH: RichStyle(color="magenta"),
+    Style.HIT: RichStyle(color="magenta"),
+    Style.NAME: RichStyle(),
     Style.MATCH: RichStyle(color="red", bold=True, underline=True),
     Style.PLACE: RichStyle(color="cyan"),
     Style.NUMBER: RichStyle(color="green"),
@@ -33,13 +36,12 @@ _STYLES = {
     Style.GOOD: RichStyle(color="green"),
     Style.WARNING: RichStyle(color="yellow", bold=True),
     Style.PROBLEM: RichStyle(color="red", bold=True),
-    Style.KEYWORD: RichStyle(color="blue"),
+    Style.KEYWORD: RichStyle(color="bright_blue"),
     Style.LITERAL: RichStyle(color="green"),
     Style.DEFINITION: RichStyle(bold=True),
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20
-_LEAST_PLACE = len("  …")
 _TAB_SIZE = 4
 
 
@@ -129,16 +131,61 @@ def _text(*spans: Span) -> Text:
     return text
 
 
-def _fitted(spans: Sequence[Span], width: int) -> Iterator[Span]:
-    """Shorten the heading by what a line is too long; a path stays whole, and so does what begins a line."""
-    excess = _text(*spans).cell_len - width
-    for number, span in enumerate(spans):
-        text = _text(span)
-        if number and excess > 0 and span.style is Style.PLACE:
-            text.truncate(max(text.cell_len - excess, _LEAST_PLACE), overflow="ellipsis")
-            yield span._replace(text=text.plain)
-        else:
-            yield span
+def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+    """Shorten headings, names and the paths of hits by what a line is too long; what begins a line stays whole."""
+    shown = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
+    for style, least, shortened in _SHORTENED:
+        for number, span in enumerate(shown[1:], 1):
+            excess = cell_len("".join(one.text for one in shown).rstrip()) - width
+            if excess > 0 and span.style is style:
+                n_cells = cell_len(span.text)
+                room = max(n_cells - excess, min(least, n_cells))
+                shown[number] = span._replace(text=shortened(span.text, room))
+    return shown
+
+
+def _heading_within(heading: str, room: int) -> str:
+    """Leave out outer headings first; what is left of the innermost one is its beginning."""
+    blanks = heading[: len(heading) - len(heading.lstrip())]
+    headings = heading.strip().split(_BETWEEN_HEADINGS)
+    shorter = [f"{blanks}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[n:])}" for n in range(1, len(headings))]
+    fitting = next((one for one in (heading, *shorter) if cell_len(one) <= room), None)
+    if fitting is None and room >= _LEAST_HEADING:
+        return _beginning_within((shorter or [heading])[-1], room)
+    return fitting or ""
+
+
+def _beginning_within(name: str, room: int) -> str:
+    text = Text(name)
+    text.truncate(room, overflow="ellipsis")
+    return text.plain
+
+
+def _path_within(path: str, room: int) -> str:
+    """Leave out the middle of a path, and keep its last name."""
+    if cell_len(path) <= room:
+        return path
+    directories, separator, name = path.rpartition("/")
+    name = f"{separator}{name}"
+    kept = room - cell_len(name) - 1
+    if directories and kept > 0:
+        return f"{set_cell_size(directories, kept).rstrip()}…{name}"
+    while name and cell_len(name) >= room:
+        name = name[1:]
+    return f"…{name}"
+
+
+_BETWEEN_HEADINGS = " > "
+_LEAST_HEADING = 16
+_LEAST_PATH = 32
+_SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
+    (Style.PLACE, _LEAST_HEADING, _heading_within),
+    (Style.HIT, _LEAST_PATH, _path_within),
+    (Style.PLACE, 0, _heading_within),
+    (Style.HIT, _LEAST_WIDTH // 2, _path_within),
+    (Style.NAME, _LEAST_WIDTH, _beginning_within),
+)
+"""What is shortened first, and to how many columns."""
 
 
 def _style(span: Span) -> RichStyle:

@@ -31,6 +31,15 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
 
 
+class StandingNote(str):
+    """A note on what is missing, which holds for one question after the other until the index changes.
+
+    It is a text like any other note, and known by its type where it is shown once alone.
+    """
+
+    __slots__ = ()
+
+
 class Order(StrEnum):
     """In which order the best hits are shown."""
 
@@ -146,6 +155,9 @@ class Hit(NamedTuple):
     also_in: tuple[FilePath, ...] = ()
     """Other files with the very passage, which is shown once."""
 
+    row: int = 0
+    """Of a sheet, the row at whose beginning or in which it stands, counted from 1; 0 where it is not known."""
+
     named: NamedPlace | None = None
     """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""
 
@@ -174,6 +186,11 @@ class SearchResult(NamedTuple):
     summary: IndexSummary = IndexSummary()
     state: str = ""
     n_named: int = 0
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What is missing for this question as for the last one."""
+        return tuple(note for note in self.degraded if isinstance(note, StandingNote))
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:

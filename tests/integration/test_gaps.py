@@ -51,6 +51,15 @@ FAILED, TOO_LARGE, ENCRYPTED, NO_TEXT = (
 )
 
 
+def test_what_is_missing_stands_apart_from_notes_on_the_question(index: Index) -> None:
+    index.write("a.md", "lanterns of the harbour")
+    index.write_bytes("blank.pdf", blank_pdf())
+    index.run()
+    result = index.searcher.search(index.request("lantern type:pfd", mode=SearchMode.KEYWORD))
+    assert [note.partition(":")[0] for note in result.standing] == ["missing here"]
+    assert set(result.standing) < set(result.degraded)
+
+
 def notes(index: Index, query: str, **options: object) -> str:
     mode = SearchMode.KEYWORD if query == "xylophone" else SearchMode.HYBRID
     return " ".join(index.searcher.search(index.request(query, **{"mode": mode, **options})).degraded)

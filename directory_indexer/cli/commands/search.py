@@ -13,6 +13,7 @@ from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
+    ColorWhen,
     ConfigFile,
     Cursor,
     DataDir,
@@ -139,11 +140,12 @@ def search(
     verbose: Verbose = False,
     result_format: ResultFormat = None,
     null: Null = False,
+    color: ColorWhen = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
     form = form_of(result_format, as_json=as_json, is_null=null)
-    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
     query, places = _query_and_places(query, others or ())
     query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))
     conditions = {

@@ -57,16 +57,36 @@ def test_a_long_place_is_left_whole_and_a_long_text_goes_on_below_its_indentatio
     assert all(row.startswith("      steam") and len(row) <= 40 for row in others)
 
 
-def test_a_long_heading_gives_way_to_what_stands_behind_it() -> None:
-    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
-    rows = bare(styled([line(Span("a" * 20, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
-    assert rows == [f"{'a' * 20}  Accounting …  0.57"]
+def fitted(path: str, heading: str, *, width: int, style: Style = Style.HIT) -> str:
+    spans = (Span(" 1  "), Span(path, style), Span(f"  {heading}", Style.PLACE), Span("  0.57"))
+    [row] = bare(styled([line(*spans)], width=width, environ={}))
+    return row
 
 
-def test_on_a_narrow_terminal_nothing_of_a_heading_but_an_ellipsis_stays() -> None:
-    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
-    rows = bare(styled([line(Span("a" * 30, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
-    assert rows == [f"{'a' * 30}  A…  0.57"]
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (81, " 1  work/billing/accounts.py:1204  Accounting > Invoices > save_all_numbers  0.57"),
+        (72, " 1  work/billing/accounts.py:1204  … > Invoices > save_all_numbers  0.57"),
+        (64, " 1  work/billing/accounts.py:1204  … > save_all_numbers  0.57"),
+        (56, " 1  work/billing/accounts.py:1204  … > save_all_n…  0.57"),
+        (48, " 1  work/billing/accounts.py:1204  0.57"),
+        (32, " 1  work…/accounts.py:1204  0.57"),
+    ],
+)
+def test_the_inner_heading_and_the_name_of_a_file_are_shown_longest(width: int, shown: str) -> None:
+    row = fitted("work/billing/accounts.py:1204", "Accounting > Invoices > save_all_numbers", width=width)
+    assert cell_len(row) <= width
+    assert row == shown
+
+
+def test_wide_characters_in_a_head_fit_the_width() -> None:
+    for width in range(30, 80):
+        assert cell_len(fitted("面包/" * 12 + "面包.md:7", "面包 > 面包面包面包面包面包", width=width)) <= width
+
+
+def test_a_path_that_is_no_hit_stays_whole() -> None:
+    assert "a" * 90 in fitted("a" * 90, "Accounting", width=40, style=Style.PATH)
 
 
 def test_wide_characters_fit_the_width() -> None:
@@ -132,5 +152,5 @@ def test_code_is_coloured_and_prose_is_not(result: SearchResult, hit: Hit) -> No
         lines = search_lines(result._replace(hits=(code._replace(facts=FileFacts(kind)),)), paths=PathStyle())
         return styled(lines, width=80, environ={})
 
-    assert "\x1b[34mreturn" in shown("python")
-    assert "\x1b[34mreturn" not in shown("markdown")
+    assert "\x1b[94mreturn" in shown("python")
+    assert "\x1b[94mreturn" not in shown("markdown")
