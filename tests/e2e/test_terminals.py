@@ -181,6 +181,26 @@ def test_help_fits_the_terminal(place: Place) -> None:
         assert screen.too_wide == []
 
 
+def test_help_begins_with_the_first_steps_and_names_every_command_once(place: Place) -> None:
+    text = place.run("help").text
+    assert text.index("First steps:") < text.index("Options:") < text.index("Find and read:")
+    names = list(typer.main.get_command(cli).commands)
+    assert [len(re.findall(rf"(?m)^  {name}\b", text)) for name in names] == [1] * len(names)
+
+
+def test_help_with_a_command_shows_its_options(place: Place) -> None:
+    assert place.run("help", "collection", "create").text == place.run("collection", "create", "--help").text
+    assert place.run("help", "nonsense").code == 2
+
+
+def test_short_names_mean_their_commands(place: Place) -> None:
+    place.put_back()
+    assert "docs" in place.run("ls").text
+    screen = place.run("rm", "docs", "--yes")
+    require_right(screen)
+    assert "no longer tracked" in screen.text
+
+
 @pytest.fixture(scope="module")
 def kinds() -> Iterator[Place]:
     """Index a file of every kind of text."""
