@@ -80,7 +80,7 @@ def search_lines(
             yield from _between(before, hit)
         yield head_line(number, hit, paths=paths, is_file=view in _FILES, has_score=has_scores)
         if view not in _FILES:
-            yield from _content(hit, _ALL_LINES if view is View.FULL else n_lines)
+            yield from passage_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
             if hit.n_more_in_file:
                 more = count(hit.n_more_in_file, "more passage")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
@@ -110,7 +110,8 @@ def _is_name_alone(hit: Hit) -> bool:
     return bool(hit.named) and not hit.excerpt.marks
 
 
-def _content(hit: Hit, n_lines: int) -> Iterator[Line]:
+def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
+    """Show so many lines of the passage of a hit, or what is known where its name alone matched."""
     if not _is_name_alone(hit):
         yield from _numbered_lines(hit, n_lines)
     elif not hit.is_passage and hit.text:

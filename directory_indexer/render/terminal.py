@@ -72,6 +72,15 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
     return out.getvalue()
 
 
+def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
+    """Write lines over a whole screen, as far as it reaches; the cursor ends behind the first of them."""
+    rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
+    # Each row is emptied first: from behind its last column, the last character would go as well.
+    drawn = "\r\n".join(f"\x1b[2K{row}" for row in rows)
+    rest = "\r\n\x1b[J" if len(rows) < height else ""
+    return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
+
+
 @contextmanager
 def live_progress(
     stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
