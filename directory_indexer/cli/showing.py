@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,34 +10,20 @@ from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from blake3 import blake3
-
+    from directory_indexer.cli.news import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.nofollow import open_file
-    from directory_indexer.permissions import file_mode
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
     from directory_indexer.searching.answers import Hit, SearchResult
     from directory_indexer.searching.surroundings import with_surroundings
-    from directory_indexer.walker.small_files import read_small_file
 
 _BYTES_PER_TOKEN = 3
 """As the MCP server counts them: tokenizers differ."""
 
-_NOTES_NAME = "notes-shown"
-"""The file in the data directory that keeps hashes of notes on what is missing."""
-
-_WRITE_FLAGS = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_KEY_BYTES = 8
-_MOST_KEPT = 64
-_MOST_BYTES = 64 << 10
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from directory_indexer.app import App
     from directory_indexer.wire.cursors import Position
 
@@ -114,25 +98,17 @@ def show_result(
     closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
     output.notes(closing, are_dim=is_text)
     is_good = bool(shown.hits) and not shown.is_weak
-    output.notes(_news(app.loaded.data_dir, standing) if is_good and not output.verbose else standing, are_dim=True)
+    output.notes(_lasting(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True)
     if len(shown.hits) < n_found:
         output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
 
 
-def _news(data_dir: Path, notes: Sequence[str]) -> list[str]:
-    """Return the notes that nobody at a terminal was shown lately, and keep that they are now."""
-    path, known = os.path.join(os.path.realpath(data_dir), _NOTES_NAME), list[str]()
-    with contextlib.suppress(OSError, UnicodeDecodeError):  # none was, or somebody else keeps them
-        known = read_small_file(path, open_file, most_bytes=_MOST_BYTES).decode("ascii").split()
-    keys = {blake3(note.encode("utf-8", "surrogatepass")).hexdigest(length=_KEY_BYTES): note for note in notes}
-    if news := [note for key, note in keys.items() if key not in known]:
-        kept = [*(key for key in known if key not in keys), *keys][-_MOST_KEPT:]
-        with (
-            contextlib.suppress(OSError),
-            open(os.open(path, _WRITE_FLAGS, file_mode()), "w", encoding="ascii") as file,
-        ):
-            file.write("\n".join(kept))
-    return news
+def _lasting(app: App, standing: Sequence[str], *, is_good: bool) -> list[str]:
+    """Return what holds for every question, of which a good answer repeats nothing."""
+    notes = {note: note for note in standing}
+    if advice := app.language_advice():
+        notes[advice.key] = advice.text
+    return unseen(app.loaded.data_dir, notes) if is_good else list(notes.values())
 
 
 def _within_tokens(result: SearchResult, output: Output, how: Showing) -> SearchResult:

@@ -35,6 +35,7 @@ from directory_indexer.priority import step_back
 with lazily:
     from directory_indexer import watch_limits, watcher
     from directory_indexer.app import App
+    from directory_indexer.cli.news import unseen
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.render import index_reports, json_pages, status_report
@@ -146,7 +147,7 @@ def index(
     start_leniently(app.loaded.config.telemetry, os.environ)
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
-    _show(report, output, embeds=_embeds(app))
+    _show(app, report, output)
     if watch:
         with contextlib.ExitStack() as stack:
             if goes_on:
@@ -167,11 +168,13 @@ def _show_plans(app: App, wanted: list[str], output: Output) -> None:
         output.lines(index_reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
 
 
-def _show(report: IndexReport, output: Output, *, embeds: bool) -> None:
+def _show(app: App, report: IndexReport, output: Output) -> None:
     if output.as_json:
         output.data(json_pages.index_json(report))
     elif output.is_terminal and not (output.quiet or output.verbose):
-        output.lines(index_reports.summary_lines(report, paths=output.paths, embeds=embeds))
+        output.lines(index_reports.summary_lines(report, paths=output.paths, embeds=_embeds(app)))
+        if advice := app.language_advice():
+            output.notes(unseen(app.loaded.data_dir, {advice.key: advice.text}), are_dim=True)
     elif not output.quiet:
         output.lines(index_reports.index_lines(report, paths=output.paths, verbose=output.verbose))
     else:
