@@ -129,7 +129,7 @@ class _CommandLine(TyperGroup):
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the commands in groups, each with its short name."""
-        short = {name: alias for alias, name in reversed(_ALIASES.items())}
+        short = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
         width = formatter.width - max(len(name) for name in _COMMANDS) - len("    , rm")
         for title, commands in _GROUPS.items():
             with formatter.section(title):

@@ -196,8 +196,9 @@ def screen_lines(listing: Listing, *, paths: PathStyle, columns: int, rows: int)
         is_selected = number == listing.selected
         yield head._replace(spans=(Span("> " if is_selected else "  ", Style.MATCH), *head.spans))
     yield line(Span(listing.note or _state(listing), Style.NOTE))
-    if hit := listing.hit:
-        shown = hit._replace(named=None) if hit.is_passage else hit  # its text, even if its name alone matches
+    if selected := listing.hit:
+        # Its text, even if its name alone matches.
+        shown = selected._replace(named=None) if selected.is_passage else selected
         yield from passage_lines(shown, max(rows - min(len(listing.hits), most) - _FRAME_ROWS, 1))
 
 

@@ -37,6 +37,7 @@ _MOST_COPIES = 2
 _NEAR_ZERO = 0.15
 """Where nothing matches well, what scores less is offered and not shown."""
 
+_LEAST_SCORE = 0.01
 _ALL_LINES = 2**31
 _MOST_COLOURED = 20_000
 """So many characters of code are coloured: some patterns of Pygments take long for what is no language."""
@@ -137,7 +138,9 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
     """Offer in a line what was not shown."""
     named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
     more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
-    return f"not near enough to show, {near[0].score:.2f} and less: {named}{more}; --all shows them"
+    and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
+    score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
+    return f"not near enough to show{score}: {named}{more}; --all shows {them}"
 
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:

@@ -188,10 +188,12 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
 _NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
 
 _STEPS = {
+    Phase.WALKING: "looking for files",
     Phase.READING: "1/3 reading",
     Phase.COVERING: "2/3 meaning",
     Phase.RECOGNISING: "3/3 scanned pages",
     Phase.EMBEDDING: "3/3 improving",
+    Phase.MERGING: "3/3 saving",
 }
 """What people are told of an index run: when they can search, and not what is computed for that."""
 

@@ -246,8 +246,10 @@ def test_near_misses_are_offered_in_a_line_and_not_shown(result: SearchResult, h
     shown, near = without_near_misses(weak)
     assert [one.score for one in shown.hits] == [0.2]
     assert near_misses_note(near, paths=AT_HOME) == (
-        "not near enough to show, 0.10 and less: ~/notes/bread.md:12; --all shows them"
+        "not near enough to show, 0.10: ~/notes/bread.md:12; --all shows it"
     )
+    assert near_misses_note([*near, *near], paths=AT_HOME).startswith("not near enough to show, 0.10 and less: ")
+    assert near_misses_note([near[0]._replace(score=0.001)], paths=AT_HOME).startswith("not near enough to show: ")
     assert without_near_misses(weak._replace(request=request._replace(only_good=False)))[1] == ()
     assert without_near_misses(weak._replace(is_weak=False))[1] == ()
 
