@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.render.answers import View
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
-    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.answers import Hit, SearchResult, StandingNote
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3
@@ -103,9 +103,9 @@ def show_result(
         output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
 
 
-def _lasting(app: App, standing: Sequence[str], *, is_good: bool) -> list[str]:
+def _lasting(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
     """Return what holds for every question, of which a good answer repeats nothing."""
-    notes = {note: note for note in standing}
+    notes = {note.key: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
     return unseen(app.loaded.data_dir, notes) if is_good else list(notes.values())

@@ -28,12 +28,12 @@ def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False,
     place = "" if is_file else place_of(hit)
     link = "" if commit else file_uri(hit.path, page=hit.page)
     heading = (hit.facts.title or kind_of_place(hit)) if is_file or commit else _heading(hit)
-    authors = ", ".join(hit.metadata.authors[:1]) if commit else ""
+    author = next(iter(hit.metadata.authors), "").partition(" <")[0] if commit else ""
     return line(
         Span(f"{number:>2}  ", Style.NOTE),
         Span(name + place, Style.HIT, link),
         Span(_set_off(heading), Style.PLACE),
-        Span(_set_off(authors), Style.NOTE),
+        Span(_set_off(author), Style.NOTE),
         Span(_set_off(_date(hit)), Style.NOTE),
         Span(f"  {hit.score:.2f}" if has_score else "", Style.NUMBER),
         Span(f"  ({hit.on_disk} since it was indexed)" if hit.on_disk else "", Style.NOTE),

@@ -78,7 +78,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     return line(
         "",
         Span(paths.shown(outline.path) + part, Style.HIT, file_uri(outline.path)),
-        Span(f"  {', '.join(facts)}"),
+        Span(f"  {', '.join(facts)}", Style.NAME),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),
     )

@@ -187,12 +187,13 @@ def _path_within(path: str, room: int) -> str:
 _BETWEEN_HEADINGS = " > "
 _LEAST_HEADING = 16
 _LEAST_PATH = 32
+_LEAST_NAME = 20
 _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.PLACE, _LEAST_HEADING, _heading_within),
     (Style.HIT, _LEAST_PATH, _path_within),
     (Style.PLACE, 0, _heading_within),
+    (Style.NAME, _LEAST_NAME, _beginning_within),
     (Style.HIT, _LEAST_WIDTH // 2, _path_within),
-    (Style.NAME, _LEAST_WIDTH, _beginning_within),
 )
 """What is shortened first, and to how many columns."""
 

@@ -1,7 +1,7 @@
 """What is looked for, and what is found."""
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
@@ -34,10 +34,18 @@ class SearchMode(StrEnum):
 class StandingNote(str):
     """A note on what is missing, which holds for one question after the other until the index changes.
 
-    It is a text like any other note, and known by its type where it is shown once alone.
+    It is a text like any other note, and known by its type where it is shown only once. What says the same has the same
+    `key`, whatever it counts for one question.
     """
 
-    __slots__ = ()
+    __slots__ = ("key",)
+    key: str
+
+    def __new__(cls, text: str, key: str = "") -> Self:
+        """Make a note; without a key it is known by its text."""
+        note = super().__new__(cls, text)
+        note.key = key or text
+        return note
 
 
 class Order(StrEnum):
@@ -188,7 +196,7 @@ class SearchResult(NamedTuple):
     n_named: int = 0
 
     @property
-    def standing(self) -> tuple[str, ...]:
+    def standing(self) -> tuple[StandingNote, ...]:
         """What is missing for this question as for the last one."""
         return tuple(note for note in self.degraded if isinstance(note, StandingNote))
 

@@ -58,7 +58,8 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
         n_chunks = snapshot.chunks.count_held(holders)
         chunks = "the chunks there" if n_chunks is None else f"{n_chunks:,} chunk{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
-        yield StandingNote(f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}")
+        note = f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}"
+        yield StandingNote(note, f"not all of {chunks} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

@@ -13,7 +13,7 @@ from scanned_pages import scan
 
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.searching.answers import SearchMode, StandingNote
 from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ def test_what_is_missing_stands_apart_from_notes_on_the_question(index: Index) -
     result = index.searcher.search(index.request("lantern type:pfd", mode=SearchMode.KEYWORD))
     assert [note.partition(":")[0] for note in result.standing] == ["missing here"]
     assert set(result.standing) < set(result.degraded)
+
+
+def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> None:
+    first, second = (StandingNote(f"9 of 80 chunks wait: {n} were judged", "80 chunks") for n in (1, 2))
+    assert first != second
+    assert first.key == second.key
+    assert StandingNote("missing here: 1 file").key == "missing here: 1 file"
 
 
 def notes(index: Index, query: str, **options: object) -> str:

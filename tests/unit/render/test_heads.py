@@ -50,6 +50,6 @@ def test_a_row_of_a_sheet_is_its_place_beside_the_sheet(hit: Hit) -> None:
 @pytest.mark.parametrize("is_file", [False, True])
 def test_a_commit_is_named_by_repository_hash_title_author_and_day(hit: Hit, *, is_file: bool) -> None:
     path = "/home/ann/src/flask/.git!/commits/38b4c1e19b50494cfcdc9332899e09b7fed34979"
-    written = hit._replace(metadata=Metadata(authors=("David Lord", "Ann")))
+    written = hit._replace(metadata=Metadata(authors=("David Lord <d@example.org>", "Ann")))
     shown = head(written, path, "commit", title="refactor stream_with_context", is_file=is_file)
     assert shown == " 1  flask@38b4c1e  refactor stream_with_context  David Lord  2026-06-01  0.83"

@@ -89,6 +89,11 @@ def test_a_path_that_is_no_hit_stays_whole() -> None:
     assert "a" * 90 in fitted("a" * 90, "Accounting", width=40, style=Style.PATH)
 
 
+def test_a_name_is_cut_at_its_end_and_what_stands_behind_it_is_shown() -> None:
+    spans = (Span("12-40  "), Span("  a chapter with a name that never seems to end", Style.NAME), Span("  +3"))
+    assert bare(styled([line(*spans)], width=40, environ={})) == ["12-40    a chapter with a name that…  +3"]
+
+
 def test_wide_characters_fit_the_width() -> None:
     rows = bare(styled([line("面包" * 40, indent=6)], width=40, environ={}))
     assert len(rows) > 1
