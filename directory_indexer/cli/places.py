@@ -11,7 +11,7 @@ from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.searching.answers import StandingNote
+    from directory_indexer.searching.standing_notes import StandingNote
 
 _MOST_NAMED = 3
 

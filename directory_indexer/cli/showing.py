@@ -17,7 +17,8 @@ with lazily:
     from directory_indexer.render.answers import View
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
-    from directory_indexer.searching.answers import Hit, SearchResult, StandingNote
+    from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.standing_notes import StandingNote
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3

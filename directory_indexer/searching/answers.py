@@ -1,7 +1,7 @@
 """What is looked for, and what is found."""
 
 from enum import StrEnum
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
@@ -12,6 +12,7 @@ from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.name_match import NameMatch
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
+from directory_indexer.searching.standing_notes import StandingNote
 
 EXCERPT_CHARS: Final = 600
 
@@ -29,23 +30,6 @@ class SearchMode(StrEnum):
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
-
-
-class StandingNote(str):
-    """A note on what is missing, which holds for one question after the other until the index changes.
-
-    It is a text like any other note, and known by its type where it is shown only once. What says the same has the same
-    `key`, whatever it counts for one question.
-    """
-
-    __slots__ = ("key",)
-    key: str
-
-    def __new__(cls, text: str, key: str = "") -> Self:
-        """Make a note; without a key it is known by its text."""
-        note = super().__new__(cls, text)
-        note.key = key or text
-        return note
 
 
 class Order(StrEnum):

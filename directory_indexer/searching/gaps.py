@@ -11,7 +11,7 @@ from directory_indexer.docstore.left_out import Gap
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
-from directory_indexer.searching.answers import StandingNote
+from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.extractors.kinds import GROUPS, kind_for_alias

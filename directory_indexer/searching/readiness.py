@@ -8,7 +8,7 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
-from directory_indexer.searching.answers import StandingNote
+from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.searching.scope import Scope

@@ -13,8 +13,9 @@ from scanned_pages import scan
 
 from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode, StandingNote
+from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
+from directory_indexer.searching.standing_notes import StandingNote
 
 if TYPE_CHECKING:
     from collections.abc import Callable

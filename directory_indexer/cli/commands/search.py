@@ -227,8 +227,7 @@ def search(
 
 def _query(query: str | None, *, is_typed_later: bool) -> str:
     if query is None and not is_typed_later:
-        hint = 'dirindex search "a question"; with --interactive it is searched as you type'
-        raise UsageError("no query is given", hint=hint)
+        raise UsageError("no query is given", hint="dirindex search --help tells what it takes")
     return query or ""
 
 
