@@ -25,8 +25,9 @@ with lazily:
     from directory_indexer.converting.converter import Converter
     from directory_indexer.docstore.cluster_ledger import ClusterLedger
     from directory_indexer.doctor.doctor import Doctor
-    from directory_indexer.doctor.services import ocr_finding, provider_finding
+    from directory_indexer.doctor.services import language_findings, ocr_finding, provider_finding
     from directory_indexer.embedders.loading import Embedders
+    from directory_indexer.embedders.models import LanguageAdvice, language_advice
     from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
     from directory_indexer.embedding_space import EmbeddingSpace
     from directory_indexer.exporting.exporter import Exporter
@@ -222,6 +223,13 @@ class App:
         limit = (watch_limits.MESSAGE,) if is_limited else ()
         return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
 
+    def language_advice(self) -> LanguageAdvice | None:
+        """Return what should be known of an index in languages that the configured model does not know."""
+        if self._config.indexing.embedding == EmbeddingMode.OFF or not self._config.storage.sqlite_path.exists():
+            return None
+        with self.docstore.snapshot() as snapshot:
+            return language_advice(self.embedders.configured, snapshot.words.language_counts())
+
     def answering_space(self) -> EmbeddingSpace | None:
         """Tell in which space the vectors are that answer; None while there are none."""
         with self.docstore.snapshot() as snapshot:
@@ -293,6 +301,7 @@ class App:
                 provider_finding(self.embedders.current),
                 ocr_finding(self.page_reading, self.policies.page_cache),
                 *self.cluster.findings(),
+                *language_findings(self.language_advice),
             ),
         )
 

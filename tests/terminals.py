@@ -15,10 +15,11 @@ from rich.cells import cell_len
 from warm_commands import WarmCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _ESCAPES = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
+_ESCAPES_OF_BYTES = re.compile(_ESCAPES.pattern.encode())
 _ENTER = "\n"
 _READ_BYTES = 65_536
 _ROWS = 40
@@ -49,30 +50,41 @@ class Screen(NamedTuple):
 
 
 def run_on_terminal(
-    *words: str, columns: int, at: Path, environ: Mapping[str, str], typed: str = "", after: str = ""
+    *words: str,
+    columns: int,
+    at: Path,
+    environ: Mapping[str, str],
+    typed: str = "",
+    after: str = "",
+    then: Sequence[tuple[str, str]] = (),
 ) -> Screen:
-    """Run `dirindex` in a directory; keys are typed once it has written the text after which they are."""
+    """Run `dirindex` in a directory; keys are typed once it has written the text after which they are.
+
+    `then` holds further texts to wait for in what is written from then on, each with what is typed then.
+    """
     terminal, its_side = pty.openpty()
     fcntl.ioctl(its_side, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
     command = WarmCommand(["dirindex", *words], cwd=os.fspath(at), environ=environ, streams=[its_side] * 3)
     os.close(its_side)
-    written = b"".join(_read(terminal, typed.encode(), after.encode()))
+    written = b"".join(
+        _read(terminal, [(after.encode(), typed.encode()), *((a.encode(), b.encode()) for a, b in then)])
+    )
     os.close(terminal)
     code = command.wait(_PATIENCE_SECONDS)
     assert code is not None
     return Screen(code, written.decode("utf-8", "replace"), columns)
 
 
-def _read(terminal: int, typed: bytes, after: bytes) -> Iterator[bytes]:
-    written = b""
+def _read(terminal: int, dialogue: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    unanswered = b""
     while True:
-        if typed and after in written:
-            os.write(terminal, typed)
-            typed = b""
+        if dialogue and dialogue[0][0] in _ESCAPES_OF_BYTES.sub(b"", unanswered):
+            os.write(terminal, dialogue.pop(0)[1])
+            unanswered = b""
         part = b""
         with contextlib.suppress(OSError):  # Linux says so when nobody writes any more
             part = os.read(terminal, _READ_BYTES)
         if not part:
             return
-        written += part
+        unanswered += part
         yield part

@@ -41,37 +41,55 @@ with lazily:
         usage,
     )
 
-_COMMANDS: Mapping[str, Any] = {
-    "index": index,
-    "search": search,
-    "grep": grep,
-    "similar": similar,
-    "get": get,
-    "outline": outline,
-    "status": status,
-    "convert": convert,
-    "export": export,
-    "scope": scope,
-    "collection": collection,
-    "add": add,
-    "documents": documents,
-    "backup": backup,
-    "restore": restore,
-    "forget": forget,
-    "migrate": migrate,
-    "doctor": doctor,
-    "serve": serve,
-    "install": install,
-    "usage": usage,
-    "ui": ui,
-    "key": key,
-    "config": config,
+_GROUPS: Mapping[str, Mapping[str, Any]] = {
+    "Find and read": {
+        "index": index,
+        "search": search,
+        "grep": grep,
+        "similar": similar,
+        "get": get,
+        "outline": outline,
+        "ui": ui,
+    },
+    "Keep the index": {
+        "status": status,
+        "forget": forget,
+        "config": config,
+        "doctor": doctor,
+        "backup": backup,
+        "restore": restore,
+        "migrate": migrate,
+    },
+    "Assistants and other programs": {
+        "install": install,
+        "serve": serve,
+        "usage": usage,
+        "convert": convert,
+        "export": export,
+    },
+    "Teams": {
+        "collection": collection,
+        "add": add,
+        "documents": documents,
+        "scope": scope,
+        "key": key,
+    },
 }
+"""The commands as `--help` shows them, each group by how often it is needed."""
+
+_COMMANDS: Mapping[str, Any] = {name: module for group in _GROUPS.values() for name, module in group.items()}
+_ALIASES: Mapping[str, str] = {"ls": "status", "rm": "forget", "remove": "forget"}
+_HELP = "help"
+_FIRST_STEPS = (
+    ("dirindex index ~/Documents", "Read a directory; search it seconds later."),
+    ('dirindex search "a question"', "Find passages by meaning and by words."),
+    ("dirindex help search", "Show what a command takes."),
+)
 
 
 def is_command(name: str) -> bool:
-    """Tell whether there is a command of this name."""
-    return name in _COMMANDS
+    """Whether there is a command of this name."""
+    return name in _COMMANDS or name in _ALIASES
 
 
 class _Commands(Mapping[str, Any]):
@@ -93,6 +111,37 @@ class _CommandLine(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = cast("dict[str, Any]", _Commands())  # Typer only reads it
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that a line begins with, by a short name, too; `help` asks for the options of one."""
+        if args[0] == _HELP:
+            args = [*args[1:], "--help"]
+        if args == ["--help"]:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, [_ALIASES.get(args[0], args[0]), *args[1:]])
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the program is for, and the first steps with it."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("First steps"):
+            formatter.write_dl(_FIRST_STEPS)
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """Write the commands in groups, each with its short name."""
+        short = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
+        width = formatter.width - max(len(name) for name in _COMMANDS) - len("    , rm")
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (
+                            ", ".join(filter(None, (name, short.get(name)))),
+                            self.commands[name].get_short_help_str(width),
+                        )
+                        for name in commands
+                    ]
+                )
 
 
 cli = typer.Typer(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.output import Output
+from directory_indexer.cli.output import Color, Output
 from directory_indexer.errors import ExitCode, NotIndexedError, UsageError
 from directory_indexer.lazy import lazily
 from directory_indexer.matching.patterns import PatternOptions
@@ -52,6 +52,7 @@ class GrepCall(NamedTuple):
     config: Path | None = None
     data_dir: Path | None = None
     quiet: bool = False
+    color: Color = "auto"
     as_json: bool = False
 
 
@@ -61,7 +62,7 @@ def run_grep(call: GrepCall) -> ExitCode:
     Raises:
         DirIndexError: the pattern is invalid, or nothing is indexed there.
     """
-    output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json)
+    output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json, color=call.color)
     given, places = _patterns_and_places(call)
     view = _view(call)
     request = _request(call, given, places)._replace(most_spans=_most_spans(view, output))

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from directory_indexer.cli.given import given_path
+from directory_indexer.cli.output import Color
 from directory_indexer.errors import UsageError
 
 
@@ -44,6 +45,9 @@ Null = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
+ColorWhen = Annotated[
+    Color, typer.Option("--color", help="Show as on a terminal also in a pipe (always), or without colour (never).")
+]
 Cursor = Annotated[
     str, typer.Option("--cursor", help="Continue after the last page: its next_cursor.", show_default=False)
 ]

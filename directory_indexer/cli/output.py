@@ -10,8 +10,8 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Literal, TextIO, TypeAlias
 
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
@@ -25,19 +25,26 @@ with lazily:
     from directory_indexer.docstore.runs import RunProgress
     from directory_indexer.render.json_pages import error_json
     from directory_indexer.render.printable import PathStyle, printable
-    from directory_indexer.render.progress import ProgressLines
-    from directory_indexer.render.spans import Line, plain
+    from directory_indexer.render.progress import IndexSteps, ProgressLines
+    from directory_indexer.render.spans import Line, Span, Style, line, plain
     from directory_indexer.render.terminal import live_progress, styled
+
+
+Color: TypeAlias = Literal["auto", "always", "never"]
+"""When something is in colour: on a terminal, also in a pipe, or nowhere."""
+
+COLORS: Final[tuple[Color, ...]] = ("auto", "always", "never")
 
 
 class Output:
     """What one command shows, and how much of it."""
 
-    def __init__(self, *, quiet: bool, verbose: bool, as_json: bool) -> None:
+    def __init__(self, *, quiet: bool, verbose: bool, as_json: bool, color: Color = "auto") -> None:
         self.quiet = quiet
         self.verbose = verbose
         self.as_json = as_json
-        self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self._color = color
+        self.is_terminal = _is_terminal(sys.stdout) or color == "always"
 
     @property
     def paths(self) -> PathStyle:
@@ -55,9 +62,14 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:
-            self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=os.environ))
+            self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=self._environ))
         else:
             self.data(plain(lines))
+
+    @property
+    def _environ(self) -> Mapping[str, str]:
+        """Return what styles go by: an option counts for more than `NO_COLOR`."""
+        return os.environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
 
     def data(self, text: str) -> None:
         """Write to standard output as it is, ended by a line end or NUL."""
@@ -71,11 +83,15 @@ class Output:
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         return sys.stdout
 
-    def notes(self, notes: Iterable[str]) -> None:
-        """Say something beside the data, on standard error."""
+    def notes(self, notes: Iterable[str], *, are_dim: bool = False) -> None:
+        """Write something beside the data to standard error; on a terminal it may be dim."""
         if not self.quiet:
             for note in notes:
-                _say(note)
+                if are_dim and _is_terminal(sys.stderr):
+                    rows = [line(Span(row, Style.NOTE)) for row in _wrapped(note, "")]
+                    sys.stderr.write(styled(rows, width=_message_width(), environ=self._environ))
+                else:
+                    _say(note)
             sys.stderr.flush()
 
     def error(self, error: DirIndexError) -> None:
@@ -105,12 +121,13 @@ class Output:
             return False
 
     @contextlib.contextmanager
-    def progress(self) -> Iterator[Callable[[RunProgress], None]]:
-        """Show a run on standard error: live on a terminal, otherwise as a line now and then."""
+    def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
+        """Show a run on standard error: live on a terminal, if wanted in steps, otherwise as a line now and then."""
         if self.quiet:
             yield lambda _: None
-        elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            with live_progress(sys.stderr, clock=time.monotonic) as listener:
+        elif _is_terminal(sys.stderr):
+            steps = IndexSteps() if in_steps else None
+            with live_progress(sys.stderr, clock=time.monotonic, steps=steps) as listener:
                 yield listener
         else:
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
@@ -118,18 +135,24 @@ class Output:
 
 def _say(text: str, *, indent: str = "") -> None:
     """Write to standard error; on a terminal, break lines between words, so that a path can be copied as a whole."""
-    for line in text.split("\n"):
-        parts = [indent + line]
-        if sys.stderr.isatty():
-            parts = textwrap.wrap(
-                line,
-                _message_width(),
-                initial_indent=indent,
-                subsequent_indent=indent or "  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        sys.stderr.write("\n".join(parts) + "\n")
+    for row in text.split("\n"):
+        rows = _wrapped(row, indent) if sys.stderr.isatty() else [indent + row]
+        sys.stderr.write("\n".join(rows) + "\n")
+
+
+def _wrapped(row: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        row,
+        _message_width(),
+        initial_indent=indent,
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _message_width() -> int:

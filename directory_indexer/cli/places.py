@@ -11,6 +11,7 @@ from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.searching.standing_notes import StandingNote
 
 _MOST_NAMED = 3
 
@@ -47,7 +48,7 @@ def whence(app: App) -> Iterator[str]:
         return
     named = ", ".join(map(display, tracked[:_MOST_NAMED]))
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
-    yield f"the working directory is not indexed; the answer comes from {named}{more}"
+    yield StandingNote(f"the working directory is not indexed; the answer comes from {named}{more}")
 
 
 def _tracked(app: App) -> list[FilePath]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from directory_indexer.cli.given import given_path
 from directory_indexer.cli.grepping import GrepCall
+from directory_indexer.cli.output import COLORS
 
 
 class _NotPlainError(Exception):
@@ -83,7 +84,9 @@ def _value(field: str, values: Sequence[str]) -> object:
             return _number(values[-1], least=1 if field == "max_count" else 0)
         case "config" | "data_dir":
             return given_path(values[-1])
-        case "collection":
+        case "color" if values[-1] not in COLORS:
+            raise _NotPlainError
+        case "collection" | "color":
             return values[-1]
         case _:
             return True
@@ -147,11 +150,24 @@ OPTIONS: Final = {
     "--data-dir": "data_dir",
     "-q": "quiet",
     "--quiet": "quiet",
+    "--color": "color",
     "--json": "as_json",
 }
 """The options of `grep` and the fields of a call that they set; a test compares them with those that Typer knows."""
 _WITH_VALUE: Final = frozenset(
-    ("patterns", "max_count", "after", "before", "context", "kinds", "globs", "collection", "config", "data_dir")
+    (
+        "patterns",
+        "max_count",
+        "after",
+        "before",
+        "context",
+        "kinds",
+        "globs",
+        "collection",
+        "color",
+        "config",
+        "data_dir",
+    )
 )
 _COMPLETES: Final = "_DIRINDEX_COMPLETE"
 _MOST_DIGITS: Final = 10

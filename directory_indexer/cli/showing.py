@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.cli.output import Output
@@ -10,6 +10,7 @@ from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
+    from directory_indexer.cli.news import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages
@@ -17,6 +18,7 @@ with lazily:
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
     from directory_indexer.searching.answers import Hit, SearchResult
+    from directory_indexer.searching.standing_notes import StandingNote
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3
@@ -82,9 +84,11 @@ def show_result(
     shown, near = answers.without_near_misses(result)
     n_found = len(shown.hits)
     shown = _within_tokens(shown, output, how) if how.max_tokens else shown
-    # First of all how far to trust what follows.
-    output.notes(answers.search_notes(shown, is_near=bool(near)))
-    if output.is_terminal and how.form == Format.TEXT:
+    notes, is_text = answers.search_notes(shown, is_near=bool(near)), output.is_terminal and how.form == Format.TEXT
+    standing = shown.standing if is_text else ()
+    # First of all how far to trust what follows; what is missing for every question stands below.
+    output.notes(note for note in notes if note not in standing)
+    if is_text:
         n_lines = how.n_lines or answers.DEFAULT_LINES
         if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
             shown = shown._replace(hits=_wider(app, shown.hits, n_lines))
@@ -93,9 +97,19 @@ def show_result(
     else:
         output.data(rows(shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
     closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
-    output.notes(closing)
+    output.notes(closing, are_dim=is_text)
+    is_good = bool(shown.hits) and not shown.is_weak
+    output.notes(_lasting(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True)
     if len(shown.hits) < n_found:
         output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
+
+
+def _lasting(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+    """Return what holds for every question, of which a good answer repeats nothing."""
+    notes = {note.key: str(note) for note in standing}
+    if advice := app.language_advice():
+        notes[advice.key] = advice.text
+    return unseen(app.loaded.data_dir, notes) if is_good else list(notes.values())
 
 
 def _within_tokens(result: SearchResult, output: Output, how: Showing) -> SearchResult:

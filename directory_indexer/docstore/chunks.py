@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
+from string import ascii_uppercase
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -70,6 +71,14 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
+class SheetRow(NamedTuple):
+    """The row of a sheet, counted from 1, that begins in a line of a text."""
+
+    line: int
+    sheet: str
+    number: int
+
+
 class FileText(NamedTuple):
     """What was read of a file, by its row and the tracked directory that it lies in."""
 
@@ -131,6 +140,16 @@ class Chunks(Reading):
             (path,),
         )
         return [indexed_chunk(row) for row in rows]
+
+    def rows_of(self, path: FilePath) -> list[SheetRow]:
+        """List the rows of sheets that chunks of a file begin with."""
+        rows = self._connection.execute(
+            f"SELECT c.start_line, c.cell FROM {_TEXTS_OF_FILES} WHERE f.path = ? AND c.cell <> '' ORDER BY c.ordinal",  # noqa: S608
+            (path,),
+        )
+        named = [(line, *str(cell).rpartition("!")[::2]) for line, cell in rows]
+        numbered = [(line, sheet, place.lstrip(ascii_uppercase)) for line, sheet, place in named]
+        return [SheetRow(line, sheet, int(number)) for line, sheet, number in numbered if number.isdecimal()]
 
     def has_text(self, path: FilePath) -> bool:
         """Tell whether a file has chunks of its own."""

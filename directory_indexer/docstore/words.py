@@ -117,11 +117,16 @@ class Words(Reading):
         return self._once("languages", self._languages)
 
     def _languages(self) -> tuple[str, ...]:
+        counts = self.language_counts()
+        few = sum(counts.values()) * _GOOD_PART
+        return tuple(language for language, n in counts.items() if n >= few)
+
+    def language_counts(self) -> dict[str, int]:
+        """Count the documents in each language, by its tag, the most frequent first."""
         rows = self._connection.execute(
             "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
-        ).fetchall()
-        few = sum(n for _, n in rows) * _GOOD_PART
-        return tuple(language for language, n in rows if n >= few)
+        )
+        return dict(rows.fetchall())
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Tell which of these words occur, which takes less time than to count them."""

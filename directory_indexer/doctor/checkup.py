@@ -107,8 +107,8 @@ class Checkup:
             message = f"vectors that are lost: {len(lost):,}; that belong to no chunk: {len(unknown):,}"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
         n_stored, n_pending = len(snapshot.vectors.embedded_chunk_ids()), snapshot.vectors.count_pending()
-        pending = f"; that wait in the database to be merged: {n_pending:,}" if n_pending else ""
-        return Finding("vectors", Verdict.OK, f"vectors that agree with the database: {n_stored:,}{pending}")
+        kept = f"{n_stored:,} in the vector store, {n_pending:,} in the database until they are merged"
+        return Finding("vectors", Verdict.OK, f"every vector belongs to a chunk: {kept}")
 
     def disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
         """Compare both stores: vectors that should be there and are not, and the other way round.

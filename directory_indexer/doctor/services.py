@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from directory_indexer.embedders import Embedder
-from directory_indexer.errors import ProviderError
+from directory_indexer.embedders.models import LanguageAdvice
+from directory_indexer.errors import ProviderError, StoreError
 from directory_indexer.findings import Finding, Verdict
 from directory_indexer.ocr.choosing import PageReading
 from directory_indexer.page_cache import PageCache
@@ -27,6 +29,15 @@ def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
     if name is None:
         return Finding("OCR", Verdict.OK, f"scanned pages are not read; {kept}", reading.advice())
     return Finding("OCR", Verdict.OK, f"{name}; {kept}")
+
+
+def language_findings(advice: Callable[[], LanguageAdvice | None]) -> Iterator[Finding]:
+    """Name languages of the documents that the model does not know."""
+    found = None
+    with contextlib.suppress(StoreError):  # which is told where the database is looked at
+        found = advice()
+    if found:
+        yield Finding("languages", Verdict.WARNING, found.message, found.hint)
 
 
 def provider_finding(load: Callable[[], Embedder]) -> Finding:

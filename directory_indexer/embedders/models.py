@@ -7,6 +7,7 @@ version was tested with: what else lies on the path of modules under its name is
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from blake3 import blake3
@@ -17,6 +18,7 @@ from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import ProviderError
 from directory_indexer.lazy import lazily
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Model
+from directory_indexer.relevance.languages import NAMES_OF_ALL
 
 with lazily:
     from importlib import metadata
@@ -173,6 +175,41 @@ def advice(space: EmbeddingSpace) -> str:
     """Say what is wrong with the package of an embedded model and what to do; "" if nothing is."""
     error = missing(space)
     return f"{error.message}: {error.hint}" if error else ""
+
+
+class LanguageAdvice(NamedTuple):
+    """What should be known of an index in languages that its model does not know; `key` stays while they do."""
+
+    key: str
+    message: str
+    hint: str
+
+    @property
+    def text(self) -> str:
+        """All of it in a sentence."""
+        return f"{self.message}; {self.hint}"
+
+
+def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> LanguageAdvice | None:
+    """Return advice where much of an index is in languages that a model does not know, by documents in each."""
+    known = judged_as(space).languages
+    names = {code: n for code, n in counts.items() if known is not None and NAMES_OF_ALL.get(code) not in known}
+    n_unknown, n_all = sum(names.values()), sum(counts.values())
+    if n_unknown < max(_FEW_DOCUMENTS, n_all * _MUCH):
+        return None
+    listed = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(names)[:_MOST_NAMED])
+    are = "is" if n_all == 1 else "are"
+    step = "" if missing(MULTILINGUAL.space) is None else f"install it ({MULTILINGUAL.repair}), then "
+    return LanguageAdvice(
+        f"language {listed}",
+        f"{n_unknown:,} of {n_all:,} documents {are} in {listed}, which {space.model} does not understand",
+        f"{MULTILINGUAL.name} does: {step}set embedding.model to it and run dirindex index",
+    )
+
+
+_FEW_DOCUMENTS: Final = 3
+_MUCH: Final = 0.2
+_MOST_NAMED: Final = 2
 
 
 def judged_as(space: EmbeddingSpace) -> Model:

@@ -14,6 +14,13 @@ GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 
 
+SHEETS: Final = frozenset({"xlsx", "xlsb", "xls", "ods", "numbers"})
+"""The kinds whose rows have numbers."""
+
+MAILS: Final = frozenset({"email", "emlx", "msg", "tnef", "mbox", "pst"})
+"""The kinds whose text begins with what stands in the headers of a message."""
+
+
 def kind_for_alias(alias: str) -> str | None:
     """Find the kind that a person means by `py`, `.md`, `C++` or `markdown`; None when no kind is called that."""
     return _kinds_by_alias().get(alias.lower().removeprefix("."))

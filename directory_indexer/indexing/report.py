@@ -88,6 +88,13 @@ class IndexReport(NamedTuple):
         return ExitCode.INCOMPLETE if self.failures or self.refused else ExitCode.DONE
 
     @property
+    def has_changed_nothing(self) -> bool:
+        """Whether it ran to its end and the index is what it was."""
+        n_written = self.n_added + self.n_changed + self.n_moved + self.n_removed + self.n_chunks
+        n_made = self.n_embedded + self.n_reused + self.n_pages
+        return self.outcome is Outcome.COMPLETED and not (n_written or n_made or self.n_pending)
+
+    @property
     def n_skipped(self) -> int:
         """Count the files that were seen and left out for a reason."""
         return sum(count for _, count in self.skipped)

@@ -10,7 +10,9 @@ from directory_indexer.extractors.kinds import GROUPS
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Explanation
-from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
+from directory_indexer.relevance.query import parse_query
+from directory_indexer.render.heads import head_line, kind_of_place
+from directory_indexer.render.printable import PathStyle, printable, single_line
 from directory_indexer.render.quantities import count, day
 from directory_indexer.render.spans import Line, Span, Style, line
 from directory_indexer.render.windows import Stretch, window
@@ -29,13 +31,13 @@ DEFAULT_LINES: Final = 4
 _INDENT = 8
 _NUMBER_WIDTH = 6
 _MOST_PAGES = 12
-_MOST_HEADING = 48
-_MOST_AGREEMENTS = 3
+_MOST_AGREEMENTS = 2
 _MOST_NEAR = 3
 _MOST_COPIES = 2
 _NEAR_ZERO = 0.15
 """Where nothing matches well, what scores less is offered and not shown."""
 
+_LEAST_SCORE = 0.01
 _ALL_LINES = 2**31
 _MOST_COLOURED = 20_000
 """So many characters of code are coloured: some patterns of Pygments take long for what is no language."""
@@ -73,19 +75,26 @@ def search_lines(
     Hits by name are groups of their own.
     """
     shown = one_a_file(result.hits) if view in _FILES else result.hits
+    has_scores = _are_ranked(result.request)
     for number, (before, hit) in enumerate(zip((None, *shown), shown, strict=False), 1):
         if view not in _FILES:
             yield from _between(before, hit)
-        yield _headline(number, hit, paths, view)
+        yield head_line(number, hit, paths=paths, is_file=view in _FILES, has_score=has_scores)
         if view not in _FILES:
-            yield from _content(hit, _ALL_LINES if view is View.FULL else n_lines)
+            yield from passage_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
             if hit.n_more_in_file:
-                more = count(hit.n_more_in_file, "more chunk")
+                more = count(hit.n_more_in_file, "more passage")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
             yield from _copies(hit, paths)
         yield from _agreements(hit)
         if explain:
             yield line(Span(explained(hit.explanation), Style.NOTE), indent=_INDENT)
+
+
+def _are_ranked(request: SearchRequest) -> bool:
+    """Whether anything was looked for, and not only what filters let through."""
+    queries = map(parse_query, (request.query, *request.queries))
+    return any(query.text.strip() and not query.has_only_filters for query in queries)
 
 
 def _between(before: Hit | None, hit: Hit) -> Iterator[Line]:
@@ -102,7 +111,8 @@ def _is_name_alone(hit: Hit) -> bool:
     return bool(hit.named) and not hit.excerpt.marks
 
 
-def _content(hit: Hit, n_lines: int) -> Iterator[Line]:
+def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
+    """Show so many lines of the passage of a hit, or what is known where its name alone matched."""
     if not _is_name_alone(hit):
         yield from _numbered_lines(hit, n_lines)
     elif not hit.is_passage and hit.text:
@@ -128,11 +138,13 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
     """Offer in a line what was not shown."""
     named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
     more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
-    return f"not near enough to show, {near[0].score:.2f} and less: {named}{more}; --all shows them"
+    and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
+    score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
+    return f"not near enough to show{score}: {named}{more}; --all shows {them}"
 
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
-    """Say what a reader must know to trust an answer, which may have had near misses; for the error output."""
+    """Return what a reader must know to trust an answer, which may have had near misses; for the error output."""
     notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
         return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
@@ -221,33 +233,12 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
         yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
 
 
-def _headline(number: int, hit: Hit, paths: PathStyle, view: View) -> Line:
-    place = "" if view in _FILES or not hit.is_passage else f":{hit.excerpt.line}"
-    where = (hit.facts.title or _kind_of_place(hit)) if view in _FILES else heading_of(hit)
-    where = where if len(where) <= _MOST_HEADING else f"{where[: _MOST_HEADING - 1]}…"
-    return line(
-        Span(f"{number:>2}  ", Style.NOTE),
-        Span(paths.shown(hit.path) + place, Style.PATH, file_uri(hit.path, page=hit.page)),
-        Span(f"  {where}" if where else "", Style.PLACE),
-        Span(f"  {date_of(hit)}" if hit.dated_at is not None else "", Style.NOTE),
-        Span(f"  {hit.score:.2f}", Style.NUMBER),
-        Span(f"  ({hit.on_disk} since it was indexed)" if hit.on_disk else "", Style.NOTE),
-    )
-
-
 def heading_of(hit: Hit) -> str:
     """Say where in its document a hit stands: page, and heading or title."""
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     if hit.scan:
         page += f" (scanned, {hit.scan.confidence:.0%} sure)"
-    return " · ".join(part for part in (page, hit.heading or hit.facts.title, _kind_of_place(hit)) if part)
-
-
-def _kind_of_place(hit: Hit) -> str:
-    """Say what was found by its name alone."""
-    if hit.named is None or hit.is_passage:
-        return ""
-    return "directory" if hit.named.is_directory else f"no text: {hit.named.why_without_text}"
+    return " · ".join(part for part in (page, hit.heading or hit.facts.title, kind_of_place(hit)) if part)
 
 
 def date_of(hit: Hit) -> str:
@@ -275,16 +266,20 @@ def _code_colours(text: str, kind: str) -> list[Stretch]:
 
 
 def _agreements(hit: Hit) -> Iterator[Line]:
-    """Say which passages of a similar file agree with which of the given one."""
-    for one in hit.agreements[:_MOST_AGREEMENTS]:
-        place = _lines(one.start_line, one.end_line, one.heading)
-        own = _lines(one.own_start_line, one.own_end_line, one.own_heading)
-        yield line(Span(f"{place}  like  {own}  {one.score:.2f}", Style.NOTE), indent=_INDENT)
+    """Show which passages of a similar file agree with which of the given one, each passage once."""
+    best = {one.start_line: one for one in reversed(hit.agreements)}
+    for one in sorted(best.values(), key=lambda one: -one.score)[:_MOST_AGREEMENTS]:
+        yield line(
+            Span(f"{'':{_INDENT}}{_lines(one.start_line, one.end_line)}", Style.NOTE),
+            Span(f"  {one.heading}" if one.heading else "", Style.PLACE),
+            Span(f"  like {_lines(one.own_start_line, one.own_end_line)}", Style.NOTE),
+            Span(f"  {one.own_heading}" if one.own_heading else "", Style.PLACE),
+            Span(f"  {one.score:.2f}", Style.NUMBER),
+        )
 
 
-def _lines(first: int, last: int, heading: str) -> str:
-    lines = f"line {first}" if first == last else f"lines {first}-{last}"
-    return f"{lines}, {heading}" if heading else lines
+def _lines(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def explained(explanation: Explanation) -> str:

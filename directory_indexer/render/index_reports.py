@@ -21,7 +21,7 @@ from directory_indexer.render.facts import (
     with_advice,
 )
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.quantities import count, size
+from directory_indexer.render.quantities import count, duration, size
 from directory_indexer.render.spans import Line, Span, Style, line
 
 with lazily:
@@ -31,9 +31,46 @@ with lazily:
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
     """Sum up a run, so that every file that was seen is accounted for."""
+    yield _ending(report, f", {size(report.n_bytes)} read")
+    yield _files(report)
+    yield fact("removed", count(report.n_removed, "file"))
+    yield fact("ignored", f"{report.n_ignored:,} by rules")
+    yield from _masked(report)
+    yield from _pages(report)
+    yield fact("chunks", f"{report.n_chunks:,} written")
+    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
+    yield fact("vectors", listed(vectors, ", "))
+    yield from _details(report, paths=paths, verbose=verbose)
+
+
+def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
+    """Sum up a run for who waited for it: in a line if nothing had changed, else with what to type next."""
+    if report.has_changed_nothing:
+        took = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
+        yield line(Span("up to date", Style.GOOD), took)
+        yield from _troubles(report, paths=paths, verbose=False)
+        return
+    by_meaning = " and by meaning" if embeds and not report.n_pending else ""
+    is_complete = report.outcome is Outcome.COMPLETED
+    yield _ending(report, f": searchable by words{by_meaning}" if is_complete else "")
+    yield _files(report)
+    if report.n_removed:
+        yield fact("removed", count(report.n_removed, "file"))
+    yield from _masked(report)
+    yield from _pages(report)
+    if report.n_pending and embeds:
+        yield fact("waiting", f"{count(report.n_pending, 'passage')} for vectors")
+    yield from _details(report, paths=paths, verbose=False)
+    if report.n_added:
+        yield fact("next", 'dirindex search "…"')
+
+
+def _ending(report: IndexReport, more: str) -> Line:
     style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
-    taken = f"{seconds_taken(report.outcome, report.seconds)}, {size(report.n_bytes)} read"
-    yield line(Span(ending_of(report.outcome, taken), style))
+    return line(Span(ending_of(report.outcome, f"{seconds_taken(report.outcome, report.seconds)}{more}"), style))
+
+
+def _files(report: IndexReport) -> Line:
     kinds = {
         "added": report.n_added,
         "changed": report.n_changed,
@@ -42,22 +79,26 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
         "skipped": report.n_skipped,
         "failed": report.n_failed,
     }
-    yield fact("files", f"{report.n_seen:,} seen = {listed(kinds, ' + ')}")
-    yield fact("removed", count(report.n_removed, "file"))
-    yield fact("ignored", f"{report.n_ignored:,} by rules")
+    return fact("files", f"{report.n_seen:,} seen = {listed(kinds, ' + ')}")
+
+
+def _masked(report: IndexReport) -> Iterator[Line]:
     if report.n_masked:
         yield fact("masked", count(report.n_masked, "secret"))
-    yield from _pages(report)
-    yield fact("chunks", f"{report.n_chunks:,} written")
-    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
-    yield fact("vectors", listed(vectors, ", "))
+
+
+def _details(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if report.n_tokens:
         yield fact("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
     if report.n_truncated:
         yield fact("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
+    yield from skip_lines(report.skipped)
+    yield from _troubles(report, paths=paths, verbose=verbose)
+
+
+def _troubles(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if report.unavailable:
         yield fact("provider", report.unavailable, style=Style.PROBLEM)
-    yield from skip_lines(report.skipped)
     for root in report.unavailable_roots:
         yield fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
     failures = (*report.failures, *report.refused)

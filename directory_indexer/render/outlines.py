@@ -76,8 +76,9 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     changed = f"  ({outline.on_disk} since it was indexed)" if outline.on_disk else ""
     title = f"  {outline.facts.title}" if outline.facts.title and not outline.part else ""
     return line(
-        Span(paths.shown(outline.path) + part, Style.PATH, file_uri(outline.path)),
-        Span(f"  {', '.join(facts)}"),
+        "",
+        Span(paths.shown(outline.path) + part, Style.HIT, file_uri(outline.path)),
+        Span(f"  {', '.join(facts)}", Style.NAME),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),
     )
@@ -94,7 +95,7 @@ def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:
     return line(
         Span(f"{_place(entry):>{place_width}}  ", Style.PLACE),
         Span(f"{_size(entry):>{size_width}}  ", Style.NUMBER),
-        Span("  " * entry.depth + name),
+        Span("  " * entry.depth + name, Style.NAME),
         Span(f"  +{entry.n_folded}" if entry.n_folded else "", Style.NOTE),
         Span(f"  {_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
     )

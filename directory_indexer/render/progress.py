@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from directory_indexer.docstore.runs import Phase, RunProgress
@@ -93,6 +93,39 @@ def phase_name(phase: Phase) -> str:
     return _NAMES.get(phase, phase)
 
 
+class IndexSteps:
+    """The three steps of an index run as a person sees them, and what those that are over have made possible.
+
+    A run over few passages needs no first pass; then embedding them is what makes them searchable by meaning.
+    """
+
+    def __init__(self) -> None:
+        self.completed: tuple[tuple[str, str], ...] = ()
+        self._last = RunProgress(Phase.STARTING)
+
+    def observe(self, progress: RunProgress) -> None:
+        """Take in how far the run is."""
+        last, self._last = self._last, progress
+        if progress.phase is last.phase and not work_of(progress).total:
+            self._last = last  # it has been counted, and goes on to what has no count of its own
+        if last.phase in _COMPLETED and progress.phase is not last.phase and progress.phase is not Phase.WAITING:
+            self.completed = (*self.completed, (_STEPS[last.phase], _COMPLETED[last.phase](last)))
+
+    @property
+    def name(self) -> str:
+        """The step that the run is at."""
+        phase = self._last.phase
+        if phase is Phase.EMBEDDING and _STEPS[Phase.COVERING] not in dict(self.completed):
+            return _STEPS[Phase.COVERING]
+        return _STEPS.get(phase, phase_name(phase))
+
+    @property
+    def hint(self) -> str:
+        """What somebody may do meanwhile."""
+        is_searchable = self._last.phase in {Phase.RECOGNISING, Phase.EMBEDDING}
+        return 'Ctrl+C is safe; to search meanwhile, in another terminal: dirindex search "…"' if is_searchable else ""
+
+
 class ProgressLines:
     """Writes a line about a run now and then, and none about a short one."""
 
@@ -154,5 +187,25 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
 
 _NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
 
-_COUNTED = {Phase.COVERING: "chunk", Phase.EMBEDDING: "chunk", Phase.COPYING: "chunk", Phase.RECOGNISING: "page"}
+_STEPS = {
+    Phase.WALKING: "looking for files",
+    Phase.READING: "1/3 reading",
+    Phase.COVERING: "2/3 meaning",
+    Phase.RECOGNISING: "3/3 scanned pages",
+    Phase.EMBEDDING: "3/3 improving",
+    Phase.MERGING: "3/3 saving",
+}
+"""What people are told of an index run: when they can search, and not what is computed for that."""
+
+_COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
+    Phase.READING: lambda last: f"{count(last.files_total, 'file')}, searchable by words now",
+    Phase.COVERING: lambda last: f"{count(last.chunks_total, 'passage')}, searchable by meaning now",
+}
+
+_COUNTED = {
+    Phase.COVERING: "passage",
+    Phase.EMBEDDING: "passage",
+    Phase.COPYING: "vector",
+    Phase.RECOGNISING: "page",
+}
 """What the phases count that do not count files."""

@@ -17,6 +17,10 @@ class Style(StrEnum):
 
     PLAIN = auto()
     PATH = auto()
+    HIT = auto()
+    """A path that may be shortened, for what it leads to stands below it."""
+    NAME = auto()
+    """A name that may be cut at its end."""
     MATCH = auto()
     PLACE = auto()
     NUMBER = auto()

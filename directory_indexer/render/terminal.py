@@ -1,7 +1,7 @@
 """The terminal: lines with colour and links, and the live display of a run. The only module that imports rich.
 
 The sixteen colours that every terminal has in its own light or dark scheme are used, and none carries a meaning that
-the words do not.
+the words do not. Plain blue is none of them: on black it can hardly be read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -18,14 +19,16 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from directory_indexer.docstore.runs import Phase, RunProgress
+from directory_indexer.docstore.runs import RunProgress
 from directory_indexer.render.printable import printable
-from directory_indexer.render.progress import Pace, PaceMeter, details, headline, phase_name, work_of
+from directory_indexer.render.progress import IndexSteps, Pace, PaceMeter, details, headline, phase_name, work_of
 from directory_indexer.render.spans import Line, Span, Style
 
 _STYLES = {
     Style.PLAIN: RichStyle(),
     Style.PATH: RichStyle(color="magenta"),
+    Style.HIT: RichStyle(color="magenta"),
+    Style.NAME: RichStyle(),
     Style.MATCH: RichStyle(color="red", bold=True, underline=True),
     Style.PLACE: RichStyle(color="cyan"),
     Style.NUMBER: RichStyle(color="green"),
@@ -33,13 +36,12 @@ _STYLES = {
     Style.GOOD: RichStyle(color="green"),
     Style.WARNING: RichStyle(color="yellow", bold=True),
     Style.PROBLEM: RichStyle(color="red", bold=True),
-    Style.KEYWORD: RichStyle(color="blue"),
+    Style.KEYWORD: RichStyle(color="bright_blue"),
     Style.LITERAL: RichStyle(color="green"),
     Style.DEFINITION: RichStyle(bold=True),
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20
-_LEAST_PLACE = len("  …")
 _TAB_SIZE = 4
 
 
@@ -70,10 +72,21 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
     return out.getvalue()
 
 
+def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
+    """Write lines over a whole screen, as far as it reaches; the cursor ends behind the first of them."""
+    rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
+    # Each row is emptied first: from behind its last column, the last character would go as well.
+    drawn = "\r\n".join(f"\x1b[2K{row}" for row in rows)
+    rest = "\r\n\x1b[J" if len(rows) < height else ""
+    return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
+
+
 @contextmanager
-def live_progress(stream: TextIO, *, clock: Callable[[], float]) -> Iterator[Callable[[RunProgress], None]]:
-    """Show a run on a terminal while it goes on; what is yielded takes in how far it is."""
-    display = _Display(clock)
+def live_progress(
+    stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
+) -> Iterator[Callable[[RunProgress], None]]:
+    """Show a run on a terminal while it goes on, in steps if it has some; what is yielded takes in how far it is."""
+    display = _Display(clock, steps)
     console = Console(file=stream, force_terminal=True, highlight=False)
     with Live(
         get_renderable=display.renderable,
@@ -86,31 +99,39 @@ def live_progress(stream: TextIO, *, clock: Callable[[], float]) -> Iterator[Cal
         yield display.update
 
 
-def progress_display(progress: RunProgress, pace: Pace, *, at: float) -> Group:
-    """Draw a run: its phase with a bar that moves, and below it what was done."""
-    work = work_of(progress)
+def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None) -> Group:
+    """Draw a run: the steps that are over, the present one with a bar that moves, and below it how much is done."""
+    completed, work = steps.completed if steps else (), work_of(progress)
+    name = steps.name if steps else phase_name(progress.phase)
+    width = max(len(step) for step in (name, *dict(completed)))
+    over = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
     grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(width=max(len(phase_name(phase)) for phase in Phase))
+    grid.add_column(width=width)
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
-    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.total, animation_time=at)
-    grid.add_row(Text(phase_name(progress.phase)), bar, Text(headline(progress, pace)))
-    return Group(grid, Text(details(progress, pace), style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis"))
+    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.done, animation_time=at)
+    grid.add_row(Text(name), bar, Text(headline(progress, pace)))
+    below = (details(progress, pace), steps.hint if steps else "")
+    notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
+    return Group(*over, grid, *notes)
 
 
 class _Display:
     """What the live display shows: rich asks for it from a thread of its own."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], steps: IndexSteps | None) -> None:
         self._clock = clock
         self._meter = PaceMeter()
+        self._steps = steps
         self._shown: tuple[RunProgress, Pace] | None = None
 
     def update(self, progress: RunProgress) -> None:
+        if self._steps:
+            self._steps.observe(progress)
         self._shown = (progress, self._meter.observe(progress, at=self._clock()))
 
     def renderable(self) -> Group:
-        return progress_display(*self._shown, at=self._clock()) if self._shown else Group()
+        return progress_display(*self._shown, at=self._clock(), steps=self._steps) if self._shown else Group()
 
 
 def _text(*spans: Span) -> Text:
@@ -119,16 +140,62 @@ def _text(*spans: Span) -> Text:
     return text
 
 
-def _fitted(spans: Sequence[Span], width: int) -> Iterator[Span]:
-    """Shorten the heading by what a line is too long; a path stays whole, and so does what begins a line."""
-    excess = _text(*spans).cell_len - width
-    for number, span in enumerate(spans):
-        text = _text(span)
-        if number and excess > 0 and span.style is Style.PLACE:
-            text.truncate(max(text.cell_len - excess, _LEAST_PLACE), overflow="ellipsis")
-            yield span._replace(text=text.plain)
-        else:
-            yield span
+def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+    """Shorten headings, names and the paths of hits by what a line is too long; what begins a line stays whole."""
+    shown = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
+    for style, least, shortened in _SHORTENED:
+        for number, span in enumerate(shown[1:], 1):
+            excess = cell_len("".join(one.text for one in shown).rstrip()) - width
+            if excess > 0 and span.style is style:
+                n_cells = cell_len(span.text)
+                room = max(n_cells - excess, min(least, n_cells))
+                shown[number] = span._replace(text=shortened(span.text, room))
+    return shown
+
+
+def _heading_within(heading: str, room: int) -> str:
+    """Leave out outer headings first; what is left of the innermost one is its beginning."""
+    blanks = heading[: len(heading) - len(heading.lstrip())]
+    headings = heading.strip().split(_BETWEEN_HEADINGS)
+    shorter = [f"{blanks}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[n:])}" for n in range(1, len(headings))]
+    fitting = next((one for one in (heading, *shorter) if cell_len(one) <= room), None)
+    if fitting is None and room >= _LEAST_HEADING:
+        return _beginning_within((shorter or [heading])[-1], room)
+    return fitting or ""
+
+
+def _beginning_within(name: str, room: int) -> str:
+    text = Text(name)
+    text.truncate(room, overflow="ellipsis")
+    return text.plain
+
+
+def _path_within(path: str, room: int) -> str:
+    """Leave out the middle of a path, and keep its last name."""
+    if cell_len(path) <= room:
+        return path
+    directories, separator, name = path.rpartition("/")
+    name = f"{separator}{name}"
+    kept = room - cell_len(name) - 1
+    if directories and kept > 0:
+        return f"{set_cell_size(directories, kept).rstrip()}…{name}"
+    while name and cell_len(name) >= room:
+        name = name[1:]
+    return f"…{name}"
+
+
+_BETWEEN_HEADINGS = " > "
+_LEAST_HEADING = 16
+_LEAST_PATH = 32
+_LEAST_NAME = 20
+_SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
+    (Style.PLACE, _LEAST_HEADING, _heading_within),
+    (Style.HIT, _LEAST_PATH, _path_within),
+    (Style.PLACE, 0, _heading_within),
+    (Style.NAME, _LEAST_NAME, _beginning_within),
+    (Style.HIT, _LEAST_WIDTH // 2, _path_within),
+)
+"""What is shortened first, and to how many columns."""
 
 
 def _style(span: Span) -> RichStyle:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from directory_indexer.extractors.kinds import MAILS
 from directory_indexer.lazy import lazily
 from directory_indexer.render.spans import Span, Style
 
@@ -15,6 +17,7 @@ with lazily:
 LONGEST_LINE: Final = 240
 """A paragraph that is one line is shown as the part of it that matched."""
 
+_HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
 _TAB = " " * 4
 _BEFORE = 60
 
@@ -44,17 +47,28 @@ def window(
     offset = max(hit.text.find(hit.excerpt.text), 0)
     marks = [Stretch(start + offset, end + offset, Style.MATCH) for start, end in sorted(hit.excerpt.marks)]
     rows = _rows(hit.text)
+    n_left_out = _n_header_rows(hit, rows)
+    rows, start_line = rows[n_left_out:], hit.start_line + n_left_out
     anchors = marks
-    if hit.excerpt.best_line is not None:
-        offset, end = rows[hit.excerpt.best_line - hit.start_line]
+    if hit.excerpt.best_line is not None and hit.excerpt.best_line >= start_line:
+        offset, end = rows[hit.excerpt.best_line - start_line]
         anchors = [mark for mark in marks if offset <= mark.start < end]
     first, last = _most_marked(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
     shown = _without_blank_ends(hit.text, rows, first, last)
     indent = _shared_indent([hit.text[slice(*rows[row])] for row in shown])
     return [
-        NumberedLine(hit.start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
+        NumberedLine(start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
         for row in shown
     ]
+
+
+def _n_header_rows(hit: Hit, rows: Sequence[tuple[int, int]]) -> int:
+    """Count the rows of a mail above its text: its subject heads the hit, and whoever searches wants the sentence."""
+    if hit.facts.kind not in MAILS or not _HEADER.match(hit.text):
+        return 0
+    texts = [hit.text[slice(*row)].strip() for row in rows]
+    n_headers = next((number for number, text in enumerate(texts) if not text), len(texts))
+    return next((number for number, text in enumerate(texts) if number > n_headers and text), 0)
 
 
 def _rows(text: str) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.name_match import NameMatch
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
+from directory_indexer.searching.standing_notes import StandingNote
 
 EXCERPT_CHARS: Final = 600
 
@@ -146,6 +147,9 @@ class Hit(NamedTuple):
     also_in: tuple[FilePath, ...] = ()
     """Other files with the very passage, which is shown once."""
 
+    row: int = 0
+    """Of a sheet, the row at whose beginning or in which it stands, counted from 1; 0 where it is not known."""
+
     named: NamedPlace | None = None
     """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""
 
@@ -174,6 +178,11 @@ class SearchResult(NamedTuple):
     summary: IndexSummary = IndexSummary()
     state: str = ""
     n_named: int = 0
+
+    @property
+    def standing(self) -> tuple[StandingNote, ...]:
+        """What is missing for this question as for the last one."""
+        return tuple(note for note in self.degraded if isinstance(note, StandingNote))
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:

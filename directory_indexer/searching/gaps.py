@@ -11,6 +11,7 @@ from directory_indexer.docstore.left_out import Gap
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display, lies_in
+from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
@@ -75,9 +76,9 @@ def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Gap]:
 
 def _told(found: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]) -> Iterator[str]:
     if counted := list(_counted(found, names)):
-        yield f"missing here: {', '.join(counted)}; dirindex status -v names them"
+        yield StandingNote(f"missing here: {', '.join(counted)}; dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
-        yield f"the first run over {roots} has not ended; dirindex status tells how far it is"
+        yield StandingNote(f"the first run over {roots} has not ended; dirindex status tells how far it is")
 
 
 def _counted(found: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:

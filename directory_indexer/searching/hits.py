@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
+from directory_indexer.docstore.chunks import SheetRow
 from directory_indexer.docstore.known import KnownFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.extractors.document import Metadata
+from directory_indexer.extractors.kinds import SHEETS
 from directory_indexer.ids import new_chunk_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
@@ -60,6 +63,8 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
     hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)
+    rows = {path: snapshot.chunks.rows_of(path) for path in {hit.path for hit in hits if hit.facts.kind in SHEETS}}
+    hits = tuple(hit._replace(row=_row(hit, rows.get(hit.path, ()))) for hit in hits)
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
     return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
 
@@ -79,6 +84,18 @@ def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
     at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
     first, last = (_page_at(hit.start_char + offset, page_starts) for offset in _first_and_last_character(hit.text))
     return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
+
+
+def _row(hit: Hit, rows: Sequence[SheetRow]) -> int:
+    """Count on to a row from the first of its passage, unless rows without text were left out there; 0 then.
+
+    Whether they were shows where the next passage begins.
+    """
+    for this, following in pairwise(rows):
+        if this.line <= hit.excerpt.line < following.line and this.sheet == following.sheet:
+            is_dense = following.number - this.number == following.line - this.line
+            return this.number + hit.excerpt.line - this.line if is_dense else 0
+    return 0
 
 
 def _page_at(character: int, page_starts: Sequence[int]) -> int:

@@ -17,6 +17,7 @@ with lazily:
 
 _DATE_FILTERS = ("since:", "until:")
 _LONGEST_CODE = 3
+_MOST_NEAR = 6
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
@@ -120,8 +121,10 @@ def _is_type(name: str) -> bool:
 
 
 def _near_types(name: str) -> str:
-    near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=1)
-    return f"did you mean {near[0]}?" if near else f"types are languages and formats, and {', '.join(GROUPS)}"
+    near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MOST_NEAR)
+    # Fast fingers swap letters, which counts as two mistakes where the near names are found.
+    best = min(near, key=lambda one: (sorted(one) != sorted(name.lower()), near.index(one)), default="")
+    return f"did you mean {best}?" if best else f"types are languages and formats, and {', '.join(GROUPS)}"
 
 
 def _written_filters(required: Filters) -> list[str]:

@@ -8,6 +8,7 @@ from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
+from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.searching.scope import Scope
@@ -50,14 +51,15 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
         # The new vectors answer when the last chunk has one, wherever it lies.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
         wait = f"{n_waiting:,} of all {n_total:,} chunks {'wait' if n_waiting > 1 else 'waits'}"
-        yield f"{wait} to be embedded again; until then {former.space.name} answers"
+        yield StandingNote(f"{wait} to be embedded again; until then {former.space.name} answers")
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_held(holders)
         chunks = "the chunks there" if n_chunks is None else f"{n_chunks:,} chunk{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
-        yield f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}"
+        note = f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}"
+        yield StandingNote(note, f"not all of {chunks} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

@@ -55,7 +55,9 @@ def search_collections(
                 )
                 continue
             hits = with_senders(opened, result.hits)
-            degraded = tuple(f"{name}: {note}" for note in result.degraded) if len(names) > 1 else result.degraded
+            degraded = (
+                tuple(type(note)(f"{name}: {note}") for note in result.degraded) if len(names) > 1 else result.degraded
+            )
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
                 result._replace(

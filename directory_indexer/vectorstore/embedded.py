@@ -114,7 +114,9 @@ class EmbeddedVectorStore:
     def health(self) -> Finding:
         """Tell how large the files are."""
         n_bytes = self._generations.size_bytes()
-        kept = f"{n_bytes / 1e6:,.1f} MB of vectors" if n_bytes else "no vectors"
+        kept = (
+            f"{n_bytes / 1e6:,.1f} MB of vectors" if n_bytes else "no files yet; the database keeps the first vectors"
+        )
         return Finding("vector store", Verdict.OK, f"the embedded engine keeps {kept}")
 
     def clear(self) -> None:

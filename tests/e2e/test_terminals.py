@@ -23,7 +23,7 @@ from directory_indexer.cli.command_line import cli
 from directory_indexer.extractors.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 WIDTHS = (80, 200)
 COMMANDS = {
@@ -95,7 +95,15 @@ class Place:
         (directory / "home/.codex").mkdir(parents=True)
         (directory / "config.json").write_text('{"indexing": {"embedding": "off"}, "ocr": {"engine": "off"}}')
 
-    def run(self, *words: str, columns: int = 80, typed: str = "", after: str = "") -> Screen:
+    def run(
+        self,
+        *words: str,
+        columns: int = 80,
+        typed: str = "",
+        after: str = "",
+        then: Sequence[tuple[str, str]] = (),
+        editor: str = "",
+    ) -> Screen:
         environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.directory / "home"),
@@ -103,8 +111,11 @@ class Place:
             "DIRINDEX_CONFIG": str(self.directory / "config.json"),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
+            **({"EDITOR": editor} if editor else {}),
         }
-        return run_on_terminal(*words, columns=columns, at=self.directory, environ=environ, typed=typed, after=after)
+        return run_on_terminal(
+            *words, columns=columns, at=self.directory, environ=environ, typed=typed, after=after, then=then
+        )
 
     def keep(self) -> None:
         shutil.copytree(self.data_dir, self.kept)
@@ -167,8 +178,8 @@ def test_every_command_is_tried() -> None:
 def test_what_a_command_writes_fits_the_terminal(place: Place, command: str, columns: int) -> None:
     place.put_back()
     words = COMMANDS[command].replace("ID", place.document).split()
-    keys = {"typed": "\x03", "after": "#code="} if command == "ui" else {}
-    screen = place.run(*command.split(), *words, columns=columns, **keys)
+    typed, after = ("\x03", "#code=") if command == "ui" else ("", "")
+    screen = place.run(*command.split(), *words, columns=columns, typed=typed, after=after)
     require_right(screen, CODES.get(command, 0))
     assert command in VERBATIM or screen.too_wide == []
     assert screen.text.strip() or command == "collection describe"
@@ -179,6 +190,26 @@ def test_help_fits_the_terminal(place: Place) -> None:
         screen = place.run(*command.split(), "--help", columns=80)
         require_right(screen)
         assert screen.too_wide == []
+
+
+def test_help_begins_with_the_first_steps_and_names_every_command_once(place: Place) -> None:
+    text = place.run("help").text
+    assert text.index("First steps:") < text.index("Options:") < text.index("Find and read:")
+    names = {name.split()[0] for name in COMMANDS}
+    assert [len(re.findall(rf"(?m)^  {name}\b", text)) for name in names] == [1] * len(names)
+
+
+def test_help_with_a_command_shows_its_options(place: Place) -> None:
+    assert place.run("help", "collection", "create").text == place.run("collection", "create", "--help").text
+    assert place.run("help", "nonsense").code == 2
+
+
+def test_short_names_mean_their_commands(place: Place) -> None:
+    place.put_back()
+    assert "docs" in place.run("ls").text
+    screen = place.run("rm", "docs", "--yes")
+    require_right(screen)
+    assert "no longer tracked" in screen.text
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +253,41 @@ def test_forget_asks_nothing_about_what_is_not_tracked(place: Place) -> None:
     require_right(screen, 1)
     assert "is not tracked" in screen.text
     assert "[y/N]" not in screen.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_search_goes_on_as_somebody_types_and_ends_with_the_place_that_was_taken(place: Place, columns: int) -> None:
+    screen = place.run(
+        *("search", "--interactive"),
+        columns=columns,
+        after="type a question or words",
+        typed="sounde",
+        then=[("sounded every minute", "\x15lanter"), ("hits; arrows select", "\x1b[B"), (">  2  ", "\x1b[A\t")],
+    )
+    require_right(screen)
+    assert screen.too_wide == []
+    left = screen.written.rpartition("\x1b[?1049l")[2].strip()
+    assert Path(left.rpartition(":")[0]).parts[-2] == "docs"
+
+
+def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place) -> None:
+    screen = place.run(
+        *("search", "sounded", "--interactive"),
+        editor="head -n 1",
+        after="sounded every minute",
+        typed="\r",
+        then=[("# The horn", ""), ("sounded every minute", "\x1b")],
+    )
+    require_right(screen)
+    assert screen.written.count("\x1b[?1049h") == screen.written.count("\x1b[?1049l") == 2
+
+
+def test_what_cannot_be_opened_is_told_in_the_list(place: Place) -> None:
+    screen = place.run(
+        *("search", "sounded", "--interactive"),
+        editor="/nowhere/editor",
+        after="sounded every minute",
+        typed="\r",
+        then=[("cannot be started", "\x03")],
+    )
+    require_right(screen)

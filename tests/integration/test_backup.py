@@ -130,9 +130,9 @@ def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Tea
 def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(team: Team) -> None:
     with team.collections.using("birds") as opened:
         messages = {one.check: one.message for one in opened.app.doctor.check()}
-    assert messages["vector store"] == "the embedded engine keeps no vectors"
+    assert messages["vector store"] == "the embedded engine keeps no files yet; the database keeps the first vectors"
     assert re.fullmatch(
-        r"vectors that agree with the database: 0; that wait in the database to be merged: [1-9]\d*",
+        r"every vector belongs to a chunk: 0 in the vector store, [1-9]\d* in the database until they are merged",
         messages["vectors"],
     )
 

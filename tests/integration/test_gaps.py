@@ -15,6 +15,7 @@ from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
+from directory_indexer.searching.standing_notes import StandingNote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,22 @@ FAILED, TOO_LARGE, ENCRYPTED, NO_TEXT = (
     "1 encrypted file",
     "1 file without text",
 )
+
+
+def test_what_is_missing_stands_apart_from_notes_on_the_question(index: Index) -> None:
+    index.write("a.md", "lanterns of the harbour")
+    index.write_bytes("blank.pdf", blank_pdf())
+    index.run()
+    result = index.searcher.search(index.request("lantern type:pfd", mode=SearchMode.KEYWORD))
+    assert [note.partition(":")[0] for note in result.standing] == ["missing here"]
+    assert set(result.standing) < set(result.degraded)
+
+
+def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> None:
+    first, second = (StandingNote(f"9 of 80 chunks wait: {n} were judged", "80 chunks") for n in (1, 2))
+    assert first != second
+    assert first.key == second.key
+    assert StandingNote("missing here: 1 file").key == "missing here: 1 file"
 
 
 def notes(index: Index, query: str, **options: object) -> str:

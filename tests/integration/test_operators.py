@@ -119,6 +119,8 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
     [
         ("harbour type:markdwon", "unknown type 'markdwon' in the query; did you mean markdown?"),
         ("harbour -type:markdwon", "did you mean markdown?"),
+        ("harbour type:pfd", "did you mean pdf?"),
+        ("harbour type:jsno", "did you mean json?"),
         ("type:markdwon", "did you mean markdown?"),
         ("harbour since:7dogs", "since:7dogs is searched for as words"),
         ("harbour path:/etc", "no indexed file has '/etc' in its path"),

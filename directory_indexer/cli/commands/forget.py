@@ -67,7 +67,7 @@ def forget(
     if as_json:
         output.data(json_pages.forget_json(resolved_path(path), n_files=n_files))
     else:
-        output.notes([f"{path} is no longer tracked; {n_files:,} files removed from the index"])
+        output.notes([f"{path} is no longer tracked; {count(n_files, 'file')} removed from the index"])
     output.notes(left_behind)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.grepping import GrepCall, run_grep
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, new_command_line
+from directory_indexer.cli.options import AsJson, ColorWhen, ConfigFile, DataDir, InCollection, Quiet, new_command_line
 
 cli = new_command_line()
 
@@ -80,6 +80,7 @@ def grep(
     config: ConfigFile = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
+    color: ColorWhen = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Find all lines that match a pattern, in files of all formats.
@@ -112,6 +113,7 @@ def grep(
         config=config,
         data_dir=data_dir,
         quiet=quiet,
+        color=color,
         as_json=as_json,
     )
     raise typer.Exit(run_grep(call))

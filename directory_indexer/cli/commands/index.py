@@ -24,6 +24,7 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
+from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.errors import ConsentNeededError, DirIndexError, UsageError
@@ -34,6 +35,7 @@ from directory_indexer.priority import step_back
 with lazily:
     from directory_indexer import watch_limits, watcher
     from directory_indexer.app import App
+    from directory_indexer.cli.news import unseen
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.render import index_reports, json_pages, status_report
@@ -145,7 +147,7 @@ def index(
     start_leniently(app.loaded.config.telemetry, os.environ)
     switch = StopSwitch(max_seconds=max_seconds)
     report = _run(app, wanted, options, switch, output)
-    _show(report, output)
+    _show(app, report, output)
     if watch:
         with contextlib.ExitStack() as stack:
             if goes_on:
@@ -166,9 +168,13 @@ def _show_plans(app: App, wanted: list[str], output: Output) -> None:
         output.lines(index_reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
 
 
-def _show(report: IndexReport, output: Output) -> None:
+def _show(app: App, report: IndexReport, output: Output) -> None:
     if output.as_json:
         output.data(json_pages.index_json(report))
+    elif output.is_terminal and not (output.quiet or output.verbose):
+        output.lines(index_reports.summary_lines(report, paths=output.paths, embeds=_embeds(app)))
+        if advice := app.language_advice():
+            output.notes(unseen(app.loaded.data_dir, {advice.key: advice.text}), are_dim=True)
     elif not output.quiet:
         output.lines(index_reports.index_lines(report, paths=output.paths, verbose=output.verbose))
     else:
@@ -198,15 +204,20 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
+    in_steps = options.effort is Effort.FULL and _embeds(app)
     try:
-        with output.progress() as listener:
+        with output.progress(in_steps=in_steps) as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
         if not output.confirm(error.message):
             raise
     consenting = options._replace(has_consent=True)
-    with output.progress() as listener:
+    with output.progress(in_steps=in_steps) as listener:
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
+
+
+def _embeds(app: App) -> bool:
+    return app.policies.index.embedding is EmbeddingMode.COMPLETE
 
 
 def _scope(app: App, paths: list[str]) -> IndexScope:

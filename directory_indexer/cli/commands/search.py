@@ -13,6 +13,7 @@ from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
+    ColorWhen,
     ConfigFile,
     Cursor,
     DataDir,
@@ -33,6 +34,7 @@ from directory_indexer.paths import display, lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.cli.interactive import interact
     from directory_indexer.relevance.query import filter_in
     from directory_indexer.render import json_pages
     from directory_indexer.render.answers import View
@@ -46,6 +48,7 @@ with lazily:
     from directory_indexer.wire.cursors import position_of
 
 _DEFAULT_LIMIT = 10
+_INTERACTIVE_LIMIT = 30
 _Mode = Literal["hybrid", "semantic", "keyword"]
 
 cli = new_command_line()
@@ -55,8 +58,8 @@ cli = new_command_line()
 def search(
     *,
     query: Annotated[
-        str, typer.Argument(help='A question or words; also "a phrase", -without, path:, type:, heading: …')
-    ],
+        str | None, typer.Argument(help='A question or words; also "a phrase", -without, path:, type:, heading: …')
+    ] = None,
     others: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PATH]...", help="Directories or files to search in, and further filters."),
@@ -128,6 +131,9 @@ def search(
         typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or its page in a viewer."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="Search as you type, with a preview; Enter opens a hit.")
+    ] = False,
     collections: InCollections = None,
     named_scope: Annotated[
         str, typer.Option("--scope", metavar="NAME", help="Only in the directories of this scope; see dirindex scope.")
@@ -139,12 +145,13 @@ def search(
     verbose: Verbose = False,
     result_format: ResultFormat = None,
     null: Null = False,
+    color: ColorWhen = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Find passages by meaning and by words, best first."""
     form = form_of(result_format, as_json=as_json, is_null=null)
-    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
-    query, places = _query_and_places(query, others or ())
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
+    query, places = _query_and_places(_query(query, is_typed_later=interactive), others or ())
     query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))
     conditions = {
         "author": authors or (),
@@ -176,7 +183,7 @@ def search(
         query=query,
         queries=tuple(queries),
         mode=SearchMode(mode),
-        limit=position.limit(limit or _DEFAULT_LIMIT),
+        limit=position.limit(limit or (_INTERACTIVE_LIMIT if interactive else _DEFAULT_LIMIT)),
         scope=scope,
         kinds=tuple(kinds or ()),
         globs=tuple(globs or ()),
@@ -197,8 +204,11 @@ def search(
     if facets:
         n_files = _show_facets(team, request, collections or (), output)
         raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
-    seconds = app.loaded.config.searching.embedding_ms / 1000
-    request = request._replace(embedding_seconds=seconds, near=working_directory())
+    request = request._replace(
+        embedding_seconds=app.loaded.config.searching.embedding_ms / 1000, near=working_directory()
+    )
+    if interactive:
+        raise typer.Exit(_interact(team, request, collections or (), output))
     found = _found_fresh(team, request, collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
@@ -212,8 +222,27 @@ def search(
         how=Showing(form, view, explain, n_lines or 0, opened or 0, max_tokens or 0),
         position=position,
     )
-    is_found = bool(result.hits) and not result.is_weak
-    raise typer.Exit(ExitCode.DONE if is_found else ExitCode.INCOMPLETE)
+    raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)
+
+
+def _query(query: str | None, *, is_typed_later: bool) -> str:
+    if query is None and not is_typed_later:
+        raise UsageError("no query is given", hint="dirindex search --help tells what it takes")
+    return query or ""
+
+
+def _interact(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> ExitCode:
+    """Search as somebody types, and print the place that was taken, if any."""
+    for name in collections or (DEFAULT,):
+        team.app_of(name).refresh(request.scope)
+
+    def find(query: str) -> SearchResult:
+        is_unfinished = not query.endswith(" ")
+        return search_collections(team, collections, request._replace(query=query, is_unfinished=is_unfinished))
+
+    if place := interact(find, query=request.query, paths=output.paths, environ=os.environ):
+        output.data(place)
+    return ExitCode.DONE
 
 
 def _widened(app: "App", result: SearchResult) -> SearchResult:

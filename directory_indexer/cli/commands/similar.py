@@ -11,6 +11,7 @@ from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
+    ColorWhen,
     ConfigFile,
     Cursor,
     DataDir,
@@ -40,7 +41,10 @@ cli = new_command_line()
 def similar(
     *,
     file: Annotated[Path, typer.Argument(parser=given_place, help="File to compare with; it need not be indexed.")],
-    path: Annotated[Path | None, typer.Argument(parser=given_place, help="Directory to search in.")] = None,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(parser=given_place, metavar="[PATH]...", help="Directories or files to search in."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     cursor: Cursor = "",
     collection: InCollection = "",
@@ -50,13 +54,14 @@ def similar(
     verbose: Verbose = False,
     result_format: ResultFormat = None,
     null: Null = False,
+    color: ColorWhen = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Find files like this one."""
     form = form_of(result_format, as_json=as_json, is_null=null)
-    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"))
+    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
     app = open_existing_app(config, data_dir, output, collection)
-    within = (resolved_path(path),) if path else ()
+    within = tuple(dict.fromkeys(map(resolved_path, paths or ())))
     like = resolved_path(file)
     position = position_of(cursor, question=("similar", like, *within))
     notes = app.refresh(within)

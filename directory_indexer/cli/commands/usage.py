@@ -23,16 +23,20 @@ cli = new_command_line()
 
 _FEW = 5
 
-_WHERE = (
-    "no session was found there; assistants keep theirs in ~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp and "
-    "~/.local/share/opencode"
-)
+_PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp", "~/.local/share/opencode")
+_WHERE = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
 
 
 @cli.command()
 def usage(
     *,
-    paths: Annotated[list[Path], typer.Argument(parser=given_path, help="Transcripts, or directories that hold them.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            parser=given_path,
+            help="Transcripts, or directories that hold them; without any, where assistants keep them.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -42,7 +46,8 @@ def usage(
     Their transcripts say so, and how much text they got; nothing is sent anywhere.
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    found = usage_answer(usage_in(os.path.expanduser(path) for path in paths))
+    places = list(map(os.path.expanduser, paths or _PLACES))
+    found = usage_answer(usage_in(places if paths else filter(os.path.exists, places)))
     if as_json:
         output.data(record_json(found))
     else:
@@ -50,7 +55,7 @@ def usage(
         n_unreadable = len(found.unreadable)
         are_shown = verbose or n_unreadable <= _FEW
         output.lines(unreadable_lines(found, paths=output.paths) if are_shown else ())
-        output.notes([] if are_shown else [f"{n_unreadable:,} files could not be counted; -v names them"])
+        output.notes([] if are_shown else [f"{count(n_unreadable, 'file')} could not be counted; -v names them"])
         output.notes([f"{count(found.passed_over, 'line')} could not be read as records"] if found.passed_over else [])
         output.notes([] if found.sessions else [_WHERE])
     if not found.sessions:

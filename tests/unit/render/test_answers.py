@@ -59,7 +59,7 @@ def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: Sear
         "    11",
         "    12  Bake with steam,",
         "    13  then cool.",
-        "        2 more chunks in this file",
+        "        2 more passages in this file",
     ]
     assert matches(lines) == ["Bake", "steam"]
     assert lines[0].spans[1].link == "file:///home/ann/notes/bread.md"
@@ -68,7 +68,8 @@ def test_a_hit_shows_score_place_heading_and_the_words_that_matched(result: Sear
 def test_a_hit_in_a_pdf_shows_its_page_and_opens_there(result: SearchResult, hit: Hit) -> None:
     on_page = result._replace(hits=(hit._replace(page=12, heading="", facts=FileFacts("pdf", "Das Brotbuch")),))
     headline = next(iter(search_lines(on_page, paths=AT_HOME)))
-    assert headline.spans[2].text == "  page 12 · Das Brotbuch"
+    assert headline.spans[1].text == "~/notes/bread.md, page 12"
+    assert headline.spans[2].text == "  Das Brotbuch"
     assert headline.spans[1].link.endswith("#page=12")
 
 
@@ -245,8 +246,10 @@ def test_near_misses_are_offered_in_a_line_and_not_shown(result: SearchResult, h
     shown, near = without_near_misses(weak)
     assert [one.score for one in shown.hits] == [0.2]
     assert near_misses_note(near, paths=AT_HOME) == (
-        "not near enough to show, 0.10 and less: ~/notes/bread.md:12; --all shows them"
+        "not near enough to show, 0.10: ~/notes/bread.md:12; --all shows it"
     )
+    assert near_misses_note([*near, *near], paths=AT_HOME).startswith("not near enough to show, 0.10 and less: ")
+    assert near_misses_note([near[0]._replace(score=0.001)], paths=AT_HOME).startswith("not near enough to show: ")
     assert without_near_misses(weak._replace(request=request._replace(only_good=False)))[1] == ()
     assert without_near_misses(weak._replace(is_weak=False))[1] == ()
 
@@ -254,7 +257,43 @@ def test_near_misses_are_offered_in_a_line_and_not_shown(result: SearchResult, h
 def test_a_similar_file_says_which_passages_agree(result: SearchResult, hit: Hit) -> None:
     agreeing = hit._replace(agreements=(Agreement(0.81, 3, 9, "Baking", 20, 30, ""),))
     text = plain(search_lines(result._replace(hits=(agreeing,)), paths=AT_HOME, view=View.SCORED_FILES))
-    assert text.splitlines()[1] == "        lines 3-9, Baking  like  lines 20-30  0.81"
+    assert text.splitlines()[1] == "        3-9  Baking  like 20-30  0.81"
+
+
+def test_a_similar_file_names_each_of_its_passages_once(result: SearchResult, hit: Hit) -> None:
+    agreements = tuple(Agreement(score, 3, 9, "Baking", own, own + 5, "") for score, own in ((0.8, 20), (0.7, 40)))
+    similar = result._replace(hits=(hit._replace(agreements=agreements),))
+    assert plain(search_lines(similar, paths=AT_HOME, view=View.SCORED_FILES)).count("like") == 1
+
+
+def test_what_only_filters_have_found_has_no_score(result: SearchResult) -> None:
+    newest = result._replace(request=SearchRequest("type:md"))
+    assert plain(search_lines(newest, paths=AT_HOME)).splitlines()[0].endswith("  2026-06-01")
+
+
+MAIL = "Subject: Warm\nFrom: ann@example.org\n\nDear Bob,\nthe heating is warm.\n"
+
+
+@pytest.mark.parametrize("best_line", [None, 1])
+def test_of_a_mail_its_sentence_is_shown_and_not_its_headers(
+    result: SearchResult, hit: Hit, best_line: int | None
+) -> None:
+    marks = ((9, 13), (MAIL.rindex("warm"), MAIL.rindex("warm") + 4))
+    excerpt = Excerpt(MAIL, 1, 5, marks, best_line=best_line)
+    mail = hit._replace(
+        facts=FileFacts("email", "Warm"), text=MAIL, start_line=1, end_line=5, excerpt=excerpt, n_more_in_file=0
+    )
+    shown = plain(search_lines(result._replace(hits=(mail,)), paths=AT_HOME)).splitlines()
+    assert shown == [
+        " 1  ~/notes/bread.md  Sourdough > Baking  2026-06-01  0.83",
+        "     4  Dear Bob,",
+        "     5  the heating is warm.",
+    ]
+
+
+def test_a_mail_that_is_all_headers_shows_them(result: SearchResult, hit: Hit) -> None:
+    mail = hit._replace(facts=FileFacts("email"), text="Subject: Warm\n\n", start_line=1, excerpt=Excerpt("", 1, 1))
+    assert "     1  Subject: Warm" in plain(search_lines(result._replace(hits=(mail,)), paths=AT_HOME)).splitlines()
 
 
 def test_paths_in_a_pipe_are_relative_below_the_working_directory_and_no_options(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from directory_indexer.docstore.runs import Phase, RunProgress
-from directory_indexer.render.progress import Pace, PaceMeter, ProgressLines, details, headline, work_of
+from directory_indexer.render.progress import IndexSteps, Pace, PaceMeter, ProgressLines, details, headline, work_of
 
 MIB = 1024 * 1024
 
@@ -73,7 +73,7 @@ def test_progress_is_said_in_words() -> None:
     assert headline(progress, pace) == "30 %, 2 min 4 s left"
     assert details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
     embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
-    assert details(embedding, Pace(0.5, 20)) == "10 of 20 chunks, 30/min"
+    assert details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
     assert headline(embedding, Pace(5, 1.2)) == "50 %, 2 s left"
     assert details(RunProgress(Phase.WAITING), Pace()) == "another process is writing to the index"
     assert details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
@@ -96,3 +96,44 @@ def test_each_phase_begins_anew() -> None:
     chunks = [(60.0 + n, RunProgress(Phase.EMBEDDING, chunks_done=n * 50, chunks_total=1000)) for n in range(4)]
     lines = written((59.0, reading(99 * MIB)), *chunks)
     assert [line.partition(":")[0] for line in lines] == ["reading", "embedding"]
+
+
+def stepped(*progress: RunProgress) -> IndexSteps:
+    steps = IndexSteps()
+    for one in progress:
+        steps.observe(one)
+    return steps
+
+
+COVERED = (
+    RunProgress(Phase.WALKING, files_done=500),
+    reading(100 * MIB, files_done=500, files_total=500),
+    RunProgress(Phase.COVERING, chunks_done=1, chunks_total=2931),
+    RunProgress(Phase.COVERING),
+)
+
+
+def test_a_step_that_is_over_tells_how_it_can_be_searched() -> None:
+    steps = stepped(*COVERED, RunProgress(Phase.EMBEDDING, chunks_total=2931))
+    assert steps.name == "3/3 improving"
+    assert steps.completed == (
+        ("1/3 reading", "500 files, searchable by words now"),
+        ("2/3 meaning", "2,931 passages, searchable by meaning now"),
+    )
+    assert steps.hint.startswith("Ctrl+C is safe")
+
+
+def test_scanned_pages_are_read_once_all_else_can_be_searched() -> None:
+    steps = stepped(*COVERED, RunProgress(Phase.RECOGNISING, pages_total=3))
+    assert (steps.name, len(steps.completed)) == ("3/3 scanned pages", 2)
+
+
+def test_few_passages_become_searchable_by_meaning_as_they_are_embedded() -> None:
+    steps = stepped(*COVERED[:2], RunProgress(Phase.EMBEDDING, chunks_total=12))
+    assert (steps.name, len(steps.completed)) == ("2/3 meaning", 1)
+
+
+def test_a_run_that_gives_way_in_a_step_has_not_ended_it() -> None:
+    steps = stepped(*COVERED[:3], RunProgress(Phase.WAITING), COVERED[2])
+    assert (steps.name, len(steps.completed)) == ("2/3 meaning", 1)
+    assert stepped(RunProgress(Phase.WAITING)).name == "waiting"

@@ -13,7 +13,7 @@ from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.ids import ContentHash, content_hash
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.paths import file_path
-from directory_indexer.render.index_reports import index_lines, plan_lines
+from directory_indexer.render.index_reports import index_lines, plan_lines, summary_lines
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.reports import config_lines, doctor_lines
 from directory_indexer.render.spans import plain
@@ -69,6 +69,37 @@ def test_a_run_without_anything_to_do_says_so() -> None:
         "chunks     0 written",
         "vectors    none",
     ]
+
+
+def test_on_a_terminal_a_run_without_anything_to_do_is_one_line() -> None:
+    report = IndexReport(Outcome.COMPLETED, 0.1, n_unchanged=77, skipped=((SkipReason.BINARY, 3),))
+    assert plain(summary_lines(report, paths=AT_HOME, embeds=True)) == "up to date: 77 files (0.1 s)\n"
+
+
+def test_on_a_terminal_what_failed_before_is_named_below_that_line() -> None:
+    report = IndexReport(Outcome.COMPLETED, 0.1, n_unchanged=1, failures=MANY[:1])
+    assert plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines() == [
+        "up to date: 1 file (0.1 s)",
+        "failed     1, tried again by the next run",
+        "           ~/0  read: vanished",
+    ]
+
+
+def test_on_a_terminal_a_run_ends_with_what_to_type_next() -> None:
+    report = IndexReport(Outcome.COMPLETED, 23, n_added=32, n_chunks=71, n_embedded=71)
+    assert plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines() == [
+        "done in 23 s: searchable by words and by meaning",
+        "files      32 seen = 32 added",
+        'next       dirindex search "…"',
+    ]
+    assert "by meaning" not in plain(summary_lines(report, paths=AT_HOME, embeds=False))
+
+
+def test_on_a_terminal_a_run_that_was_stopped_promises_nothing() -> None:
+    report = IndexReport(Outcome.INTERRUPTED, 23, n_added=32, n_pending=40)
+    shown = plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines()
+    assert shown[0] == "stopped after 23 s; run it again to go on from here"
+    assert "waiting    40 passages for vectors" in shown
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INTERRUPTED, Outcome.OUT_OF_TIME])

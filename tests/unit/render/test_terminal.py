@@ -12,7 +12,7 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.render.answers import search_lines
 from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.progress import Pace
+from directory_indexer.render.progress import IndexSteps, Pace
 from directory_indexer.render.spans import Span, Style, line
 from directory_indexer.render.terminal import live_progress, progress_display, styled
 from directory_indexer.searching.answers import Hit, SearchResult
@@ -57,16 +57,41 @@ def test_a_long_place_is_left_whole_and_a_long_text_goes_on_below_its_indentatio
     assert all(row.startswith("      steam") and len(row) <= 40 for row in others)
 
 
-def test_a_long_heading_gives_way_to_what_stands_behind_it() -> None:
-    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
-    rows = bare(styled([line(Span("a" * 20, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
-    assert rows == [f"{'a' * 20}  Accounting …  0.57"]
+def fitted(path: str, heading: str, *, width: int, style: Style = Style.HIT) -> str:
+    spans = (Span(" 1  "), Span(path, style), Span(f"  {heading}", Style.PLACE), Span("  0.57"))
+    [row] = bare(styled([line(*spans)], width=width, environ={}))
+    return row
 
 
-def test_on_a_narrow_terminal_nothing_of_a_heading_but_an_ellipsis_stays() -> None:
-    heading = Span("  Accounting > Invoices > Numbers", Style.PLACE)
-    rows = bare(styled([line(Span("a" * 30, Style.PATH), heading, Span("  0.57"))], width=40, environ={}))
-    assert rows == [f"{'a' * 30}  A…  0.57"]
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (81, " 1  work/billing/accounts.py:1204  Accounting > Invoices > save_all_numbers  0.57"),
+        (72, " 1  work/billing/accounts.py:1204  … > Invoices > save_all_numbers  0.57"),
+        (64, " 1  work/billing/accounts.py:1204  … > save_all_numbers  0.57"),
+        (56, " 1  work/billing/accounts.py:1204  … > save_all_n…  0.57"),
+        (48, " 1  work/billing/accounts.py:1204  0.57"),
+        (32, " 1  work…/accounts.py:1204  0.57"),
+    ],
+)
+def test_the_inner_heading_and_the_name_of_a_file_are_shown_longest(width: int, shown: str) -> None:
+    row = fitted("work/billing/accounts.py:1204", "Accounting > Invoices > save_all_numbers", width=width)
+    assert cell_len(row) <= width
+    assert row == shown
+
+
+def test_wide_characters_in_a_head_fit_the_width() -> None:
+    for width in range(30, 80):
+        assert cell_len(fitted("面包/" * 12 + "面包.md:7", "面包 > 面包面包面包面包面包", width=width)) <= width
+
+
+def test_a_path_that_is_no_hit_stays_whole() -> None:
+    assert "a" * 90 in fitted("a" * 90, "Accounting", width=40, style=Style.PATH)
+
+
+def test_a_name_is_cut_at_its_end_and_what_stands_behind_it_is_shown() -> None:
+    spans = (Span("12-40  "), Span("  a chapter with a name that never seems to end", Style.NAME), Span("  +3"))
+    assert bare(styled([line(*spans)], width=40, environ={})) == ["12-40    a chapter with a name that…  +3"]
 
 
 def test_wide_characters_fit_the_width() -> None:
@@ -82,7 +107,20 @@ def test_a_display_shows_phase_share_time_left_and_details() -> None:
     first, second = out.getvalue().splitlines()
     assert first.startswith("embedding ")
     assert first.endswith(" 50 %, 10 s left")
-    assert second.rstrip() == "500 of 1,000 chunks, 50/s, 2 failed"
+    assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
+
+
+def test_a_display_in_steps_shows_those_that_are_over_above_the_bar() -> None:
+    out, steps = io.StringIO(), IndexSteps()
+    reading = RunProgress(Phase.READING, files_done=3, files_total=3, bytes_done=9, bytes_total=9)
+    covering = RunProgress(Phase.COVERING, chunks_done=500, chunks_total=1000)
+    for progress in (reading, covering):
+        steps.observe(progress)
+    Console(file=out, width=80).print(progress_display(covering, Pace(), at=0, steps=steps))
+    first, second, third = out.getvalue().splitlines()
+    assert first.rstrip() == "1/3 reading 3 files, searchable by words now"
+    assert re.match(r"2/3 meaning ━.* 50 %$", second)
+    assert third.rstrip() == "500 of 1,000 passages"
 
 
 def test_a_display_without_a_total_still_moves() -> None:
@@ -119,5 +157,5 @@ def test_code_is_coloured_and_prose_is_not(result: SearchResult, hit: Hit) -> No
         lines = search_lines(result._replace(hits=(code._replace(facts=FileFacts(kind)),)), paths=PathStyle())
         return styled(lines, width=80, environ={})
 
-    assert "\x1b[34mreturn" in shown("python")
-    assert "\x1b[34mreturn" not in shown("markdown")
+    assert "\x1b[94mreturn" in shown("python")
+    assert "\x1b[94mreturn" not in shown("markdown")

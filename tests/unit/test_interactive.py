@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.cli.interactive import Key, Listing, interact, keys_in, screen_lines
+from directory_indexer.errors import UsageError
+from directory_indexer.extractors.document import FileFacts
+from directory_indexer.ids import chunk_id_of
+from directory_indexer.paths import file_path
+from directory_indexer.relevance.evidence import Excerpt
+from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.spans import plain
+from directory_indexer.render.terminal import frame
+from directory_indexer.searching.answers import Hit
+
+if TYPE_CHECKING:
+    from directory_indexer.searching.answers import SearchResult
+
+
+def hit(number: int) -> Hit:
+    text = f"the harbour {number}\nis quiet\n"
+    return Hit(
+        path=file_path(f"/srv/{number}.md"),
+        facts=FileFacts("markdown"),
+        score=0.5,
+        chunk_id=chunk_id_of("0b2f3a52-9f0c-5d0e-8f5e-2f6d0c6b7a11"),
+        ordinal=0,
+        start_line=1,
+        end_line=2,
+        page=None,
+        heading="",
+        text=text,
+        excerpt=Excerpt(text, 1, 2, ((4, 11),)),
+    )
+
+
+LISTING = Listing("harbour", tuple(map(hit, range(30))))
+
+
+def test_keys_are_told_from_what_is_typed() -> None:
+    assert list(keys_in("a\x1b[Bé\x7f\x1bOA\x1b[15~\x1b[I\r\t\x1b")) == [
+        *("a", Key.DOWN, "é", Key.ERASE, Key.UP, Key.OPEN, Key.TAKE, Key.QUIT)
+    ]
+
+
+def test_what_is_pasted_with_hostile_characters_is_typed_without_them() -> None:
+    assert "".join(keys_in("a\x00\x9b\u202eb")) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("key", "query"),
+    [(Key.ERASE, "two word"), (Key.ERASE_WORD, "two "), (Key.CLEAR, ""), ("x", "two wordsx"), (Key.TAKE, "two words")],
+)
+def test_a_query_is_edited_at_its_end(key: Key | str, query: str) -> None:
+    assert Listing("two words").after(key).query == query
+    assert Listing("").after(Key.ERASE).query == ""
+
+
+def test_the_selection_stays_within_the_hits() -> None:
+    assert LISTING.after(Key.UP).selected == 0
+    assert LISTING.after(Key.PAGE_DOWN).after(Key.PAGE_DOWN).after(Key.PAGE_DOWN).after(Key.PAGE_DOWN).selected == 29
+    assert Listing("nothing").after(Key.DOWN).selected == 0
+
+
+@pytest.mark.parametrize("selected", [0, 3, 12, 29])
+def test_the_selected_hit_is_always_in_view_above_its_passage(selected: int) -> None:
+    lines = screen_lines(LISTING._replace(selected=selected), paths=PathStyle(), columns=80, rows=20)
+    shown = plain(lines).splitlines()
+    assert any(row.startswith(f"> {selected + 1:>2}  ") for row in shown)
+    assert shown[-2].endswith(f"the harbour {selected}")
+    assert len(shown) <= 20
+
+
+def test_a_frame_never_reaches_below_the_screen() -> None:
+    for height in (3, 8, 40):
+        lines = screen_lines(LISTING, paths=PathStyle(), columns=30, rows=height)
+        assert frame(lines, width=30, height=height, environ={}).count("\r\n") <= height - 1 + (height > 20)
+
+
+def test_nobody_can_type_where_there_is_no_terminal() -> None:
+    def find(_: str) -> SearchResult:
+        raise AssertionError
+
+    with pytest.raises(UsageError, match="needs a terminal"):
+        interact(find, query="", paths=PathStyle(), environ={})

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from directory_indexer.embedders.models import MULTILINGUAL, PACKAGED_MODEL, language_advice
+from directory_indexer.embedding_space import EmbeddingSpace
+
+OLLAMA = EmbeddingSpace(provider="ollama", model="nomic-embed-text", dimensions=768)
+
+
+def test_much_of_an_index_in_a_language_that_the_model_does_not_know_is_told_with_what_to_do() -> None:
+    advice = language_advice(PACKAGED_MODEL.space, {"en": 44, "de": 35})
+    assert advice
+    assert advice.message == ("35 of 79 documents are in German, which all-MiniLM-L6-v2 does not understand")
+    assert "multilingual-e5-small does: " in advice.hint
+    assert "embedding.model" in advice.hint
+
+
+def test_the_advice_keeps_its_key_while_documents_are_added() -> None:
+    first, second = (language_advice(PACKAGED_MODEL.space, {"de": n, "fr": 2}) for n in (9, 10))
+    assert first
+    assert second
+    assert first.key == second.key == "language German and French"
+
+
+@pytest.mark.parametrize("counts", [{}, {"en": 10, "de": 1}, {"de": 2}, {"en": 100, "de": 15}])
+def test_a_few_documents_are_no_reason_for_another_model(counts: dict[str, int]) -> None:
+    assert language_advice(PACKAGED_MODEL.space, counts) is None
+
+
+@pytest.mark.parametrize("space", [MULTILINGUAL.space, OLLAMA])
+def test_a_model_that_knows_all_languages_or_is_not_known_needs_no_advice(space: EmbeddingSpace) -> None:
+    assert language_advice(space, {"de": 50}) is None

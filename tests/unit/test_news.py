@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from directory_indexer.cli.news import unseen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_note_is_shown_once_until_it_changes(tmp_path: Path) -> None:
+    assert unseen(tmp_path, {"a": "1 file failed", "b": "other"}) == ["1 file failed", "other"]
+    assert unseen(tmp_path, {"a": "1 file failed"}) == []
+    assert unseen(tmp_path, {"c": "2 files failed", "a": "1 file failed"}) == ["2 files failed"]
+
+
+def test_a_note_stays_known_while_questions_elsewhere_have_others(tmp_path: Path) -> None:
+    unseen(tmp_path, {"here": "x"})
+    unseen(tmp_path, {"there": "y"})
+    assert unseen(tmp_path, {"here": "x"}) == []
+
+
+def test_of_what_was_shown_no_text_is_kept(tmp_path: Path) -> None:
+    unseen(tmp_path, {"the first run over /home/ann/secret has not ended": "x"})
+    (file,) = tmp_path.iterdir()
+    assert "secret" not in file.read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("kind", ["link", "pipe", "directory", "bytes", "large"])
+def test_whatever_somebody_put_in_the_place_is_left_alone_and_notes_are_shown(tmp_path: Path, kind: str) -> None:
+    target, place = tmp_path / "target", tmp_path / "notes-shown"
+    target.write_text("kept")
+    match kind:
+        case "link":
+            place.symlink_to(target)
+        case "pipe":
+            os.mkfifo(place)
+        case "directory":
+            place.mkdir()
+        case "bytes":
+            place.write_bytes(b"\xff\x00")
+        case _:
+            place.write_bytes(b"a" * 100_000)
+    assert unseen(tmp_path, {"a": "note"}) == ["note"]
+    assert target.read_text() == "kept"
