@@ -76,6 +76,12 @@ class RuleCount(NamedTuple):
     paths: Annotated[int, "How many files and directories it leaves out."]
 
 
+class SuggestedDirectories(NamedTuple):
+    """Directories that might be added."""
+
+    directories: Annotated[tuple[str, ...], "Absolute paths of directories that are there and not tracked yet."]
+
+
 class AddingAnswer(NamedTuple):
     """What would be read if a directory were added."""
 

@@ -1,6 +1,7 @@
 // Puts the page together: its frame, and in it the view that the address names.
 
 import { onChange, read, go } from "./address.js";
+import { follow as followIndex } from "./changes.js";
 import { element } from "./dom.js";
 import { begin } from "./session.js";
 import { footer } from "./footer.js";
@@ -51,3 +52,5 @@ await begin();
 frame();
 onChange(show);
 show(read());
+if (matchMedia("(hover: hover)").matches) VIEWS.search.focus();
+followIndex();

@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { go, read } from "../address.js";
+import { onMoment } from "../changes.js";
 import { choices, element } from "../dom.js";
 import { words } from "../words.js";
 import { LeftOut } from "./leftout.js";
@@ -82,6 +83,14 @@ async function refresh() {
 }
 
 document.addEventListener("visibilitychange", () => isShown && refresh());
+
+// The numbers here change with those of the other views.
+let known = "";
+onMoment((now) => {
+  if (!now || now.moment === known) return;
+  known = now.moment;
+  if (isShown) refresh();
+});
 
 let asked = { at: 0, path: null, answer: null };
 
