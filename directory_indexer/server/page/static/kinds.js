@@ -43,7 +43,17 @@ const ICONS = new Map(Object.entries(PROSE).flatMap(([icon, kinds]) => kinds.spl
 export const isCode = (kind) => !ICONS.has(kind);
 export const isMail = (kind) => ICONS.get(kind) === "mail";
 export const iconOf = (kind) => ICONS.get(kind) ?? (DATA.has(kind) ? "data" : "code");
-export const ICON_NAMES = Object.keys(PATHS);
+
+// What is alike in the eyes of people, and has a colour of its own on the map.
+const GROUPS = {
+  documents: "page note book slides",
+  messages: "mail talk date",
+  tables: "sheet data",
+  media: "picture sound",
+  code: "code commit archive directory",
+};
+const GROUP_OF = new Map(Object.entries(GROUPS).flatMap(([group, icons]) => icons.split(" ").map((one) => [one, group])));
+export const groupOf = (kind) => GROUP_OF.get(iconOf(kind));
 
 // The sign of a kind, which is also named for those who point at it.
 export function icon(name, title = "") {
