@@ -251,11 +251,12 @@ def test_a_plain_server_has_no_page(data_dir: Path) -> None:
         assert server.ask("POST", "/ui/session", {"code": "x"}, key=key).status == 404
 
 
-def test_without_an_index_it_says_what_to_do(tmp_path: Path) -> None:
-    command: list[str | Path] = [DIRINDEX, "ui", "--no-browser", "--data-dir", tmp_path]
-    ended = run_command(command, check=False)
-    assert "dirindex index PATH makes one" in ended.stderr
-    assert ended.returncode
+def test_without_an_index_it_begins_an_empty_one(tmp_path: Path) -> None:
+    with PageServer(tmp_path / "data") as server:
+        browser = server.admit()
+        answer = server.ask("GET", "/api/v1/changes", headers=browser.headers)
+        assert (answer.json["directories"], answer.json["files"], answer.json["run"]) == (0, 0, None)
+        assert (tmp_path / "data").stat().st_mode & 0o077 == 0
 
 
 def test_the_code_comes_into_no_log(data_dir: Path) -> None:

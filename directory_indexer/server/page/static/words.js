@@ -107,6 +107,7 @@ export const words = {
     reveal: "Show in folder",
     similar: "Similar files",
     neighbours: "Neighbours",
+    onMap: "See the nearest passages on a map",
     nothingSimilar: "No other file is like this one.",
     openedWith: (program) => `Opened with ${program}`,
     earlier: "Show what comes before",
