@@ -89,7 +89,7 @@ def test_who_has_no_index_comes_to_a_first_search_in_two_clicks(browser: Browser
 
 
 def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(page: Page, papers: tuple[Path, Path]) -> None:
-    page.locator("#query").fill("qwertzuiop")
+    page.locator("#query").fill('"qwertzuiop"')
     expect(page.locator(".state h2")).to_have_text("Nothing was found.")
     (papers[0] / "news.md").write_text("# News\n\nThe word is qwertzuiop.\n")
     expect(page.locator(".hit mark")).to_have_text("qwertzuiop")
@@ -106,7 +106,7 @@ def test_what_matched_is_in_view_in_every_hit(page: Page) -> None:
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate(_OUT_OF_SIGHT) == [], query
         n_hits += page.locator(".hit:has(mark)").count()
-    assert n_hits > 3 * len(_QUERIES)
+    assert n_hits > 2 * len(_QUERIES)
 
 
 def test_a_message_shows_its_sentence_and_prose_is_no_code(page: Page) -> None:
@@ -137,8 +137,8 @@ def test_several_values_of_a_filter_widen_it(page: Page) -> None:
     expect(page.locator(".file h3", has_text="handbook.md")).to_have_count(0)
     page.get_by_role("button", name="Clear filters").click()
     places = page.get_by_role("list", name="Directory")
-    places.get_by_role("button", name=re.compile("^papers/docs")).click()
-    places.get_by_role("button", name=re.compile("^app")).click()
+    for name in ("docs", "app"):
+        places.get_by_role("button").filter(has_text=re.compile(f"^{name}")).click()
     expect(page.locator(".file h3")).to_have_text(["lens.md", "lens.md"])
 
 

@@ -26,7 +26,7 @@ export function openAdding({ path = "", onAdded }) {
   const paths = element("datalist", { id: newId("paths") });
   const input = element("input", { id: "directory", type: "text", value: path, list: paths.id, autocomplete: "off", spellcheck: "false", placeholder: words.adding.placeholder });
   const shown = element("div", { class: "shown", "aria-live": "polite" });
-  let looked = null;
+  let looked = null, added = "";
   const look = async (button) => {
     const typed = input.value;
     shown.replaceChildren(element("p", { class: "soft" }, words.adding.looking));
@@ -49,10 +49,11 @@ export function openAdding({ path = "", onAdded }) {
         return false;
       }
       await post("directories/add", { confirmation: looked.confirmation });
-      onAdded(looked.path);
+      added = looked.path;
       return true;
     },
   });
+  dialog.dialog.addEventListener("close", () => added && onAdded(added)); // the focus is back where it was by then
   const complete = async () => {
     const typed = input.value;
     const found = await suggested(typed);
