@@ -6,7 +6,7 @@ A directory with nothing indexed in it is not named: what failed or was skipped 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -18,6 +18,8 @@ from page_servers import Admitted, PageServer
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
+from directory_indexer.extractors.kinds import GROUPS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -249,6 +251,13 @@ def test_a_plain_server_has_no_page(data_dir: Path) -> None:
     with WebServer(data_dir) as server:
         assert server.ask("GET", "/ui/", key=key).status == 404
         assert server.ask("POST", "/ui/session", {"code": "x"}, key=key).status == 404
+
+
+def test_every_kind_of_document_has_a_sign_and_is_read_as_prose() -> None:
+    table = (_STATIC / "kinds.js").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\w+", table))
+    for group in ("docs", "media", "archives"):
+        assert GROUPS[group] - listed == set(), group
 
 
 def test_without_an_index_it_begins_an_empty_one(tmp_path: Path) -> None:

@@ -16,6 +16,13 @@ export function onMoment(listener) {
   if (latest) listener(latest, null);
 }
 
+// Whether there is anything to ask about: before that is known, there may be.
+export const isEmpty = () => latest?.directories === 0;
+
+// Follows the index for as long as the page is there; `known` is resolved once it is clear how the index stands.
+let resolveKnown;
+export const known = new Promise((resolve) => (resolveKnown = resolve));
+
 export async function follow() {
   while (true) {
     if (document.hidden) await shown();
@@ -26,6 +33,7 @@ export async function follow() {
       [problem, wait] = [error, RETRY_MS];
     }
     for (const listener of listeners) listener(latest, problem);
+    resolveKnown();
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }

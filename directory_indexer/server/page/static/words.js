@@ -136,9 +136,11 @@ export const words = {
 
   welcome: {
     title: "Which files do you want to search?",
-    what: "Choose a directory. You see first what would be read and how long it takes. Your files are only read, and nothing leaves this computer.",
+    what: "Choose a directory. You see first what would be read and how long it takes. Your files are only read, never changed.",
     suggested: "Suggested directories",
     other: "Another directory …",
+    begun: (name) => `Reading ${name} …`,
+    next: "Type what you are looking for. Hits come as soon as the first files are read.",
   },
 
 
@@ -200,7 +202,7 @@ export const words = {
     noEnding: "no extension",
     time: "Time",
     unknownTime: "depends on the embedding service; you can search by words much sooner",
-    about: (span) => `about ${span} until all is done; you can search by words much sooner`,
+    about: (seconds) => `${seconds < 45 ? "less than a minute" : `about ${spanOf(seconds)}`} until all is done; you can search by words much sooner`,
     room: "Space for the index",
     roomOf: (needed, free) => `up to ${needed}; ${free} are free`,
     redone: "Also redone, because the index was built with other settings",

@@ -3,7 +3,7 @@
 import { get, post } from "../api.js";
 import { element, newId, openDialog } from "../dom.js";
 import { icon } from "../kinds.js";
-import { count, directoryOf, nameOf, plain, sizeOf, spanOf, words } from "../words.js";
+import { count, directoryOf, nameOf, plain, sizeOf, words } from "../words.js";
 
 // Directories to choose from, and a way to name another one.
 export function welcome(onAdded) {
@@ -77,7 +77,7 @@ function whatItAdds(looked) {
     [words.adding.path, looked.path],
     [words.adding.files, `${looked.whole ? "" : words.adding.atLeast}${count(looked.files, "file", "files")}, ${sizeOf(looked.bytes)}`],
     [words.adding.kinds, kinds],
-    [words.adding.time, looked.seconds === null ? words.adding.unknownTime : words.adding.about(spanOf(looked.seconds))],
+    [words.adding.time, looked.seconds === null ? words.adding.unknownTime : words.adding.about(looked.seconds)],
     [words.adding.room, words.adding.roomOf(sizeOf(looked.index_bytes), sizeOf(looked.free_bytes))],
     [words.adding.redone, looked.redone.join(", ")],
     [words.adding.failed, looked.failed ? plain(looked.failed) : ""],

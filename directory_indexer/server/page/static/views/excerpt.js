@@ -82,11 +82,12 @@ function code(lines) {
 
 function prose(lines, kind) {
   const isMarkdown = kind === "markdown";
-  const between = ["sheet", "slides"].includes(iconOf(kind)) ? " · " : " ";
+  const isTable = ["sheet", "slides"].includes(iconOf(kind));
+  const between = (text) => (isTable || /^\d/.test(text) ? " · " : " "); // rows of a table or a log
   const rows = lines.map((line) => (isMarkdown ? withoutSigns(line) : moved(line, /^\s*/.exec(line.text)[0].length)));
   if (rows.length) rows[0] = withMatchInView(rows[0]);
   const plain = (node) => (typeof node === "string" && isMarkdown ? node.replace(/\*\*|`/g, "") : node);
-  return element("span", { class: "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between : "", ...marked(text, marks).map(plain)]));
+  return element("span", { class: "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
 }
 
 const moved = ({ text, marks }, n) => ({ text: cut(text, n), marks: marks.map(([from, to]) => [Math.max(from - n, 0), Math.max(to - n, 0)]).filter(([from, to]) => to > from) });

@@ -256,12 +256,12 @@ function directory({ path, kind }) {
   return parts.length > KEPT_DIRECTORIES ? `…/${parts.slice(-KEPT_DIRECTORIES).join("/")}` : parts.join("/");
 }
 
-const KEPT_DIRECTORIES = 3;
+const KEPT_DIRECTORIES = 2;
 
 function whereabouts({ page, pages, line, kind }) {
   if (pages) return words.hits.pages(pages[0], pages.at(-1));
   if (page) return words.hits.page(page);
-  return kind === "commit" ? "" : words.hits.line(line);
+  return kind === "commit" || isMail(kind) ? "" : words.hits.line(line);
 }
 
 function said(answer, query, ms, isFirst) {

@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { FILTERS, go, note, read } from "../address.js";
-import { moment, onMoment } from "../changes.js";
+import { isEmpty, moment, onMoment } from "../changes.js";
 import { element } from "../dom.js";
 import { showKeys } from "../footer.js";
 import { nameOf, words } from "../words.js";
@@ -132,6 +132,7 @@ const AGAIN = { refresh: false }; // what changed is in the index, which is why 
 // One question at a time, and then the latest: a server that answers in the pace of the typing is never asked in vain.
 // An answer by meaning takes longer: typing on aborts it.
 async function ask(state, mode, isAgain = false) {
+  if (isEmpty()) return;
   waiting = { state, mode, isAgain };
   if (inFlight) {
     if (mode !== "keyword" || inFlight.mode !== "keyword") inFlight.abort();
@@ -182,7 +183,7 @@ function askAgain() {
   again = 0;
   const state = read();
   const isBusy = inFlight || pause || hits.isLonger || state.view !== "search";
-  if (isBusy || !moment()?.directories || moment().state === answered.state) return;
+  if (isBusy || isEmpty() || moment().state === answered.state) return;
   counted = null;
   count(state);
   ask(state, answered.how === "keyword" ? "paused" : answered.how, true);
@@ -190,10 +191,14 @@ function askAgain() {
 
 // Where nothing is indexed, directories are offered.
 function showStart({ directories }) {
-  const isEmpty = !directories;
-  if (isEmpty && start.hidden) start.replaceChildren(welcome(() => input.focus()));
-  start.hidden = !isEmpty;
-  document.body.classList.toggle("nothing", isEmpty);
+  if (!directories && start.hidden) start.replaceChildren(welcome(begun));
+  start.hidden = directories > 0;
+  document.body.classList.toggle("nothing", !directories);
+}
+
+function begun(path) {
+  start.replaceChildren(element("section", { class: "welcome", role: "status" }, element("h2", {}, words.welcome.begun(nameOf(path))), element("p", { class: "soft" }, words.welcome.next)));
+  input.focus();
 }
 
 function showReading(run) {
@@ -232,6 +237,7 @@ const FACET_OF = { type: "types", path: "directories", year: "years", language: 
 
 // Counts the files of each value; where values are chosen, those of the others beside them, which may be added.
 async function count(state) {
+  if (isEmpty()) return;
   const key = JSON.stringify([state.q.match(/-?\w+:\S+/g), state.filters]);
   if (key === counted) return;
   counted = key;
