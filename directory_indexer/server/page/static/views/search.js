@@ -84,9 +84,13 @@ function typed(q) {
 
 function submitted() {
   const state = read();
+  clearTimeout(pause);
+  pause = 0;
   remember(state);
+  recall.show(state);
   goesToFirst = true;
   ask(state, "hybrid");
+  count(state);
 }
 
 // How each filter is given if it has one value, and how it is written in a query of which one of several must be met.
