@@ -21,9 +21,11 @@ export class Tracked {
 
   show(directories) {
     const key = JSON.stringify(directories);
-    if (key === this.#last) return;
+    if (key === this.#last || document.querySelector("dialog[open]")) return; // which leads back to one of the buttons
     this.#last = key;
+    const had = this.#list.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     this.#list.replaceChildren(...directories.map((one) => this.#one(one)));
+    if (had) [...this.#list.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === had)?.focus();
   }
 
   #one(one) {
