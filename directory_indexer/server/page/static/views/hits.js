@@ -81,7 +81,7 @@ export class Hits {
     this.#named.replaceChildren(...this.#byName(named, answer.named ?? named.length, Boolean(others.length)));
     this.#list.replaceChildren(...groups(others).map((hits) => this.#file(hits)));
     if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
-    this.#sort.hidden = !this.#hasScores; // the files that changed last have an order of their own
+    this.#sort.hidden = !this.#hasScores || !answer.hits.length; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
     this.#notes.replaceChildren(...notes(answer));
     this.#missing.replaceChildren(...lacks(answer));
@@ -286,9 +286,10 @@ function notes(answer) {
 }
 
 function lacks(answer) {
+  if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
   const made = (answer.notes ?? []).filter((note) => OF_THE_INDEX.test(note)).map((note) => toTheList(note.replace(OF_A_TERMINAL, "")));
   const { chunks, embedded } = answer.index;
-  if (answer.hits.length && embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
+  if (embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
   return made;
 }
 
