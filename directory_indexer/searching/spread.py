@@ -6,11 +6,11 @@ A directory with nothing indexed in it is not named: what failed or was skipped 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from directory_indexer.docstore.directory_counts import DirectoryCount
+from directory_indexer.docstore.directory_counts import DirectoryCount, summed
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.paths import FilePath, display, lies_in, prefix_of
@@ -65,7 +65,7 @@ class _Branch:
             at += 1
         for branch in reversed(order):
             parts = [*branch.own, *(one.total for one in branch.inner.values())]
-            branch.total = _sum(branch.path, parts)
+            branch.total = summed(branch.path, parts)
 
 
 def _tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
@@ -79,14 +79,6 @@ def _tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
         branch.own.append(count)
     top.sum_up()
     return top
-
-
-def _sum(path: FilePath, counts: Sequence[DirectoryCount]) -> DirectoryCount:
-    n_files, n_bytes, n_chunks, n_embedded, n_failed, n_skipped = (
-        sum(values) for values in zip((0,) * 6, *(one[1:7] for one in counts), strict=True)
-    )
-    changed_at = max((one.changed_at for one in counts if one.changed_at is not None), default=None)
-    return DirectoryCount(path, n_files, n_bytes, n_chunks, n_embedded, n_failed, n_skipped, changed_at)
 
 
 def _place(branch: _Branch, name: str, *, depth: int, most: int) -> Place:

@@ -15,6 +15,7 @@ with lazily:
     from directory_indexer.searching.spread import Place
     from directory_indexer.walker.listing import IgnoredPath
 
+_MOST_KINDS = 8
 _Confirmation = Annotated[str, "What confirms it, once and within ten minutes."]
 
 
@@ -30,6 +31,7 @@ class DirectoryPart(NamedTuple):
     failed: Failed
     skipped: Skipped
     changed_at: Annotated[str | None, "When the newest of these files was changed."]
+    kinds: Annotated[Mapping[str, int], "Files by kind, the most frequent first."]
     directories: Annotated[tuple[DirectoryPart, ...], "The largest directories in it, largest first."]
     more: Annotated[int, "How many directories in it are not listed."]
 
@@ -74,6 +76,12 @@ class RuleCount(NamedTuple):
 
     rule: Annotated[str, "The rule, and where it is written."]
     paths: Annotated[int, "How many files and directories it leaves out."]
+
+
+class SuggestedDirectories(NamedTuple):
+    """Directories that might be added."""
+
+    directories: Annotated[tuple[str, ...], "Absolute paths of directories that are there and not tracked yet."]
 
 
 class AddingAnswer(NamedTuple):
@@ -126,6 +134,7 @@ def directory_part(place: Place) -> DirectoryPart:
         failed=counts.n_failed,
         skipped=counts.n_skipped,
         changed_at=timestamp(counts.changed_at),
+        kinds=dict(counts.kinds[:_MOST_KINDS]),
         directories=tuple(map(directory_part, place.places)),
         more=place.n_hidden,
     )

@@ -106,6 +106,18 @@ class PausedList(NamedTuple):
     paused: Annotated[tuple[PausedOne, ...], "All of them; `dirindex index --resume` goes on with them as one."]
 
 
+class IndexMoment(NamedTuple):
+    """The index at one moment."""
+
+    moment: Annotated[str, "Name of the moment: another one once anything has changed, progress of a run included."]
+    state: Annotated[str, "Name of what answers are drawn from: another one once an answer may be another."]
+    directories: Annotated[int, "Tracked directories."]
+    files: Files
+    chunks: Chunks
+    embedded: Embedded
+    run: Annotated[Run | None, "The index run that goes on; null while none does."]
+
+
 class StatusAnswer(NamedTuple):
     """What is indexed, altogether and by directory."""
 

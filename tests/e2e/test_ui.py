@@ -18,6 +18,8 @@ from page_servers import Admitted, PageServer
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
+from directory_indexer.extractors.kinds import GROUPS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -251,11 +253,19 @@ def test_a_plain_server_has_no_page(data_dir: Path) -> None:
         assert server.ask("POST", "/ui/session", {"code": "x"}, key=key).status == 404
 
 
-def test_without_an_index_it_says_what_to_do(tmp_path: Path) -> None:
-    command: list[str | Path] = [DIRINDEX, "ui", "--no-browser", "--data-dir", tmp_path]
-    ended = run_command(command, check=False)
-    assert "dirindex index PATH makes one" in ended.stderr
-    assert ended.returncode
+def test_every_kind_of_document_has_a_sign_and_is_read_as_prose() -> None:
+    table = (_STATIC / "kinds.js").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\w+", table))
+    for group in ("docs", "media", "archives"):
+        assert GROUPS[group] - listed == set(), group
+
+
+def test_without_an_index_it_begins_an_empty_one(tmp_path: Path) -> None:
+    with PageServer(tmp_path / "data") as server:
+        browser = server.admit()
+        answer = server.ask("GET", "/api/v1/changes", headers=browser.headers)
+        assert (answer.json["directories"], answer.json["files"], answer.json["run"]) == (0, 0, None)
+        assert (tmp_path / "data").stat().st_mode & 0o077 == 0
 
 
 def test_the_code_comes_into_no_log(data_dir: Path) -> None:

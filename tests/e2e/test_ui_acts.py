@@ -116,6 +116,46 @@ def test_what_no_browser_vouches_for_may_only_read(server: PageServer, browser: 
     assert server.ask("GET", "/api/v1/status", headers=with_origin).status == 200
 
 
+def test_directories_that_are_there_are_suggested(tmp_path: Path) -> None:
+    for name in ("Dokumente", "Notes", "tracked", "config"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "config/user-dirs.dirs").write_text('XDG_DOCUMENTS_DIR="$HOME/Dokumente"\nXDG_DESKTOP_DIR="$HOME/"\n')
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with PageServer(tmp_path / "data", **home) as server:
+        person = Person(server, server.admit())
+        found = person.get("directories/suggested").json["directories"]
+        assert found[:2] == [str(tmp_path / "Dokumente"), str(tmp_path / "Notes")]
+        assert str(tmp_path) not in found
+        assert person.get("directories/suggested?path=~/no").json["directories"] == [str(tmp_path / "Notes")]
+
+
+@pytest.mark.parametrize("typed", ["relative/pa", "/no/such/", "%00", "/etc/%2e%2e/%00", "x" * 4000])
+def test_what_begins_no_path_suggests_nothing(person: Person, typed: str) -> None:
+    answer = person.get(f"directories/suggested?path={typed}")
+    assert answer.status in {200, 400, 422}
+    assert answer.json.get("directories", []) == []
+
+
+def test_what_is_tracked_is_not_suggested(person: Person, place: Path) -> None:
+    found = person.get(f"directories/suggested?path={place}/").json["directories"]
+    assert str(place / "more") in found
+    assert str(place / "docs") not in found
+
+
+def test_a_change_of_the_index_is_heard_of(person: Person, place: Path) -> None:
+    before = person.get("changes").json
+    assert before["files"] == 2
+    assert person.get(f"changes?moment={before['moment']}").json == before
+    (place / "docs/beets.md").write_text("# Beets\n\nThey are red.\n")
+    after = before
+    while after["files"] == before["files"]:
+        after = person.get(f"changes?moment={after['moment']}&wait=30").json
+    assert after["state"] != before["state"]
+    (place / "docs/beets.md").unlink()
+    while after["files"] != before["files"]:
+        after = person.get(f"changes?moment={after['moment']}&wait=30").json
+
+
 def test_a_form_of_another_page_is_no_request(server: PageServer, browser: Admitted) -> None:
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         headers = {**browser.headers, "Content-Type": media_type}

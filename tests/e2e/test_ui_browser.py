@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+_MESSAGE = "The lantern of the cellar"
 _SHOWN = (
     ("lantern.rb", ".row .code-keyword", "def"),
     ("lantern.md", ".prose th", "Lantern"),
@@ -28,11 +29,11 @@ _SHOWN = (
     ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
     ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
     ("lantern.docx", ".prose p", "A lantern in a letter."),
-    ("lantern.eml", ".headers dd", "The lantern of the cellar"),
+    (_MESSAGE, ".headers dd", "The lantern of the cellar"),
     ("lantern.svg", ".row code", "lantern in a drawing"),
 )
 _FORMS = (
-    *("lantern.rb", "lantern.md", "lantern.csv", "lantern.xlsx", "lantern.pptx", "lantern.docx", "lantern.eml"),
+    *("lantern.rb", "lantern.md", "lantern.csv", "lantern.xlsx", "lantern.pptx", "lantern.docx", _MESSAGE),
     *("lantern.pdf", "lantern.png", "lantern-scan.pdf"),
 )
 # Who types pauses when a test calls pause(), whatever time has passed.
@@ -109,7 +110,6 @@ def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]
 
 
 def test_hits_come_while_one_types_and_mark_what_matched(page: Page) -> None:
-    page.keyboard.press("/")
     page.keyboard.type("carrots garden")
     first = page.locator(".hit").first
     expect(first).to_contain_text("says 🥕 Anna")
@@ -125,7 +125,7 @@ def test_a_hit_is_looked_at_and_its_link_leads_there_again(page: Page) -> None:
     expect(page.locator(".preview .wanted")).to_be_in_viewport()
     kept = page.url
     page.go_back()
-    expect(page.locator(".preview .wanted")).to_have_count(0)
+    assert "doc=" not in page.url
     page.goto(kept)
     expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
     expect(page.locator("#query")).to_have_value("parsnips")
@@ -188,7 +188,6 @@ def test_filters_toggle_and_stand_in_the_address(page: Page) -> None:
 
 
 def test_everything_can_be_done_by_keys(page: Page) -> None:
-    page.keyboard.press("/")
     page.keyboard.type("carrots")
     expect(page.locator(".how")).to_contain_text("by words and meaning")
     page.keyboard.press("ArrowDown")
@@ -278,7 +277,7 @@ def test_each_kind_is_shown_in_its_form(page: Page) -> None:
         look_at(page, name)
         expect(page.locator(f".document {shown}").first).to_contain_text(text)
         expect(page.locator(".document mark").first).to_have_text(re.compile("lantern", re.IGNORECASE))
-        assert page.locator("main script, main svg, .document b, .document img").count() == 0
+        assert page.locator("main script, .document svg, .document b, .document img").count() == 0
 
 
 def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page) -> None:
@@ -335,7 +334,7 @@ def test_links_of_markdown_lead_to_files_of_the_index(page: Page) -> None:
 
 
 def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
-    look_at(page, "lantern.eml")
+    look_at(page, _MESSAGE)
     related = page.locator(".relations").get_by_role("button")
     expect(related).to_have_text("<i>list.csv")
     related.click()
@@ -392,7 +391,6 @@ def test_similar_files_are_listed_and_lead_on(page: Page) -> None:
 
 
 def test_names_and_values_of_filters_are_completed(page: Page) -> None:
-    page.keyboard.press("/")
     page.keyboard.type("lantern ty")
     expect(page.get_by_role("option", name="type:")).to_be_visible()
     page.keyboard.press("Tab")
@@ -428,8 +426,9 @@ def check_in_both_themes(page: Page) -> None:
 
 def look_at(page: Page, name: str) -> None:
     """Choose the first hit in a file."""
-    page.locator("#query").fill(f"lantern path:{name}")
+    path = "lantern.eml" if name == _MESSAGE else name
+    page.locator("#query").fill(f"lantern path:{path}")
     file = page.locator(".hits > li").filter(has=page.get_by_role("heading", name=name, exact=True))
     file.locator(".hit mark").first.click()
-    expect(page.locator(".head .path")).to_contain_text(name)
+    expect(page.locator(".head .path")).to_contain_text(path)
     expect(page.locator(".document")).not_to_have_attribute("aria-busy", "true")

@@ -92,7 +92,9 @@ def test_a_tile_leads_to_a_search_there(page: Page, server: PageServer, place: P
 def test_colours_say_what_words_say(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     tile = page.get_by_role("link", name=re.compile("^garden"))
-    expect(tile).to_contain_text("all by meaning")
+    expect(tile).to_contain_text("markdown")
+    expect(tile).to_contain_text("6 files")
+    expect(page.get_by_role("radio", name="Found by meaning")).to_be_hidden()  # all is
     page.get_by_role("radio", name="Age").check()
     expect(tile).to_contain_text("changed")
     page.get_by_role("radio", name="Not in the index").check()

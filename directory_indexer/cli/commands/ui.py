@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.lazy import lazily
@@ -43,7 +43,7 @@ def ui(
     Only you can open it, and only on this machine.
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    app = open_existing_app(config, data_dir, output)
+    app = open_app(config, data_dir, output)
     access = Access(HttpAddress("127.0.0.1", usual_port() if port is None else port))
     start_leniently(app.loaded.config.telemetry, os.environ)
     serve_page(app, ServeOptions(watch=True, verbose=verbose), access, PageOptions(query, not no_browser))

@@ -57,6 +57,21 @@ class LookAtDirectoryCall(NamedTuple):
     path: _Typed
 
 
+class SuggestedDirectoriesCall(NamedTuple):
+    """What was typed so far of a directory to add."""
+
+    path: Annotated[
+        str, "The beginning of its path; empty: directories that most people have.", Field(max_length=4096)
+    ] = ""
+
+
+class ChangesCall(NamedTuple):
+    """A moment of the index that is known already."""
+
+    moment: Annotated[str, "The moment of the last answer.", Field(max_length=500)] = ""
+    wait: Annotated[Number, "Wait so many seconds for another moment before answering.", Field(ge=0, le=50)] = 0
+
+
 class AddDirectoryCall(NamedTuple):
     """A directory that was looked at."""
 

@@ -6,22 +6,30 @@ A directory is added or forgotten only with the confirmation that a look at it g
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import shutil
 import time
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
-from directory_indexer.paths import display, exact_text, file_path
+from directory_indexer.paths import display, exact_text, file_path, lies_in
 from directory_indexer.server.api.arguments import NoArguments
 from directory_indexer.server.api.confirmations import Act
 from directory_indexer.server.api.directory_arguments import (
     AddDirectoryCall,
+    ChangesCall,
     ForgetDirectoryCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
+    SuggestedDirectoriesCall,
 )
 from directory_indexer.server.api.operations import Reply, Services
 from directory_indexer.server.api.runs import PATH
@@ -30,14 +38,20 @@ from directory_indexer.wire.directories import (
     ForgettingAnswer,
     ForgottenAnswer,
     RuleCount,
+    SuggestedDirectories,
     endings_of,
 )
+from directory_indexer.wire.runs import run_of
 from directory_indexer.wire.settings import SettingsAnswer, settings_answer
-from directory_indexer.wire.status import StatusAnswer, status_answer
+from directory_indexer.wire.status import IndexMoment, StatusAnswer, status_answer
 
 _ACCEPTED = 202
 _LOOK_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
+_MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
+_POLL_SECONDS = 0.5
+_USUAL = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
+"""Directories that desktops make, by what they call them in `user-dirs.dirs`; people have them in their language."""
 
 
 def settings(services: Services, _: NoArguments) -> SettingsAnswer:
@@ -50,6 +64,27 @@ def status(services: Services, _: NoArguments) -> StatusAnswer:
     with services.collections.using(DEFAULT) as opened:
         report = opened.app.status.report()
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
+
+
+async def changes(services: Services, call: ChangesCall) -> IndexMoment:
+    """Return how the index stands, at once or when it stands otherwise than the caller knows."""
+    deadline = anyio.current_time() + call.wait
+    while True:
+        now = await services.desk.quickly(lambda: _moment(services))
+        left = deadline - anyio.current_time()
+        if now.moment != call.moment or left <= 0 or services.is_ending():
+            return now
+        await anyio.sleep(min(_POLL_SECONDS, left))
+
+
+def suggested_directories(services: Services, call: SuggestedDirectoriesCall) -> SuggestedDirectories:
+    """List directories that might be added, or those whose paths begin with what was typed."""
+    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+        tracked = snapshot.directories.all()
+    own = services.collections.data_dir
+    found = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
+    paths = dict.fromkeys(file_path(one) for one in found if not own.is_relative_to(one) or call.path)
+    return SuggestedDirectories(tuple(one for one in paths if not any(lies_in(one, root) for root in tracked)))
 
 
 def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
@@ -118,3 +153,53 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     with contextlib.suppress(OSError):  # it may name files of the directory
         (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
     return ForgottenAnswer(root, n_files, tuple(notes))
+
+
+def _moment(services: Services) -> IndexMoment:
+    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+        summary = opened.app.status.checked(snapshot.overview.summary())
+        state = f"{snapshot.overview.state_name()}.{summary.is_running:d}"
+        records = snapshot.runs.latest(1) if summary.is_running else ()
+    run = next((run_of(one, goes_on=True) for one in records if one.outcome is None), None)
+    progress = (run.id, run.phase, run.files_done, run.chunks_done, run.pages_done) if run else ()
+    return IndexMoment(
+        moment="-".join(map(str, (state, summary.n_directories, *progress))),
+        state=state,
+        directories=summary.n_directories,
+        files=summary.n_files,
+        chunks=summary.n_chunks,
+        embedded=summary.n_embedded,
+        run=run,
+    )
+
+
+def _usual_directories() -> Iterator[str]:
+    """Yield the directories of a person that are there: documents, desktop, notes, and where the server was started."""
+    home = Path.home()
+    named = _named_by_the_desktop(home)
+    places = [named.get(name, home / usual) for name, usual in _USUAL.items()]
+    places += [home / "Notes", Path.cwd()]
+    return (str(one) for one in places if one.is_dir() and not home.is_relative_to(one))
+
+
+def _named_by_the_desktop(home: Path) -> dict[str, Path]:
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    try:
+        text = (config / "user-dirs.dirs").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return {name: home / path for name, path in re.findall(r'^XDG_(\w+)_DIR="\$HOME/([^"\n]+)"', text, re.MULTILINE)}
+
+
+def _completions(typed: str) -> list[str]:
+    """List the directories whose paths begin with what was typed; those that begin with a dot only if it does."""
+    around, beginning = os.path.split(typed)
+    if not os.path.isabs(around):
+        return []
+    found: list[str] = []
+    with contextlib.suppress(OSError, ValueError), os.scandir(around) as entries:
+        for entry in itertools.islice(entries, _MOST_ENTRIES):
+            is_meant = entry.name.casefold().startswith(beginning.casefold())
+            if is_meant and (beginning or not entry.name.startswith(".")) and entry.is_dir():
+                found.append(entry.path)
+    return sorted(found, key=str.casefold)[:_MOST_COMPLETIONS]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote, urlencode
 
+from directory_indexer.permissions import directory_mode
 from directory_indexer.server.page.application import ROOT
 
 _PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</title>
@@ -42,6 +43,7 @@ class Doorway:
 
     def lead_to(self, address: str) -> bool:
         """Open the page in the browser of this person; tell whether there is one."""
+        self._path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)  # there may be no index yet
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(_PAGE.format(address=escape(address)))

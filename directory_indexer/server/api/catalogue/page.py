@@ -8,17 +8,26 @@ from directory_indexer.server.api.arguments import NoArguments
 from directory_indexer.server.api.catalogue.meanings import TO_OPERATION
 from directory_indexer.server.api.directory_arguments import (
     AddDirectoryCall,
+    ChangesCall,
     ForgetDirectoryCall,
     LeftOutCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
     NearMissesCall,
+    SuggestedDirectoriesCall,
 )
 from directory_indexer.server.api.operations import Method, Operation, patiently, slowly
-from directory_indexer.wire.directories import AddingAnswer, ForgettingAnswer, ForgottenAnswer, LeftOutList, NearMisses
+from directory_indexer.wire.directories import (
+    AddingAnswer,
+    ForgettingAnswer,
+    ForgottenAnswer,
+    LeftOutList,
+    NearMisses,
+    SuggestedDirectories,
+)
 from directory_indexer.wire.operations import OperationEntry
 from directory_indexer.wire.settings import SettingsAnswer
-from directory_indexer.wire.status import StatusAnswer
+from directory_indexer.wire.status import IndexMoment, StatusAnswer
 
 _NOT_TRACKED = {404: "It is not tracked."}
 _NOT_CONFIRMED = {409: "The confirmation is unknown, used or expired."}
@@ -34,6 +43,17 @@ PAGE = (
         NoArguments,
         StatusAnswer,
         slowly(page_acts.status),
+    ),
+    Operation(
+        "awaitChanges",
+        Method.GET,
+        "/api/v1/changes",
+        Right.OWNER,
+        "Wait for a change of the index",
+        "Give the counts of the index and how far a run is, at once or when they have changed.",
+        ChangesCall,
+        IndexMoment,
+        page_acts.changes,
     ),
     Operation(
         "listLeftOut",
@@ -80,6 +100,17 @@ PAGE = (
         NoArguments,
         SettingsAnswer,
         slowly(page_acts.settings),
+    ),
+    Operation(
+        "suggestDirectories",
+        Method.GET,
+        "/api/v1/directories/suggested",
+        Right.OWNER,
+        "Suggest directories to add",
+        "List directories that might be added: those that most people have, or those whose paths begin as typed.",
+        SuggestedDirectoriesCall,
+        SuggestedDirectories,
+        slowly(page_acts.suggested_directories),
     ),
     Operation(
         "lookAtDirectory",

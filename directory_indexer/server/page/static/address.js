@@ -1,6 +1,6 @@
 // What is looked at stands in the address, so that it can be kept, sent, and gone back to.
 
-export const SINGLE = ["path", "year", "language", "author", "tag"];
+export const FILTERS = ["type", "path", "year", "language", "author", "tag"];
 const PLACE = ["doc", "line", "page", "heading"];
 
 const NOTE_MS = 200; // Browsers limit how often the address may change within half a minute.
@@ -13,8 +13,7 @@ export const read = () => noted ?? inAddress();
 
 function inAddress() {
   const given = new URLSearchParams(location.search);
-  const filters = { type: given.getAll("type") };
-  for (const name of SINGLE) filters[name] = given.has(name) ? [given.get(name)] : [];
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, given.getAll(name)]));
   const place = Object.fromEntries(PLACE.map((name) => [name, given.get(name) ?? ""]));
   const q = given.get("q") ?? "";
   return { view: given.get("view") ?? "search", q: q.length === LONGEST && whole.startsWith(q) ? whole : q, sort: given.get("sort") ?? "", reason: given.get("reason") ?? "", filters, place };

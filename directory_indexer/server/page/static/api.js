@@ -22,7 +22,7 @@ async function asked(path, options) {
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({}));
   if (answer.status === 401) throw new Problem(`${words.problems.session} ${words.problems.sessionAdvice}`, 401);
-  throw new Problem(words.problems.other(told.detail ?? answer.statusText, told.request_id), answer.status);
+  throw new Problem(words.problems.other(told.detail ?? answer.statusText, answer.status >= 500 ? told.request_id : ""), answer.status);
 }
 
 const inQuery = (given) => {

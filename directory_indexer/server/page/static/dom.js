@@ -77,7 +77,17 @@ export function openDialog(title, { body, confirm, onConfirm, isGrave = false })
   dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the keys of the page are not for it
   document.body.append(dialog);
   dialog.showModal();
-  return { dialog, confirm: button };
+  return { dialog, confirm: button, submit: () => form.requestSubmit() };
+}
+
+// Shows something until it is closed.
+export function openNotice(title, body, close) {
+  const id = newId("dialog");
+  const button = element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, close);
+  const dialog = element("dialog", { "aria-labelledby": id, onclose: () => dialog.remove() }, element("h2", { id }, title), body, element("div", { class: "acts" }, button));
+  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 // Cuts a text at stretches given in code points, as the server counts them, and gives each piece with its stretches.

@@ -1,35 +1,27 @@
-// How the index stands, in a line; asked now and then, by which the server knows that somebody is still here.
+// How the index stands, in a line, and the keys.
 
-import { get } from "./api.js";
-import { element } from "./dom.js";
+import { onMoment } from "./changes.js";
+import { element, openNotice } from "./dom.js";
 import { words } from "./words.js";
-
-const EVERY_MS = 60_000;
 
 export function footer() {
   const stand = element("p", { class: "stand" });
-  const keys = element("p", { class: "keys" }, words.keys);
-  const ask = async () => {
-    if (document.hidden) return;
-    try {
-      const found = await get("collections/default");
-      stand.replaceChildren(...facts(found).map((fact) => element("span", {}, fact)));
-    } catch (problem) {
-      stand.replaceChildren(problem.message);
-    }
-  };
-  ask();
-  setInterval(ask, EVERY_MS);
-  document.addEventListener("visibilitychange", ask);
+  onMoment((found, problem) => stand.replaceChildren(...(problem ? [problem.message] : facts(found).map((fact) => element("span", {}, fact)))));
+  const keys = element("button", { type: "button", class: "keys", "aria-keyshortcuts": "?", onclick: showKeys }, element("kbd", {}, "?"), ` ${words.keys.title}`);
   return element("footer", {}, stand, keys);
 }
 
-function facts(found) {
-  const { files, chunks, embedded } = found;
+export function showKeys() {
+  const rows = words.keys.all.flatMap(([keys, does]) => [element("dt", {}, ...keys.split(/( or | )/).map((part) => (part.trim() && part !== " or " ? element("kbd", {}, part) : part))), element("dd", {}, does)]);
+  openNotice(words.keys.title, element("dl", { class: "facts key-list" }, ...rows), words.keys.close);
+}
+
+function facts({ directories, files, chunks, embedded, run }) {
+  if (!directories) return [words.index.empty];
   return [
     words.index.files(files),
     words.index.chunks(chunks),
     chunks ? words.index.meaning(embedded / chunks) : "",
-    found.running ? words.index.running : "",
+    run ? `${words.runs.phases[run.phase] ?? run.phase} …` : "",
   ].filter(Boolean);
 }

@@ -1,6 +1,7 @@
 // Puts the page together: its frame, and in it the view that the address names.
 
 import { onChange, read, go } from "./address.js";
+import { follow as followIndex, known } from "./changes.js";
 import { element } from "./dom.js";
 import { begin } from "./session.js";
 import { footer } from "./footer.js";
@@ -49,5 +50,8 @@ function show(state) {
 
 await begin();
 frame();
+followIndex();
+await known;
 onChange(show);
 show(read());
+if (matchMedia("(hover: hover)").matches) VIEWS.search.focus();

@@ -8,6 +8,7 @@ export const words = {
   name: "dirindex",
   views: { search: "Search", glance: "Index", neighbours: "Neighbours", settings: "Settings" },
   viewsLabel: "Views",
+  commitsOf: (repository) => `commits of ${repository}`,
   skip: "Skip to the hits",
 
   field: {
@@ -16,7 +17,19 @@ export const words = {
     clear: "Clear",
     suggestions: "Suggestions",
   },
-  keys: "Keys: / search · ↓ ↑ hits · Enter preview · n p matches · Esc back",
+  keys: {
+    title: "Keys",
+    close: "Close",
+    all: [
+      ["/ or Ctrl+K", "Search field"],
+      ["↓ ↑", "Next or previous hit"],
+      ["Enter", "From the field to the first hit; from a hit into its document"],
+      ["n p", "Next or previous match in the document"],
+      ["Tab", "Complete a filter, such as type:pdf"],
+      ["Esc", "Back: from the document to its hit, then to the field"],
+      ["?", "These keys"],
+    ],
+  },
 
   hits: {
     label: "Hits",
@@ -29,15 +42,15 @@ export const words = {
     weak: "Nothing matches well. This comes nearest.",
     none: "Nothing was found.",
     noneAdvice: "Try fewer words, or leave out a filter.",
+    noneYet: "Files are still being read: what matches in them comes by itself.",
+    meaningSoFar: (percent) => `All passages can be found by their words; ${percent} % so far by their meaning, too.`,
+    alsoIn: (n) => `Also in ${count(n, "other file", "other files")}`,
+    moreCopies: (n) => `and ${plain(n)} more`,
     byName: "By name",
     inTexts: "In texts",
-    directory: "Directory",
     searchIn: (name) => `Search in ${name}`,
     noText: (reason) => `No text: ${(words.leftOut.names[reason] ?? reason).toLowerCase()}`,
     moreNames: (n) => count(n, "more name matches", "more names match"),
-    nothingIndexed: "Nothing is indexed here yet.",
-    nothingIndexedAdvice: "Add a directory",
-    corrected: (typed, searched) => `Searched for “${searched}”; no file has “${typed}”.`,
     moreInFile: (n) => count(n, "more match in this file", "more matches in this file"),
     line: (n) => `line ${plain(n)}`,
     page: (n) => `page ${plain(n)}`,
@@ -59,19 +72,27 @@ export const words = {
   },
   sort: { label: "Order", relevance: "Relevance", date: "Date" },
 
+  recall: {
+    recent: "Recent searches",
+    saved: "Saved searches",
+    save: "Save search",
+    isSaved: "Saved",
+    forget: "Forget recent searches",
+  },
+
   filters: {
     label: "Filters",
     show: "Filters",
     remove: (name, value) => `Remove the filter ${name} ${value}`,
     clear: "Clear filters",
-    files: (n) => count(n, "file to search in", "files to search in"),
+    files: (n, commits) => [count(n, "file", "files"), commits && count(commits, "commit", "commits")].filter(Boolean).join(", "),
     more: (n) => `${plain(n)} more`,
     names: { type: "Type", path: "Directory", year: "Year", language: "Language", author: "Author", tag: "Tag" },
   },
 
   preview: {
     label: "Preview",
-    empty: "Select a hit to preview it here.",
+    empty: "The document of a hit is shown here.",
     loading: "Loading …",
     back: "Back to the hits",
     next: "Next match",
@@ -86,6 +107,7 @@ export const words = {
     reveal: "Show in folder",
     similar: "Similar files",
     neighbours: "Neighbours",
+    onMap: "See the nearest passages on a map",
     nothingSimilar: "No other file is like this one.",
     openedWith: (program) => `Opened with ${program}`,
     earlier: "Show what comes before",
@@ -108,10 +130,19 @@ export const words = {
   index: {
     files: (n) => count(n, "file", "files"),
     chunks: (n) => count(n, "passage", "passages"),
-    meaning: (share) => (share >= 1 ? "all found by meaning" : `${Math.floor(share * 100)} % found by meaning`),
-    running: "Indexing …",
-    upToDate: (when) => `Indexed ${when}`,
+    meaning: (share) => (share >= 1 ? "all found by words and by meaning" : `all found by words, ${Math.floor(share * 100)} % by meaning so far`),
+    empty: "Nothing is indexed yet",
   },
+
+  welcome: {
+    title: "Which files do you want to search?",
+    what: "Choose a directory. You see first what would be read and how long it takes. Your files are only read, never changed.",
+    suggested: "Suggested directories",
+    other: "Another directory …",
+    begun: (name) => `Reading ${name} …`,
+    next: "Type what you are looking for. Hits come as soon as the first files are read.",
+  },
+
 
   dialog: { cancel: "Cancel" },
 
@@ -124,7 +155,8 @@ export const words = {
     missing: "Not in the index",
     onDisk: "Index on disk",
     upToDate: "Everything is up to date.",
-    waiting: (n, span) => `${count(n, "passage waits for its vector", "passages wait for their vectors")}${span ? `, about ${span}` : ""}. Until then they are found by words, and by meaning when a search comes across them.`,
+    empty: "Nothing is indexed yet. Add a directory to search it.",
+    waiting: (n, span) => `${count(n, "passage is", "passages are")} found by words alone so far${span ? `; by meaning, too, in about ${span}` : ""}.`,
   },
 
   map: {
@@ -132,7 +164,8 @@ export const words = {
     label: "Directories by size",
     trail: "Parent directories",
     measure: "Colour",
-    measures: { meaning: "By meaning", freshness: "Age", missing: "Not in the index" },
+    measures: { kind: "Kind", freshness: "Age", missing: "Not in the index", meaning: "Found by meaning" },
+    groups: { documents: "Documents", messages: "Messages", tables: "Tables and data", media: "Pictures and sound", code: "Code" },
     ends: { meaning: ["Everything is found by meaning", "nothing is"], freshness: ["Not changed for two years", "changed this week"], missing: ["Everything is in the index", "much is not"] },
     area: "The larger a tile, the larger the files.",
     how: "Choose a tile to search that directory, or the name above the tiles to zoom in.",
@@ -140,7 +173,7 @@ export const words = {
     here: "files in this directory",
     others: (n) => `in this directory and ${n} more`,
     closer: (name) => `Zoom in on ${name}`,
-    meaning: (share) => (share >= 1 ? "all by meaning" : `${Math.floor(share * 100)} % by meaning`),
+    meaning: (share) => (share >= 1 ? "all found by meaning" : `${Math.floor(share * 100)} % found by meaning`),
     changed: (when) => `changed ${when}`,
     missing: (failed, skipped) => [failed && `${plain(failed)} failed`, skipped && `${plain(skipped)} skipped`].filter(Boolean).join(", ") || "nothing missing",
   },
@@ -158,18 +191,18 @@ export const words = {
 
   adding: {
     title: "Add a directory",
-    label: "Full path",
+    label: "Directory",
     placeholder: "~/Documents",
     look: "Check",
     looking: "Checking …",
-    confirm: "Add it",
+    confirm: "Index it",
     path: "Directory",
-    files: "Files to read",
+    files: "It will read",
     kinds: "Kinds",
     noEnding: "no extension",
-    time: "Until everything is found by meaning",
-    unknownTime: "depends on the embedding service",
-    about: (span) => `about ${span}; by words much sooner`,
+    time: "Time",
+    unknownTime: "depends on the embedding service; you can search by words much sooner",
+    about: (seconds) => `${seconds < 45 ? "less than a minute" : `about ${spanOf(seconds)}`} until all is done; you can search by words much sooner`,
     room: "Space for the index",
     roomOf: (needed, free) => `up to ${needed}; ${free} are free`,
     redone: "Also redone, because the index was built with other settings",
@@ -179,7 +212,7 @@ export const words = {
     rules: "Rules",
     atLeast: "at least ",
     partly: "It is too large for a quick check: there is more than these numbers show.",
-    added: (path) => `${path} is being indexed.`,
+    added: (path) => `${path} is being read.`,
   },
 
   forgetting: {
@@ -205,8 +238,13 @@ export const words = {
     states: { queued: "waiting", running: "running", completed: "done", interrupted: "stopped", "out of time": "out of time", failed: "failed", cancelled: "cancelled", paused: "paused" },
     phases: {
       starting: "Starting", waiting: "Waiting for another run", walking: "Looking for changes", reading: "Reading files",
-      covering: "First pass for meaning", recognising: "Reading scanned pages", embedding: "Embedding",
-      merging: "Writing vectors", copying: "Copying vectors", done: "Finishing",
+      covering: "Preparing searches by meaning", recognising: "Reading scanned pages", embedding: "Improving searches by meaning",
+      merging: "Saving", copying: "Saving", done: "Finishing",
+    },
+    soFar: {
+      reading: "What has been read can be found already.",
+      covering: "Words are found already.", recognising: "Everything else can be found already.",
+      embedding: "You can search by words and by meaning now; this goes on in the background.",
     },
     of: {
       files: (done, total) => `${done} of ${total} files`,
@@ -307,9 +345,15 @@ export function sizeOf(bytes) {
   return `${number.format(value < 10 && power ? Number(value.toFixed(1)) : Math.round(value))} ${BYTES[power]}`;
 }
 
+// The repository that a commit lies in: its path leads through the git directory.
+export const commitsOf = (path) => {
+  const [around, inside] = path.split(/[\\/]\.git!/);
+  return inside === undefined ? null : words.commitsOf(nameOf(around));
+};
+
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
-// What a hit is called: a commit by its title, for its file name is a hash.
-export const nameOfHit = (hit) => (hit.kind === "commit" && hit.title) || (hit.filename ?? nameOf(hit.path));
+// What a hit is called: a commit and a message by their titles, for the names of their files say little.
+export const nameOfHit = (hit) => (["commit", "email", "emlx", "msg"].includes(hit.kind) && hit.title) || (hit.filename ?? nameOf(hit.path));
 export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
 
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });

@@ -1,6 +1,7 @@
 // What may stand at the end of a query: names of filters, and the values that the index has for them.
 
 import { post } from "../api.js";
+import { isEmpty } from "../changes.js";
 import { plain } from "../words.js";
 
 // Each filter with the facet that knows its values.
@@ -41,6 +42,7 @@ async function values(name, typed, caret) {
 
 // The most frequent values are asked for once a minute; rarer ones by what is typed of them.
 async function facetsOf(name, wanted) {
+  if (isEmpty()) return {};
   if (!known || performance.now() - known.at > FRESH_MS) known = { at: performance.now(), facets: counted({ query: " ", since: "1970" }) };
   const facets = await known.facets;
   const isRare = ["author", "tag"].includes(name) && wanted && !Object.keys(facets[FACETS[name]] ?? {}).some((value) => value.toLowerCase().includes(wanted));

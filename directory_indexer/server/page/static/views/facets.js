@@ -1,7 +1,7 @@
 // How the files to search in spread over types, directories, years …; each value is a filter that can be toggled.
 
 import { element, newId } from "../dom.js";
-import { plain, words } from "../words.js";
+import { commitsOf, plain, words } from "../words.js";
 
 const NAMES = { types: "type", directories: "path", years: "year", languages: "language", authors: "author", tags: "tag" };
 const MOST = 8;
@@ -25,7 +25,8 @@ export class Facets {
   show(answer, filters) {
     const chosen = Object.values(filters).some((values) => values.length);
     const clear = chosen && element("button", { type: "button", class: "quiet", onclick: this.#onClear }, words.filters.clear);
-    const n = element("p", { class: "n-files" }, words.filters.files(answer.files ?? 0), clear);
+    const { files = 0, commits = 0 } = answer;
+    const n = element("p", { class: "n-files" }, words.filters.files(files - commits, commits), clear);
     const groups = Object.entries(NAMES).map(([facet, name]) => this.#group(name, answer.facets?.[facet] ?? {}, filters[name] ?? []));
     this.#body.replaceChildren(n, ...groups.filter(Boolean));
   }
@@ -36,17 +37,18 @@ export class Facets {
     for (const value of chosen) if (!(value in counts)) entries.unshift([value, null]);
     if (!entries.length || (entries.length === 1 && !chosen.length && name !== "path")) return null;
     const id = newId("facet");
+    const labels = name === "path" ? namesOf(entries.map(([value]) => value)) : new Map();
+    const item = ([value, n]) => this.#value({ name, value, n, label: labels.get(value) ?? value }, chosen);
     const isOpen = this.#open.has(name);
     const shown = entries.filter(([value], i) => isOpen || i < MOST || chosen.includes(value));
-    const values = element("ul", { "aria-labelledby": id }, ...shown.map(([value, n]) => this.#value(name, value, n, chosen)));
+    const values = element("ul", { "aria-labelledby": id }, ...shown.map(item));
     const more = shown.length < entries.length && element("button", {
-      type: "button", class: "quiet", onclick: () => { this.#open.add(name); values.append(...entries.slice(shown.length).map(([value, n]) => this.#value(name, value, n, chosen))); more.remove(); },
+      type: "button", class: "quiet", onclick: () => { this.#open.add(name); values.append(...entries.filter((entry) => !shown.includes(entry)).map(item)); more.remove(); },
     }, words.filters.more(entries.length - shown.length));
     return element("section", {}, element("h2", { id }, words.filters.names[name]), values, more);
   }
 
-  #value(name, value, n, chosen) {
-    const label = name === "path" ? value.split(/[\\/]/).filter(Boolean).pop() ?? value : value;
+  #value({ name, value, n, label }, chosen) {
     return element(
       "li",
       {},
@@ -58,4 +60,15 @@ export class Facets {
       ),
     );
   }
+}
+
+// Names that tell directories apart: as much of the end of each path as no other has.
+export function namesOf(paths) {
+  const parts = paths.map((path) => path.split(/[\\/]/).filter(Boolean));
+  const tail = (i, n) => parts[i].slice(-n).join("/");
+  return new Map(paths.map((path, i) => {
+    let n = 1;
+    while (n < parts[i].length && parts.some((_, other) => other !== i && tail(other, n) === tail(i, n))) n++;
+    return [path, commitsOf(path) ?? (tail(i, n) || path)];
+  }));
 }

@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { go, read } from "../address.js";
+import { onMoment } from "../changes.js";
 import { choices, element } from "../dom.js";
 import { words } from "../words.js";
 import { LeftOut } from "./leftout.js";
@@ -20,7 +21,7 @@ const tracked = new Tracked({ onChange: refresh });
 const trail = element("nav", { class: "trail", "aria-label": words.map.trail });
 const trouble = element("p", { class: "problem", role: "alert" });
 
-let measure = "meaning", tree = null, path = "", timer = 0, isShown = false;
+let measure = "kind", tree = null, path = "", timer = 0, isShown = false;
 
 const chooser = choices(words.map.measure, Object.fromEntries(Object.keys(MEASURES).map((name) => [name, words.map.measures[name]])), measure, (name) => {
   measure = name;
@@ -66,6 +67,7 @@ async function refresh() {
     stand.show(status, list);
     runs.show(list);
     tracked.show(status.directories);
+    offerMeaning(status.embedded < status.chunks);
     if (JSON.stringify(found) !== JSON.stringify(tree)) {
       tree = found;
       map.show(tree, measure);
@@ -83,12 +85,20 @@ async function refresh() {
 
 document.addEventListener("visibilitychange", () => isShown && refresh());
 
+// The numbers here change with those of the other views.
+let known = "";
+onMoment((now) => {
+  if (!now || now.moment === known) return;
+  known = now.moment;
+  if (isShown) refresh();
+});
+
 let asked = { at: 0, path: null, answer: null };
 
 // What takes longest is asked for less often than how far a run is.
 async function spreadOver(about) {
   if (asked.path !== about || Date.now() - asked.at > SELDOM_MS / 2) {
-    asked = { at: Date.now(), path: about, answer: await get("directories", { path: about }) };
+    asked = { at: Date.now(), path: about, answer: await get("directories", { path: about, depth: 3 }) };
   }
   return asked.answer;
 }
@@ -110,7 +120,18 @@ function showTrail(directories, about) {
   trail.replaceChildren(element("ol", {}, ...links));
 }
 
+// How much is found by meaning is worth a look while that is not all.
+function offerMeaning(isWorthIt) {
+  const option = chooser.querySelector("[value=meaning]");
+  option.parentElement.hidden = !isWorthIt;
+  if (!isWorthIt && option.checked) chooser.querySelector("[value=kind]").click();
+}
+
 function legendOf(name) {
+  if (name === "kind") {
+    const groups = Object.entries(words.map.groups).map(([group, label]) => element("span", { class: "of-group" }, element("span", { class: `swatch group-${group}`, "aria-hidden": "true" }), " ", label));
+    return [...groups, element("span", {}, words.map.area, " ", words.map.how)];
+  }
   const [few, many] = words.map.ends[name];
   const steps = [0, 1, 2, 3, 4].map((step) => element("span", { class: `swatch ${MEASURES[name].scale}-${step}`, "aria-hidden": "true" }));
   return [words.map.area, " ", few, " ", element("span", { class: "swatches" }, ...steps), " ", many, ". ", words.map.how];

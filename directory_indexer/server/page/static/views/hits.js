@@ -1,14 +1,17 @@
 // The list of hits, those of a file together; before them the files and directories that the query names.
 
-import { element, marked, newId, visible } from "../dom.js";
-import { go, written, read } from "../address.js";
-import { count, dateOf, nameOf, nameOfHit, words } from "../words.js";
+import { go, read, written } from "../address.js";
+import { element, newId, visible } from "../dom.js";
+import { icon, iconOf, isMail } from "../kinds.js";
+import { commitsOf, dateOf, nameOf, nameOfHit, words } from "../words.js";
+import { excerptOf, titleOf } from "./excerpt.js";
 
 export class Hits {
   #onChoose;
   #links = [];
   #state = element("div", { class: "state", role: "status", "aria-live": "polite" });
   #notes = element("div", { class: "notes" });
+  #missing = element("div", { class: "notes" }); // what an answer lacks, which concerns few of them
   #named = element("section", { class: "named", "aria-label": words.hits.byName });
   #list = element("ol", { class: "hits" });
   #sort = element("select", { "aria-label": words.sort.label });
@@ -16,18 +19,21 @@ export class Hits {
   #more = element("div", { class: "more-hits" });
   #onMore;
   #hasScores = false;
+  #isLonger = false; // more than one answer is shown
+  #shown = "";
   #released = Promise.resolve(); // pending while the main button of the mouse is down on a hit
 
-  constructor({ onChoose, onSort, onMore, below }) {
+  constructor({ onChoose, onSort, onMore, above, below }) {
     this.#onChoose = onChoose;
     this.#onMore = onMore;
     for (const name of ["relevance", "date"]) {
       this.#sort.append(element("option", { value: name === "relevance" ? "" : name }, words.sort[name]));
     }
     this.#sort.addEventListener("change", () => onSort(this.#sort.value));
-    const bar = element("div", { class: "bar" }, this.#state, this.#sort);
+    this.bar = element("div", { class: "bar" }, this.#state, this.#sort);
+    const bar = this.bar;
     for (const list of [this.#named, this.#list]) list.addEventListener("pointerdown", ({ button }) => button === 0 && this.#press());
-    this.part = element("section", { class: "results", "aria-label": words.hits.label }, bar, this.#notes, this.#named, this.#list, this.#more, below);
+    this.part = element("section", { class: "results", "aria-label": words.hits.label }, ...above, bar, this.#notes, this.#named, this.#list, this.#more, this.#missing, below);
   }
 
   sortedBy(sort) {
@@ -54,7 +60,20 @@ export class Hits {
     });
   }
 
-  show(answer, { query, ms, isFirst }) {
+  // Whether more was asked for than one answer holds, which another answer would take away.
+  get isLonger() {
+    return this.#isLonger;
+  }
+
+  get first() {
+    return this.#links[0]?.place ?? {};
+  }
+
+  show(answer, { query, ms, isFirst, isAgain = false }) {
+    const key = JSON.stringify([query, answer.hits, answer.notes, answer.index.files > 0]);
+    if (isAgain && key === this.#shown) return;
+    this.#shown = key;
+    this.#isLonger = false;
     const held = this.#links.find(({ link }) => link === document.activeElement)?.place;
     this.#links = [];
     this.#hasScores = Boolean(query.trim());
@@ -62,14 +81,16 @@ export class Hits {
     this.#named.replaceChildren(...this.#byName(named, answer.named ?? named.length, Boolean(others.length)));
     this.#list.replaceChildren(...groups(others).map((hits) => this.#file(hits)));
     if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
-    this.#sort.hidden = !this.#hasScores; // the files that changed last have an order of their own
+    this.#sort.hidden = !this.#hasScores || !answer.hits.length; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
     this.#notes.replaceChildren(...notes(answer));
+    this.#missing.replaceChildren(...lacks(answer));
     this.#offer(answer);
   }
 
   // Adds what comes next, or behind the best.
   add(answer) {
+    this.#isLonger = true;
     this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits))); // the last of them may be names
     this.#offer(answer);
   }
@@ -85,11 +106,12 @@ export class Hits {
     this.#named.replaceChildren();
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
+    this.#missing.replaceChildren();
     this.#more.replaceChildren();
     this.#sort.hidden = true;
-    const isNothingThere = status === 404;
-    const said = isNothingThere ? element("h2", {}, words.hits.nothingIndexed) : element("span", { class: "problem" }, message);
-    this.#state.replaceChildren(said, ...(isNothingThere ? [adding()] : []));
+    this.#shown = "";
+    const isNothingThere = status === 404; // a run has begun, or nothing was ever indexed: what stands above says so
+    this.#state.replaceChildren(...(isNothingThere ? [] : [element("span", { class: "problem" }, message)]));
   }
 
   has(target) {
@@ -138,33 +160,26 @@ export class Hits {
     const id = newId("file");
     const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
     const more = hits.at(-1).more_in_file;
-    const heading = element(
-      "div",
-      { class: "file" },
-      element("h3", { id, title: first.path }, name),
-      element("span", { class: "directory", title: first.path }, directory(first.path)),
-      first.date && element("time", { datetime: first.date }, dateOf(first.date)),
-    );
     const passages = element("ol", { class: "passages", "aria-labelledby": id }, ...hits.map((hit) => this.#hit(hit, name)));
+    const copies = first.also_in && alsoIn(first.also_in);
     const rest = more > 0 && element("p", { class: "more" }, words.hits.moreInFile(more));
-    return element("li", {}, heading, state, passages, rest);
+    return element("li", {}, headOf(first, titleOf(first), id), state, passages, copies, rest);
   }
 
   #hit(hit, name) {
     const place = { doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" };
+    const { heading, part } = excerptOf(hit);
+    const where = [
+      heading && element("span", { class: "heading" }, ...heading),
+      element("span", { class: "line", title: this.#hasScores ? words.hits.score(hit.score.toFixed(2)) : null }, whereabouts(hit)),
+    ];
     const link = element(
       "a",
       { class: "hit", href: written({ ...read(), place }) },
-      element(
-        "span",
-        { class: "where" },
-        hit.heading && element("span", { class: "heading" }, hit.heading),
-        element("span", { class: "line" }, whereabouts(hit)),
-        this.#hasScores && element("span", { class: "score", title: words.hits.score(hit.score.toFixed(2)) }, hit.score.toFixed(2)),
-      ),
-      (hit.marks.length || !hit.matched) && element("span", { class: "excerpt", "data-kind": hit.kind }, ...marked(hit.excerpt, hit.marks)),
+      element("span", { class: heading ? "where" : "where at-side" }, ...where),
+      (hit.marks.length || !hit.matched) && part,
     );
-    link.setAttribute("aria-label", visible(`${name}, ${hit.heading ?? ""} ${whereabouts(hit)}`));
+    link.setAttribute("aria-label", visible([name, hit.heading, whereabouts(hit)].filter(Boolean).join(", ")));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -178,6 +193,32 @@ export class Hits {
   }
 }
 
+// The name of a file, with the sign of its kind, where it lies and of when it is.
+function headOf(hit, title, id) {
+  return element(
+    "div",
+    { class: "file" },
+    icon(iconOf(hit.kind), hit.kind),
+    element("h3", { id, title: hit.path }, ...title),
+    element("span", { class: "directory", title: hit.path }, senderOf(hit) ?? directory(hit)),
+    hit.date && element("time", { datetime: hit.date }, dateOf(hit.date)),
+  );
+}
+
+// Who sent a message, as far as that has a name.
+const senderOf = ({ kind, metadata }) => (isMail(kind) && metadata?.from?.[0]?.replace(/\s*<[^>]*>$/, "").replaceAll('"', "")) || null;
+
+// Other files with the very passage, named when somebody asks.
+function alsoIn({ files, paths }) {
+  const rest = files - paths.length;
+  return element(
+    "details",
+    { class: "also-in" },
+    element("summary", {}, words.hits.alsoIn(files)),
+    element("ul", {}, ...paths.map((path) => element("li", {}, path)), rest > 0 && element("li", {}, words.hits.moreCopies(rest))),
+  );
+}
+
 const FEW_NAMES = 5;
 
 // A file without text, which cannot be looked at here, or a directory, with what lies in it.
@@ -188,14 +229,8 @@ function nameAlone(hit) {
   return element(
     "li",
     {},
-    element(
-      "div",
-      { class: "file" },
-      element("h3", { title: hit.path }, name),
-      element("span", { class: "directory", title: hit.path }, directory(hit.path)),
-      hit.date && element("time", { datetime: hit.date }, dateOf(hit.date)),
-    ),
-    element("p", { class: "soft" }, isDirectory ? `${words.hits.directory}: ${hit.excerpt.trim().split("\n").join(", ")}` : words.hits.noText(hit.no_text ?? "no text")),
+    headOf(hit, [name], newId("file")),
+    element("p", { class: "soft" }, isDirectory ? hit.excerpt.trim().split("\n").join(", ") : words.hits.noText(hit.no_text ?? "no text")),
     isDirectory && element("button", { type: "button", class: "quiet", onclick: show }, words.hits.searchIn(name)),
   );
 }
@@ -206,7 +241,7 @@ const RELEASES = ["pointerup", "pointercancel", "contextmenu", "blur"]; // a men
 
 const isSame = (one, other) => one.doc === other.doc && one.line === other.line && (one.page || "") === (other.page || "");
 
-const NAMED_IN_A_TERMINAL = /; dirindex status -v names them$/;
+const OF_A_TERMINAL = /; dirindex \w+[^;]*$/; // the end of a note that says what to type
 
 function groups(hits) {
   const byPath = new Map();
@@ -214,20 +249,25 @@ function groups(hits) {
   return [...byPath.values()];
 }
 
-function directory(path) {
+// The last directories around a file; of a commit its repository.
+function directory({ path, kind }) {
   const parts = path.split(/[\\/]/).slice(0, -1);
-  return parts.length > 5 ? `…/${parts.slice(-4).join("/")}/` : `${parts.join("/")}/`;
+  if (kind === "commit") return commitsOf(path) ?? parts.join("/");
+  return parts.length > KEPT_DIRECTORIES ? `…/${parts.slice(-KEPT_DIRECTORIES).join("/")}` : parts.join("/");
 }
 
-function whereabouts({ page, pages, line }) {
+const KEPT_DIRECTORIES = 2;
+
+function whereabouts({ page, pages, line, kind }) {
   if (pages) return words.hits.pages(pages[0], pages.at(-1));
-  return page ? words.hits.page(page) : words.hits.line(line);
+  if (page) return words.hits.page(page);
+  return kind === "commit" || isMail(kind) ? "" : words.hits.line(line);
 }
 
 function said(answer, query, ms, isFirst) {
   const n = answer.hits.length;
-  if (!answer.index.files) return [element("h2", {}, words.hits.nothingIndexed), adding()];
-  if (!n) return [element("h2", {}, words.hits.none), words.hits.noneAdvice];
+  if (!answer.index.directories) return [];
+  if (!n) return [element("h2", {}, words.hits.none), element("span", {}, answer.index.running ? words.hits.noneYet : words.hits.noneAdvice)];
   const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
   const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
   return [
@@ -236,13 +276,24 @@ function said(answer, query, ms, isFirst) {
   ];
 }
 
-function adding() {
-  return element("button", { type: "button", class: "quiet", onclick: () => go({ view: "glance" }) }, words.hits.nothingIndexedAdvice);
-}
+// Notes on the query stand above the hits; what no answer holds stands below them, and leads to the list of it.
+const OF_THE_INDEX = /^missing here|dirindex status/, SAID_OTHERWISE = /much weaker|not embedded yet|come in by themselves/;
 
 function notes(answer) {
-  const found = [];
-  if (answer.weak && answer.hits.length) found.push(words.hits.weak);
-  found.push(...(answer.notes ?? []).filter((note) => !answer.weaker_left_out || !note.includes("much weaker")));
-  return found.map((note) => element("p", {}, note.replace(NAMED_IN_A_TERMINAL, "")));
+  const onQuery = (answer.notes ?? []).filter((note) => !OF_THE_INDEX.test(note) && !SAID_OTHERWISE.test(note));
+  const said = answer.weak && answer.hits.length ? [words.hits.weak, ...onQuery] : onQuery;
+  return said.map((note) => element("p", {}, note.replace(OF_A_TERMINAL, "")));
+}
+
+function lacks(answer) {
+  if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
+  const made = (answer.notes ?? []).filter((note) => OF_THE_INDEX.test(note)).map((note) => toTheList(note.replace(OF_A_TERMINAL, "")));
+  const { chunks, embedded } = answer.index;
+  if (embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
+  return made;
+}
+
+function toTheList(note) {
+  const show = () => go({ ...read(), view: "glance", filters: { path: read().filters.path }, reason: "", place: {} });
+  return element("p", {}, element("button", { type: "button", class: "quiet", onclick: show }, note.replace(/^m/, "M")));
 }

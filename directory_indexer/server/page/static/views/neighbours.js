@@ -3,7 +3,8 @@
 import { get, post } from "../api.js";
 import { go, written } from "../address.js";
 import { choices, element, visible } from "../dom.js";
-import { directoryOf, nameOf, nameOfHit, plain, words } from "../words.js";
+import { commitsOf, directoryOf, nameOfHit, plain, words } from "../words.js";
+import { namesOf } from "./facets.js";
 import { Scatter, glyph } from "./scatter.js";
 
 const MOST_GROUPS = 6, OFFERED = 12;
@@ -45,7 +46,7 @@ export const neighbours = {
     try {
       const answer = await get(`documents/${encodeURIComponent(place.doc)}/neighbours`);
       if (shownDoc !== place.doc) return;
-      found = answer;
+      found = { ...answer, neighbours: answer.neighbours.map((one) => ({ ...one, filename: titleOf(one) })) };
       title.textContent = words.neighbours.of(visible(found.filename));
       about.textContent = visible(found.path);
       told.textContent = found.neighbours.length ? words.neighbours.found(found.neighbours.length) : words.neighbours.none;
@@ -57,6 +58,9 @@ export const neighbours = {
     }
   },
 };
+
+// A commit is called by its title, with which it begins.
+const titleOf = ({ path, filename, excerpt }) => (commitsOf(path) && excerpt.trim().split("\n")[0]) || filename;
 
 function clear() {
   scatter.show([], "");
@@ -107,11 +111,12 @@ function draw() {
   const points = found.neighbours.map((one) => ({ ...one, group: indexOf(one) }));
   scatter.show(points, found.filename);
   const shown = names.slice(0, MOST_GROUPS);
+  const labels = by === "directory" ? namesOf(shown) : new Map(shown.map((name) => [name, found.topics[name] || words.neighbours.oneTopic]));
   legend.replaceChildren(...shown.map((name, i) => element(
     "li",
     {},
     glyph(i),
-    element("span", {}, i === MOST_GROUPS - 1 && names.length > MOST_GROUPS ? words.neighbours.rest : labelOf(name)),
+    element("span", {}, i === MOST_GROUPS - 1 && names.length > MOST_GROUPS ? words.neighbours.rest : labels.get(name)),
     element("span", { class: "count" }, plain(points.filter((one) => one.group === i).length)),
   )));
   list.replaceChildren(...points.map(row));
@@ -127,15 +132,13 @@ function groupsBy(way) {
   return [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
 }
 
-const labelOf = (name) => (by === "directory" ? `${nameOf(name)}` : found.topics[name] || words.neighbours.oneTopic);
-
 function row(one, i) {
   const link = linkTo({ view: "search", place: placeOf(one) }, one.filename, { class: "file-name", title: one.path });
   const made = element(
     "li",
     { "data-point": i },
     element("p", {}, glyph(one.group), link, element("span", { class: "soft", title: words.neighbours.nearness(one.nearness.toFixed(2)) }, one.nearness.toFixed(2))),
-    element("p", { class: "soft" }, [one.heading, one.page ? words.hits.page(one.page) : words.hits.line(one.line), directoryOf(one.path)].filter(Boolean).join(" · ")),
+    element("p", { class: "soft" }, [one.heading, one.page ? words.hits.page(one.page) : words.hits.line(one.line), commitsOf(one.path) ?? directoryOf(one.path)].filter(Boolean).join(" · ")),
     around(one.doc_id, words.neighbours.from),
   );
   made.addEventListener("mouseenter", () => scatter.point(i));

@@ -26,10 +26,12 @@ export function actions(found, place, panel, onGo) {
         say(found.path);
       }
     }),
-    button(WORDS.neighbours, () => go({ ...read(), view: "neighbours", filters: {}, place: { doc: found.doc_id } })),
+    button(WORDS.neighbours, () => toNeighbours(found)),
     button(WORDS.similar, () => similar(found, panel, say, onGo)),
   );
 }
+
+const toNeighbours = ({ doc_id: doc }) => go({ ...read(), view: "neighbours", filters: {}, place: { doc } });
 
 async function similar(found, panel, say, onGo) {
   say(WORDS.loading);
@@ -37,7 +39,7 @@ async function similar(found, panel, say, onGo) {
     const answer = await get(`documents/${found.doc_id}/similar`, { limit: 8 });
     if (!answer.hits.length) return say(WORDS.nothingSimilar);
     const items = answer.hits.map((hit) => element("li", {}, element("button", { type: "button", class: "related", title: hit.path, onclick: () => onGo({ doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" }) }, hit.filename), element("span", { class: "score" }, hit.score.toFixed(2))));
-    panel.replaceChildren(element("h3", {}, WORDS.similar), element("ol", { class: "similar" }, ...items));
+    panel.replaceChildren(element("h3", {}, WORDS.similar), element("ol", { class: "similar" }, ...items), element("button", { type: "button", class: "quiet", onclick: () => toNeighbours(found) }, WORDS.onMap));
   } catch (problem) {
     say(problem.message, true);
   }

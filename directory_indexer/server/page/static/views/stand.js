@@ -19,7 +19,7 @@ export class Stand {
   show(status, operations) {
     this.#figures.replaceChildren(...figuresOf(status).flatMap(([name, value]) => [element("div", {}, element("dt", {}, name), element("dd", {}, value))]));
     const run = operations.find((one) => one.kind === "index" && ["running", "queued"].includes(one.state));
-    const key = JSON.stringify([run, status.paused.length]);
+    const key = JSON.stringify([run, status.paused.length, status.waiting.chunks, status.directories.length > 0]);
     if (key === this.#last) return;
     const had = this.#last && document.activeElement?.dataset?.act;
     this.#last = key;
@@ -44,7 +44,8 @@ export class Stand {
     ];
   }
 
-  #idle({ waiting }) {
+  #idle({ waiting, directories }) {
+    if (!directories.length) return [element("p", { class: "doing" }, words.glance.empty)];
     const said = waiting.chunks ? words.glance.waiting(waiting.chunks, waiting.seconds && spanOf(waiting.seconds)) : words.glance.upToDate;
     return [
       element("p", { class: "doing" }, said),

@@ -3,7 +3,8 @@
 import { post } from "../api.js";
 import { go } from "../address.js";
 import { element, openDialog, visible } from "../dom.js";
-import { count, plain, since, sizeOf, spanOf, words } from "../words.js";
+import { since, sizeOf, words } from "../words.js";
+import { openAdding } from "./adding.js";
 
 export class Tracked {
   #onChange;
@@ -13,16 +14,18 @@ export class Tracked {
 
   constructor({ onChange }) {
     this.#onChange = onChange;
-    const add = element("button", { type: "button", class: "plain", onclick: () => this.#add() }, words.tracked.add);
+    const add = element("button", { type: "button", class: "plain", onclick: () => openAdding({ onAdded: (path) => this.#added(path) }) }, words.tracked.add);
     const title = element("div", { class: "title" }, element("h2", { id: "tracked-title" }, words.tracked.title), add);
     this.part = element("section", { class: "tracked-part", "aria-labelledby": "tracked-title" }, title, this.#list, this.#told);
   }
 
   show(directories) {
     const key = JSON.stringify(directories);
-    if (key === this.#last) return;
+    if (key === this.#last || document.querySelector("dialog[open]")) return; // which leads back to one of the buttons
     this.#last = key;
+    const had = this.#list.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     this.#list.replaceChildren(...directories.map((one) => this.#one(one)));
+    if (had) [...this.#list.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === had)?.focus();
   }
 
   #one(one) {
@@ -58,41 +61,9 @@ export class Tracked {
     this.#onChange();
   }
 
-  #add() {
-    const input = element("input", { id: "directory", type: "text", autocomplete: "off", spellcheck: "false", placeholder: words.adding.placeholder });
-    const shown = element("div", { class: "shown", "aria-live": "polite" });
-    let looked = null;
-    const dialog = openDialog(words.adding.title, {
-      body: [element("label", { for: "directory" }, words.adding.label), input, shown],
-      confirm: words.adding.look,
-      onConfirm: async (say, button) => {
-        if (looked?.typed === input.value) {
-          await post("directories/add", { confirmation: looked.confirmation });
-          this.#told.textContent = visible(words.adding.added(looked.path));
-          this.#onChange();
-          return true;
-        }
-        shown.replaceChildren(element("p", { class: "soft" }, words.adding.looking));
-        const typed = input.value;
-        try {
-          looked = { ...(await post("directories/look", { path: typed.trim() })), typed };
-        } catch (problem) {
-          shown.replaceChildren();
-          throw problem;
-        }
-        shown.replaceChildren(...whatItAdds(looked));
-        button.textContent = words.adding.confirm;
-        return false;
-      },
-    });
-    input.addEventListener("input", () => {
-      if (looked && looked.typed !== input.value) {
-        looked = null;
-        shown.replaceChildren();
-        dialog.confirm.textContent = words.adding.look;
-      }
-    });
-    input.focus();
+  #added(path) {
+    this.#told.textContent = visible(words.adding.added(path));
+    this.#onChange();
   }
 
   async #forget(one) {
@@ -115,25 +86,4 @@ export class Tracked {
       },
     });
   }
-}
-
-function whatItAdds(looked) {
-  const kinds = Object.entries(looked.kinds).map(([ending, n]) => `${ending || words.adding.noEnding} ${plain(n)}`).join(", ");
-  const facts = [
-    [words.adding.path, looked.path],
-    [words.adding.files, `${looked.whole ? "" : words.adding.atLeast}${count(looked.files, "file", "files")}, ${sizeOf(looked.bytes)}`],
-    [words.adding.kinds, kinds],
-    [words.adding.time, looked.seconds === null ? words.adding.unknownTime : words.adding.about(spanOf(looked.seconds))],
-    [words.adding.room, words.adding.roomOf(sizeOf(looked.index_bytes), sizeOf(looked.free_bytes))],
-    [words.adding.redone, looked.redone.join(", ")],
-    [words.adding.failed, looked.failed ? plain(looked.failed) : ""],
-    [words.adding.skipped, looked.skipped ? plain(looked.skipped) : ""],
-    [words.adding.ignored, looked.ignored ? plain(looked.ignored) : ""],
-  ];
-  const rules = looked.rules.map(({ rule, paths }) => element("li", {}, element("code", {}, rule), ` ${plain(paths)}`));
-  return [
-    element("dl", { class: "facts" }, ...facts.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
-    rules.length && element("details", {}, element("summary", {}, words.adding.rules), element("ul", { class: "rules" }, ...rules)),
-    !looked.whole && element("p", { class: "warning" }, words.adding.partly),
-  ].filter(Boolean);
 }

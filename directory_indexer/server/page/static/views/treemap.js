@@ -2,15 +2,22 @@
 
 import { go, read, written } from "../address.js";
 import { element, place } from "../dom.js";
+import { groupOf } from "../kinds.js";
 import { plain, since, sizeOf, words } from "../words.js";
+import { namesOf } from "./facets.js";
 import { squarified } from "./squarify.js";
 
-const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [52, 22], ROOM_FOR_VALUE = [70, 44];
+const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [44, 22], ROOM_FOR_COUNTS = [70, 44], ROOM_FOR_VALUE = [70, 62];
 const STEPS_OF_AGE = [7, 31, 183, 731]; // days
 
 // What can be told of a directory: a step of 0 to 4 on a scale of colours, and words that say the same. What is as it
 // should be is pale.
 export const MEASURES = {
+  kind: {
+    scale: "group",
+    step: ({ kinds }) => largestGroup(kinds),
+    said: ({ kinds }) => Object.keys(kinds).slice(0, 3).join(", "),
+  },
   meaning: {
     scale: "lack",
     step: ({ chunks, embedded }) => (chunks ? Math.ceil(4 * (1 - embedded / chunks)) : 0),
@@ -28,11 +35,18 @@ export const MEASURES = {
   },
 };
 
+// The group of kinds that most of the files are of.
+function largestGroup(kinds) {
+  const counts = new Map();
+  for (const [kind, n] of Object.entries(kinds)) counts.set(groupOf(kind), (counts.get(groupOf(kind)) ?? 0) + n);
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? "code";
+}
+
 const ageInDays = (at) => (Date.now() - Date.parse(at)) / 86_400_000;
 
 export class Treemap {
   #tree = null;
-  #measure = "meaning";
+  #measure = "kind";
   #drawn = "";
   part = element("ul", { class: "treemap", "aria-label": words.map.label });
 
@@ -66,7 +80,8 @@ export class Treemap {
     const rest = remainder(around);
     const all = [...inner, ...(rest.bytes > 0 ? [rest] : [])].sort((one, other) => other.bytes - one.bytes);
     const areas = squarified(all.map((one) => one.bytes), area);
-    return all.map((one, i) => make(one, areas[i])).filter(Boolean);
+    const names = namesOf(inner.map((one) => one.path));
+    return all.map((one, i) => make({ ...one, label: one.isRest ? one.name : names.get(one.path) }, areas[i])).filter(Boolean);
   }
 
   #region(one, area) {
@@ -75,7 +90,7 @@ export class Treemap {
     const isSplit = one.directories.length > 1 || remainder(one).bytes > 0;
     if (!isSplit) return this.#tile(one, area);
     if (width < 130 || height < 84) return this.#tile(one, area);
-    const name = element("a", { class: "region", href: written({ ...read(), filters: { path: [one.path] } }), title: one.path, "aria-label": words.map.closer(one.name) }, one.name || words.map.all);
+    const name = element("a", { class: "region", href: written({ ...read(), filters: { path: [one.path] } }), title: one.path, "aria-label": words.map.closer(one.name) }, one.label || words.map.all);
     name.addEventListener("click", (event) => follow(event, { ...read(), filters: { path: [one.path] } }));
     const inner = this.#laid(one, { x: 0, y: HEAD, width, height: height - HEAD }, (child, at) => this.#region(child, at));
     const made = element("li", { class: "around" }, name, element("ul", { "aria-label": one.name }, ...inner));
@@ -92,7 +107,8 @@ export class Treemap {
     const link = element(
       "a",
       { class: `tile ${measure.scale}-${measure.step(one)}`, href: written(state), title: `${one.path}\n${about(one, said)}`, "aria-label": `${one.name}: ${about(one, said)}` },
-      fits(ROOM_FOR_NAME) && element("span", { class: "name" }, one.name),
+      fits(ROOM_FOR_NAME) && element("span", { class: "name" }, one.label),
+      fits(ROOM_FOR_COUNTS) && element("span", { class: "said" }, `${words.index.files(one.files)} · ${sizeOf(one.bytes)}`),
       fits(ROOM_FOR_VALUE) && element("span", { class: "said" }, said),
     );
     link.addEventListener("click", (event) => follow(event, state));
@@ -144,5 +160,5 @@ function remainder(around) {
   const sum = (name) => around[name] - around.directories.reduce((all, one) => all + one[name], 0);
   const counts = Object.fromEntries(["files", "bytes", "chunks", "embedded", "failed", "skipped"].map((name) => [name, sum(name)]));
   const name = around.more ? words.map.others(plain(around.more)) : words.map.here;
-  return { ...counts, path: around.path, name, changed_at: around.changed_at, directories: [], isRest: true };
+  return { ...counts, path: around.path, name, kinds: around.kinds, changed_at: around.changed_at, directories: [], isRest: true };
 }

@@ -1,0 +1,115 @@
+// The part of an excerpt that stands in the list of hits: it begins with the line that the hit names, so that what
+// matched is in view. Of a message its text is shown, not its headers; of prose without its marks of Markdown.
+
+import { element, marked } from "../dom.js";
+import { iconOf, isCode, isMail } from "../kinds.js";
+import { nameOfHit } from "../words.js";
+
+const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
+const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
+const HEADING = /^#{1,6}\s+/;
+
+export function excerptOf(hit) {
+  const lines = linesOf(hit);
+  const first = firstLine(hit, lines);
+  const heading = headingAt(hit, lines, first);
+  const begin = heading && heading.line === lines[first] && nextLine(lines, first) ? first + 1 : first;
+  const shown = lines.slice(begin).filter(({ text }) => text.trim()).slice(0, MOST_LINES);
+  return { heading: heading?.nodes ?? null, part: isCode(hit.kind) ? code(shown) : prose(shown, hit.kind) };
+}
+
+// The name of a hit; of a commit or a message its title, with what matched in it.
+export function titleOf(hit) {
+  const name = nameOfHit(hit);
+  const line = linesOf(hit).slice(0, 12).find(({ text }) => text.endsWith(name));
+  return line ? marked(name, moved(line, lengthOf(line.text) - lengthOf(name)).marks) : [name];
+}
+
+// Lines with the stretches of each that matched, counted in code points as the server does.
+function linesOf({ excerpt, marks }) {
+  let at = 0;
+  return excerpt.split("\n").map((text) => {
+    const [start, length] = [at, lengthOf(text)];
+    at += length + 1;
+    const own = marks.filter(([from, to]) => from < start + length && to > start);
+    return { text, marks: own.map(([from, to]) => [Math.max(from - start, 0), Math.min(to - start, length)]) };
+  });
+}
+
+const lengthOf = (text) => (/[\ud800-\udfff]/.test(text) ? Array.from(text).length : text.length);
+const cut = (text, from) => (from ? Array.from(text).slice(from).join("") : text);
+const nextLine = (lines, at) => lines.slice(at + 1).some(({ text }) => text.trim());
+
+function firstLine(hit, lines) {
+  const body = hit.excerpt_start_line === 1 ? beginOfBody(hit, lines) : 0;
+  const named = Math.min(Math.max(hit.line - hit.excerpt_start_line, 0), lines.length - 1);
+  if (named >= body && lines[named].text.trim()) return named;
+  const rest = lines.slice(body);
+  const best = rest.reduce((most, line) => (line.marks.length > most.marks.length ? line : most), rest.find(({ text }) => text.trim()) ?? lines[0]);
+  return lines.indexOf(best);
+}
+
+// What stands above as its title is not said again, and the headers of a message are before the first empty line.
+function beginOfBody(hit, lines) {
+  if (hit.kind === "commit") return lines.length > 1 ? 1 : 0;
+  if (!isMail(hit.kind)) return 0;
+  const end = lines.findIndex(({ text }) => !text.trim());
+  return /^[\w-]+:\s/.test(lines[0].text) && end > 0 && end + 1 < lines.length ? end + 1 : 0;
+}
+
+// The headings above a place. A passage may hold several sections: of those, the one that the place is in is named.
+function headingAt(hit, lines, at) {
+  if (!hit.heading) return null;
+  const above = hit.heading.split(" > ");
+  const parts = above.at(-1).split(", ");
+  for (let i = at; i >= 0; i--) {
+    const [sign] = HEADING.exec(lines[i].text) ?? [""];
+    const title = lines[i].text.slice(sign.length).trim();
+    if (!title || !(parts.includes(title) || above.at(-1) === title)) continue;
+    const marks = lines[i].marks.map(([from, to]) => [from - sign.length, to - sign.length]).filter(([from]) => from >= 0);
+    return { line: lines[i], nodes: [...above.slice(0, -1).flatMap((one) => [one, " › "]), ...marked(title, marks)] };
+  }
+  return { line: null, nodes: [above.join(" › ")] };
+}
+
+function code(lines) {
+  const indents = lines.map(({ text }) => /^\s*/.exec(text)[0].length);
+  const common = Math.min(...indents);
+  const rows = lines.map((line, i) => moved(line, Math.min(common, indents[i])));
+  if (rows.length) rows[0] = withMatchInView(rows[0]);
+  return element("span", { class: "excerpt as-code" }, ...rows.flatMap(({ text, marks }, i) => [i ? "\n" : "", ...marked(text, marks)]));
+}
+
+function prose(lines, kind) {
+  const isMarkdown = kind === "markdown";
+  const isTable = ["sheet", "slides"].includes(iconOf(kind));
+  const between = (text) => (isTable || /^\d/.test(text) ? " · " : " "); // rows of a table or a log
+  const rows = lines.map((line) => (isMarkdown ? withoutSigns(line) : moved(line, /^\s*/.exec(line.text)[0].length)));
+  if (rows.length) rows[0] = withMatchInView(rows[0]);
+  const plain = (node) => (typeof node === "string" && isMarkdown ? node.replace(/\*\*|`/g, "") : node);
+  return element("span", { class: "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
+}
+
+const moved = ({ text, marks }, n) => ({ text: cut(text, n), marks: marks.map(([from, to]) => [Math.max(from - n, 0), Math.max(to - n, 0)]).filter(([from, to]) => to > from) });
+
+// What makes a line a heading, a quotation or an item of a list, which becomes a point.
+function withoutSigns(line) {
+  const [sign] = /^\s*(?:#{1,6}\s+|>\s+|[-*+]\s+(?:\[[ x]\]\s+)?|\|\s*)?/.exec(line.text);
+  const rest = moved(line, sign.length);
+  if (!/[-*+]/.test(sign)) return rest;
+  return { text: `• ${rest.text}`, marks: rest.marks.map(([from, to]) => [from + 2, to + 2]) };
+}
+
+// A long line begins with the sentence that matched, or else shortly before what matched.
+function withMatchInView(line) {
+  const first = line.marks[0]?.[0] ?? 0;
+  if (first <= MOST_BEFORE) return line;
+  const points = Array.from(line.text);
+  const before = points.slice(0, first).join("");
+  const sentence = BY_SENTENCE.exec(before);
+  const start = sentence ? lengthOf(before.slice(0, sentence.index + sentence[0].length)) : 0;
+  if (start && first - start <= MOST_BEFORE) return moved(line, start);
+  const space = points.findIndex((sign, i) => i >= first - KEPT_BEFORE && /\s/.test(sign));
+  const rest = moved(line, space >= 0 && space < first ? space + 1 : first);
+  return { text: `… ${rest.text}`, marks: rest.marks.map(([from, to]) => [from + 2, to + 2]) };
+}

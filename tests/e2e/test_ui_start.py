@@ -1,0 +1,185 @@
+"""The page for somebody who begins: without an index, and what comes in by itself."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from commands import DIRINDEX, run_command
+from page_browsers import CHROMIUM, admit, chromium, watched_page
+from page_documents import write_documents
+from page_servers import PageServer
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+_QUERIES = (
+    *(
+        "lantern",
+        "clockwork weight",
+        "who holds the lantern",
+        "spare lantern cellar",
+        "vents blocked by salt",
+        "litres",
+    ),
+    *("when is the lantern lit", "gulls nest", "visibility miles", "wind the clockwork", "paint the gallery", "dusk"),
+    *("period seconds", "storm", "lens paste costs", "flickered wick", "horn fog", "harbour office", "sunset", "oil"),
+)
+_OUT_OF_SIGHT = """() => [...document.querySelectorAll('.hits > li')].filter((file) => {
+  const marks = [...file.querySelectorAll('mark')];
+  const isSeen = (mark) => {
+    const { top, bottom, left, right } = mark.getBoundingClientRect();
+    const around = (mark.closest('.excerpt, .heading, h3')).getBoundingClientRect();
+    return top >= around.top - 1 && bottom <= around.bottom + 1 && left >= around.left - 1 && right <= around.right + 1;
+  };
+  return marks.length > 0 && [...file.querySelectorAll('.hit')].some((hit) => {
+    const own = [...hit.querySelectorAll('mark'), ...file.querySelectorAll('h3 mark')];
+    return own.length > 0 && !own.some(isSeen);
+  });
+}).map((file) => file.innerText)"""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a directory with documents of each kind, and the data directory of its index."""
+    place = tmp_path_factory.mktemp("papers")
+    for name in ("docs", "app/docs"):
+        (place / "papers" / name).mkdir(parents=True)
+        (place / "papers" / name / "lens.md").write_text(f"# Lens in {name}\n\nThe lens of the lantern, in {name}.\n")
+    write_documents(place / "papers")
+    (place / "papers/copy of oil.md").write_text("# Oil\n\nThe lantern burns a litre an hour.\n")
+    run_command([DIRINDEX, "index", place / "papers", "--quiet", "--data-dir", place / "data"])
+    return place / "papers", place / "data"
+
+
+@pytest.fixture
+def page(papers: tuple[Path, Path], browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    with begun(PageServer(papers[1]), browser, tmp_path) as page:
+        expect(page.locator(".hit").first).to_be_visible()
+        yield page
+
+
+@contextmanager
+def begun(server: PageServer, browser: Browser, place: Path) -> Iterator[Page]:
+    """Open the page of a server."""
+    with server, watched_page(server, browser, admit(server, browser, place / "state.json")) as page:
+        page.goto(f"{server.root}/ui/")
+        yield page
+
+
+def test_who_has_no_index_comes_to_a_first_search_in_two_clicks(browser: Browser, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "Documents").mkdir(parents=True)
+    (home / "Documents/garden.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
+    with begun(PageServer(tmp_path / "data", HOME=str(home)), browser, tmp_path) as page:
+        expect(page.locator(".stand")).to_have_text("Nothing is indexed yet")
+        page.get_by_role("button", name=re.compile("^Documents")).click()
+        expect(page.get_by_role("dialog")).to_contain_text("1 file")
+        expect(page.get_by_role("dialog")).to_contain_text(".md 1")
+        page.get_by_role("button", name="Index it").click()
+        expect(page.locator("#query")).to_be_focused()
+        page.keyboard.type("carrots")
+        expect(page.locator(".hit mark").first).to_have_text("Carrots")
+        expect(page.locator(".stand")).to_contain_text("1 file")
+
+
+def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(page: Page, papers: tuple[Path, Path]) -> None:
+    page.locator("#query").fill("qwertzuiop")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    mark = page.locator(".hit mark", has_text="qwertzuiop")
+    expect(mark).to_have_count(0)
+    (papers[0] / "news.md").write_text("# News\n\nThe word is qwertzuiop.\n")
+    expect(mark).to_have_count(1)
+    (papers[0] / "news.md").unlink()
+    expect(mark).to_have_count(0)
+
+
+def test_what_matched_is_in_view_in_every_hit(page: Page) -> None:
+    n_hits = 0
+    for query in _QUERIES:
+        page.goto(f"{page.url.partition('?')[0]}?q={query.replace(' ', '+')}")
+        expect(page.locator(".how")).to_contain_text("by words and meaning")
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(_OUT_OF_SIGHT) == [], query
+        n_hits += page.locator(".hit:has(mark)").count()
+    assert n_hits > 2 * len(_QUERIES)
+
+
+def test_a_message_shows_its_sentence_and_prose_is_no_code(page: Page) -> None:
+    page.locator("#query").fill("vents blocked by salt")
+    message = page.locator(".hits > li", has=page.locator(".icon-mail")).first
+    expect(message.locator(".excerpt").first).to_contain_text(re.compile("^the lantern came through the storm"))
+    expect(message.locator(".excerpt").first).not_to_contain_text("From:")
+    expect(message.locator(".directory")).to_have_text("Anna Berg")
+    page.locator("#query").fill("lantern path:tower.py")
+    expect(page.locator(".excerpt.as-code").first).to_be_visible()
+
+
+def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
+    page.locator("#query").fill("gulls nest")
+    expect(page.locator(".preview h2")).to_have_text("The inspection of the lantern")
+    expect(page.locator(".hit").first).to_have_attribute("aria-current", "true")
+    assert "doc=" not in page.url
+
+
+def test_several_values_of_a_filter_widen_it(page: Page) -> None:
+    page.locator("#query").fill("lantern")
+    types = page.get_by_role("list", name="Type")
+    types.get_by_role("button", name=re.compile("^pdf")).click()
+    expect(types.get_by_role("button", name=re.compile("^python"))).to_be_visible()
+    types.get_by_role("button", name=re.compile("^python")).click()
+    expect(page.locator(".file h3", has_text="tower.py")).to_be_visible()
+    expect(page.locator(".file h3", has_text="inspection.pdf").first).to_be_visible()
+    expect(page.locator(".file h3", has_text="handbook.md")).to_have_count(0)
+    page.get_by_role("button", name="Clear filters").click()
+    places = page.get_by_role("list", name="Directory")
+    for name in ("docs", "app"):
+        places.get_by_role("button").filter(has_text=re.compile(f"^{name}")).click()
+    expect(page.locator(".file h3")).to_have_text(["lens.md", "lens.md"])
+
+
+def test_searches_are_kept_and_found_again(page: Page) -> None:
+    page.locator("#query").fill("gulls nest")
+    page.get_by_role("button", name="Save search").click()
+    expect(page.get_by_role("button", name="Saved")).to_have_attribute("aria-pressed", "true")
+    page.locator("#query").fill("spare lantern")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_be_focused()
+    page.locator("#query").fill("")
+    expect(page.get_by_role("navigation", name="Recent searches").get_by_role("link")).to_have_text(["spare lantern"])
+    page.get_by_role("navigation", name="Saved searches").get_by_role("link", name="gulls nest").click()
+    expect(page.locator("#query")).to_have_value("gulls nest")
+    page.locator("#query").fill("")
+    page.get_by_role("button", name="Forget recent searches").click()
+    expect(page.get_by_role("navigation", name="Recent searches")).to_have_count(0)
+
+
+def test_copies_are_named_when_somebody_asks(page: Page) -> None:
+    page.locator("#query").fill("burns a litre an hour")
+    copies = page.locator(".also-in").first
+    copies.locator("summary").click()
+    expect(copies.locator("li")).to_have_text(re.compile("oil.md$"))
+
+
+def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:
+    page.locator(".hit").first.focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Ctrl+K")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#query")).to_be_focused()
