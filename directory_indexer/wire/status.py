@@ -116,6 +116,7 @@ class IndexMoment(NamedTuple):
     chunks: Chunks
     embedded: Embedded
     run: Annotated[Run | None, "The index run that goes on; null while none does."]
+    advice: Annotated[str | None, "Languages of the index that its model does not understand, and what to do."] = None
 
 
 class StatusAnswer(NamedTuple):

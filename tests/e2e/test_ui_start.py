@@ -31,6 +31,10 @@ _QUERIES = (
     *("when is the lantern lit", "gulls nest", "visibility miles", "wind the clockwork", "paint the gallery", "dusk"),
     *("period seconds", "storm", "lens paste costs", "flickered wick", "horn fog", "harbour office", "sunset", "oil"),
 )
+_GERMAN = (
+    "Die Wohnung kann mit einer Frist von drei Monaten zum Monatsende gekündigt werden, und die Kündigung bedarf der "
+    "Schriftform, wie es im Vertrag steht. Der Mieter zahlt die Miete bis zum dritten Werktag."
+)
 _OUT_OF_SIGHT = """() => [...document.querySelectorAll('.hits > li')].filter((file) => {
   const marks = [...file.querySelectorAll('mark')];
   const isSeen = (mark) => {
@@ -183,3 +187,18 @@ def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     expect(page.locator("#query")).to_be_focused()
+
+
+def test_languages_that_the_model_does_not_understand_are_named_once(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for number in range(5):
+        (tmp_path / f"docs/brief-{number}.md").write_text(f"# Brief {number}\n\n{_GERMAN}\n")
+    run_command([DIRINDEX, "index", tmp_path / "docs", "--quiet", "--data-dir", tmp_path / "data"])
+    with begun(PageServer(tmp_path / "data"), browser, tmp_path) as page:
+        note = page.get_by_role("note")
+        expect(note).to_contain_text("German")
+        note.get_by_role("button", name="Got it").click()
+        expect(note).to_be_hidden()
+        page.reload()
+        expect(page.locator(".hit").first).to_be_visible()
+        expect(note).to_be_hidden()

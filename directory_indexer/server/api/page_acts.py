@@ -13,6 +13,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -73,7 +74,7 @@ async def changes(services: Services, call: ChangesCall) -> IndexMoment:
         now = await services.desk.quickly(lambda: _moment(services))
         left = deadline - anyio.current_time()
         if now.moment != call.moment or left <= 0 or services.is_ending():
-            return now
+            return await services.desk.quickly(partial(_with_advice, services, now))
         await anyio.sleep(min(_POLL_SECONDS, left))
 
 
@@ -171,6 +172,12 @@ def _moment(services: Services) -> IndexMoment:
         embedded=summary.n_embedded,
         run=run,
     )
+
+
+def _with_advice(services: Services, now: IndexMoment) -> IndexMoment:
+    with services.collections.using(DEFAULT) as opened:
+        advice = opened.app.language_advice()
+    return now._replace(advice=advice.text if advice else None)
 
 
 def _usual_directories() -> Iterator[str]:

@@ -44,6 +44,7 @@ export const words = {
     noneAdvice: "Try fewer words, or leave out a filter.",
     noneYet: "Files are still being read: what matches in them comes by itself.",
     meaningSoFar: (percent) => `All passages can be found by their words; ${percent} % so far by their meaning, too.`,
+    adviceRead: "Got it",
     alsoIn: (n) => `Also in ${count(n, "other file", "other files")}`,
     moreCopies: (n) => `and ${plain(n)} more`,
     byName: "By name",

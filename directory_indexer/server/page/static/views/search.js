@@ -25,7 +25,8 @@ const missing = new Missing();
 const recall = new Recall();
 const start = element("div", { class: "start", hidden: true });
 const reading = element("p", { class: "reading", role: "status", hidden: true });
-const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, above: [start, reading, recall.part], below: missing.part });
+const advice = element("p", { class: "reading", role: "note", hidden: true });
+const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, above: [start, reading, advice, recall.part], below: missing.part });
 hits.bar.lastElementChild.before(recall.button);
 const facets = new Facets({ onToggle: toggle, onClear: () => go({ ...read(), filters: {}, place: {} }) });
 const preview = new Preview({ onBack: () => go({ ...read(), place: {} }), onGo: (place) => go({ ...read(), place }) });
@@ -180,6 +181,7 @@ onMoment((now) => {
   if (!now) return;
   showStart(now);
   showReading(now.run);
+  showAdvice(now.advice ?? "");
   if (now.state !== answered.state && !again) again = setTimeout(askAgain, AGAIN_MS);
 });
 
@@ -203,6 +205,21 @@ function showStart({ directories }) {
 function begun(path) {
   start.replaceChildren(element("section", { class: "welcome", role: "status" }, element("h2", {}, words.welcome.begun(nameOf(path))), element("p", { class: "soft" }, words.welcome.next)));
   input.focus();
+}
+
+// What to know about the languages of the documents is said until somebody has read it.
+const ADVICE = "dirindex.advice";
+
+function showAdvice(text) {
+  advice.hidden = !text || localStorage.getItem(ADVICE) === text;
+  if (advice.hidden || advice.dataset.text === text) return;
+  advice.dataset.text = text;
+  const close = () => {
+    localStorage.setItem(ADVICE, text);
+    advice.hidden = true;
+    input.focus();
+  };
+  advice.replaceChildren(element("span", {}, text.replace(/^./, (sign) => sign.toUpperCase())), element("button", { type: "button", class: "quiet", onclick: close }, words.hits.adviceRead));
 }
 
 function showReading(run) {
