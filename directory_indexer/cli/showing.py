@@ -10,7 +10,7 @@ from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.cli.news import unseen
+    from directory_indexer.cli.note_history import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages

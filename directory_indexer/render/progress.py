@@ -104,7 +104,7 @@ class IndexSteps:
         self._last = RunProgress(Phase.STARTING)
 
     def observe(self, progress: RunProgress) -> None:
-        """Take in how far the run is."""
+        """Record the progress of the run."""
         last, self._last = self._last, progress
         if progress.phase is last.phase and not work_of(progress).total:
             self._last = last  # it has been counted, and goes on to what has no count of its own

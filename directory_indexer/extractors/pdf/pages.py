@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 class Row(NamedTuple):
     """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
 
-    `cells` are its parts, where it has several. One that `is_ruled` is the row of a table with ruling lines.
+    `cells` are its parts, where it has several. With `is_ruled` it is a row of a table with ruling lines.
     """
 
     text: str
@@ -195,7 +195,7 @@ class _Running(NamedTuple):
     repeated: set[Row]
 
     def body(self, page: Page) -> tuple[Row, ...]:
-        """Return the other rows of the page."""
+        """Return the rows of the page without those of its head and foot."""
         rows = self.heads | self.feet | self.repeated
         return tuple(row for row in page.rows if row not in rows)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.news import unseen
+from directory_indexer.cli.note_history import unseen
 
 if TYPE_CHECKING:
     from pathlib import Path
