@@ -122,7 +122,7 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
-        """Show a run on standard error: live on a terminal, there in steps with `in_steps`; else as a line now and then."""
+        """Show a run on standard error: live on a terminal, in steps with `in_steps`; else as a line now and then."""
         if self.quiet:
             yield lambda _: None
         elif _is_terminal(sys.stderr):
