@@ -18,3 +18,9 @@ class StandingNote(str):
         note = super().__new__(cls, text)
         note.key = key or text
         return note
+
+
+def prefixed(note: str, prefix: str) -> str:
+    """Return a note with a prefix, as a standing one if it was one."""
+    text = f"{prefix}: {note}"
+    return StandingNote(text, f"{prefix}: {note.key}") if isinstance(note, StandingNote) else text
