@@ -49,8 +49,8 @@ def command(name: str) -> str:
 
 def run(*words: str) -> None:
     """Show a command and run it in the root of the checkout; when it fails, so does the script."""
-    shown = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in words]
-    print(f"\n$ {shlex.join(shown)}", flush=True)
+    relative = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in words]
+    print(f"\n$ {shlex.join(relative)}", flush=True)
     code = subprocess.run(words, cwd=ROOT, check=False).returncode  # noqa: S603 - the words are ours
     if code:
         sys.exit(code)

@@ -173,8 +173,8 @@ class Matcher:
         """Tell how much of a name the query says, between 0 and 1."""
         if not self._possible(name, self._forms):
             return 0.0
-        found = {*words(name), *extra_words(name)}
-        return len(found & self._known) / len(found) if found else 0.0
+        all_words = {*words(name), *extra_words(name)}
+        return len(all_words & self._known) / len(all_words) if all_words else 0.0
 
     def share_of_query(self, name: str) -> float:
         """Weigh the terms that a name has, as a share of all terms."""

@@ -121,7 +121,7 @@ class IndexSteps:
 
     @property
     def hint(self) -> str:
-        """What a user can do during the current step."""
+        """A hint at what a user can do during the current step."""
         is_searchable = self._last.phase in {Phase.RECOGNISING, Phase.EMBEDDING}
         return 'Ctrl+C is safe; to search meanwhile, in another terminal: dirindex search "…"' if is_searchable else ""
 

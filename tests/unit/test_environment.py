@@ -1,4 +1,4 @@
-"""What `scripts/demo` and `scripts/test` show while pip installs."""
+"""The progress that `scripts/demo` and `scripts/test` show while pip installs."""
 
 from __future__ import annotations
 

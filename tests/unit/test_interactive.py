@@ -73,10 +73,10 @@ def test_the_selection_stays_within_the_hits() -> None:
 @pytest.mark.parametrize("selected", [0, 3, 12, 29])
 def test_the_selected_hit_is_always_in_view_above_its_passage(selected: int) -> None:
     lines = screen_lines(LISTING._replace(selected=selected), paths=PathStyle(), columns=80, rows=20)
-    shown = plain(lines).splitlines()
-    assert any(row.startswith(f"> {selected + 1:>2}  ") for row in shown)
-    assert shown[-2].endswith(f"the harbour {selected}")
-    assert len(shown) <= 20
+    rows = plain(lines).splitlines()
+    assert any(row.startswith(f"> {selected + 1:>2}  ") for row in rows)
+    assert rows[-2].endswith(f"the harbour {selected}")
+    assert len(rows) <= 20
 
 
 def test_a_frame_never_reaches_below_the_screen() -> None:

@@ -182,8 +182,8 @@ def without_running_rows(pages: Sequence[Page]) -> list[Page]:
     bodies = [running[page.number].body(page) if page.number in running else page.rows for page in pages]
     around = zip(pages, [(), *bodies], bodies, [*bodies[1:], ()], strict=False)
     return [
-        replace(page, rows=_rows_around(page, running[page.number], *beside)) if page.number in running else page
-        for page, *beside in around
+        replace(page, rows=_rows_around(page, running[page.number], *bodies_around)) if page.number in running else page
+        for page, *bodies_around in around
     ]
 
 
