@@ -224,7 +224,7 @@ class App:
         return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
 
     def language_advice(self) -> LanguageAdvice | None:
-        """Return what should be known of an index in languages that the configured model does not know."""
+        """Return advice if many documents are in languages that the configured model does not understand."""
         if self._config.indexing.embedding == EmbeddingMode.OFF or not self._config.storage.sqlite_path.exists():
             return None
         with self.docstore.snapshot() as snapshot:

@@ -49,15 +49,15 @@ def command(name: str) -> str:
 
 def run(*words: str) -> None:
     """Show a command and run it in the root of the checkout; when it fails, so does the script."""
-    shown = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in words]
-    print(f"\n$ {shlex.join(shown)}", flush=True)
+    relative = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in words]
+    print(f"\n$ {shlex.join(relative)}", flush=True)
     code = subprocess.run(words, cwd=ROOT, check=False).returncode  # noqa: S603 - the words are ours
     if code:
         sys.exit(code)
 
 
 class Progress:
-    """A line that moves on a terminal, and elsewhere is written again every ten seconds."""
+    """A line that is overwritten on a terminal, and elsewhere is written again every ten seconds."""
 
     def __init__(self, title: str) -> None:
         self._title, self._began = title, time.monotonic()
@@ -65,16 +65,15 @@ class Progress:
         self._is_terminal = sys.stdout.isatty()
         self._write(f"{title} …")
 
-    def show(self, doing: str) -> None:
-        """Write what is being done, if it is time."""
+    def show(self, state: str) -> None:
+        """Write the state of the work; unless on a terminal, only when it is due."""
         if self._is_terminal or time.monotonic() - self._written >= _QUIET_SECONDS:
-            self._write(
-                f"{self._title}, {self._seconds}: {doing}"
-            )  # what is cut off on a narrow terminal is at the end
+            # A narrow terminal cuts off the end, so the seconds come first.
+            self._write(f"{self._title}, {self._seconds}: {state}")
 
-    def end(self, done: str) -> None:
-        """Write what was done."""
-        self._write(f"{self._title}: {done}{', ' if done else ''}{self._seconds}", end="\n")
+    def end(self, result: str) -> None:
+        """Write the result and end the line."""
+        self._write(f"{self._title}: {result}{', ' if result else ''}{self._seconds}", end="\n")
 
     @property
     def _seconds(self) -> str:
@@ -89,7 +88,7 @@ class Progress:
 
 
 class Packages:
-    """The work of pip, by the lines that it writes: packages to fetch, with their sizes, and to unpack."""
+    """The progress of pip by the lines that it writes: packages to fetch, with their sizes, and to unpack."""
 
     def __init__(self) -> None:
         self.n_to_unpack = 0
@@ -97,7 +96,7 @@ class Packages:
         self._latest = ""
 
     def read(self, line: str) -> None:
-        """Take in a line."""
+        """Record a line that pip has written."""
         if line.startswith(_UNPACKING):
             self.n_to_unpack = line.count(",") + 1
         elif wheel := _WHEEL.match(line):
@@ -105,21 +104,21 @@ class Packages:
             self._n_fetched, self._n_bytes = self._n_fetched + 1, self._n_bytes + n_bytes
             self._latest = f"{Path(wheel[1]).name.split('-')[0]} ({_size(n_bytes)})"
 
-    def doing(self, n_unpacked: int) -> str:
-        """Return what is being done, where so many of the packages are in their place."""
+    def state(self, n_unpacked: int) -> str:
+        """Return the state of the work, given how many packages are unpacked."""
         if self.n_to_unpack:
             return f"unpacking, {min(self.n_to_unpack, max(0, n_unpacked))} of {_packages(self.n_to_unpack)}"
         if not self._n_fetched:
             return "looking for packages"
         return f"fetching, {_packages(self._n_fetched)}, {_size(self._n_bytes)}, now {self._latest}"
 
-    def done(self) -> str:
-        """Return what was done."""
+    def result(self) -> str:
+        """Return the result of the work."""
         return f"{_packages(self.n_to_unpack)}, {_size(self._n_bytes)}" if self.n_to_unpack else "nothing to do"
 
 
 def _pip(title: str, *arguments: str) -> None:
-    """Install packages, and show how far that is."""
+    """Install packages, and show the progress."""
     progress, packages, n_before = Progress(title), Packages(), _n_installed()
     words = (command("python"), "-m", "pip", "install", "--progress-bar", "off", "--no-warn-conflicts", *arguments)
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603 - the words are ours
@@ -127,10 +126,10 @@ def _pip(title: str, *arguments: str) -> None:
     threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
     while (line := _next(lines)) is not None:
         packages.read(line)
-        progress.show(packages.doing(_n_installed() - n_before))
+        progress.show(packages.state(_n_installed() - n_before))
     if process.wait():
         sys.exit(process.returncode)
-    progress.end(packages.done())
+    progress.end(packages.result())
 
 
 def _forward(source: IO[str] | None, lines: queue.SimpleQueue[str | None]) -> None:

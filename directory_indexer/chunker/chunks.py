@@ -9,7 +9,7 @@ from typing import NamedTuple
 from directory_indexer.paths import FilePath
 
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
-_NAME_WORD_OR_YEAR = re.compile(r"[^\W\d_]{2,}|(?<!\d)(?:19|20)\d\d(?!\d)")
+_NAME_WORD_OR_YEAR = re.compile(rf"{_NAME_WORD.pattern}|(?<!\d)(?:19|20)\d\d(?!\d)")
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -58,6 +58,6 @@ def embedded_as(text: str, *, heading: str, path: FilePath) -> str:
 @lru_cache(maxsize=16)  # chunks come file by file
 def _words_of_name(path: FilePath) -> str:
     stem, ending = os.path.splitext(os.path.basename(path))
-    # Reports of several years are the same but for their years, and often only the name of the file has it.
+    # Annual reports resemble each other, and the year often stands in the name of the file alone.
     word = _NAME_WORD_OR_YEAR if ending.lower() == ".pdf" else _NAME_WORD
     return "" if _HASH.fullmatch(stem) else " ".join(word.findall(stem))

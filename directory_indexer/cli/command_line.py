@@ -75,15 +75,15 @@ _GROUPS: Mapping[str, Mapping[str, Any]] = {
         "key": key,
     },
 }
-"""The commands as `--help` shows them, each group by how often it is needed."""
+"""The groups of commands in the order of `--help`, the most used commands first."""
 
 _COMMANDS: Mapping[str, Any] = {name: module for group in _GROUPS.values() for name, module in group.items()}
 _ALIASES: Mapping[str, str] = {"ls": "status", "rm": "forget", "remove": "forget"}
 _HELP = "help"
 _FIRST_STEPS = (
-    ("dirindex index ~/Documents", "Read a directory; search it seconds later."),
+    ("dirindex index ~/Documents", "Index a directory; search it seconds later."),
     ('dirindex search "a question"', "Find passages by meaning and by words."),
-    ("dirindex help search", "Show what a command takes."),
+    ("dirindex help search", "Show the arguments and options of a command."),
 )
 
 
@@ -113,7 +113,7 @@ class _CommandLine(TyperGroup):
         self.commands = cast("dict[str, Any]", _Commands())  # Typer only reads it
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that a line begins with, by a short name, too; `help` asks for the options of one."""
+        """Return the command for the first word, which may be an alias; `help COMMAND` stands for `COMMAND --help`."""
         if args[0] == _HELP:
             args = [*args[1:], "--help"]
         if args == ["--help"]:
@@ -122,21 +122,21 @@ class _CommandLine(TyperGroup):
         return super().resolve_command(ctx, [_ALIASES.get(args[0], args[0]), *args[1:]])
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the program is for, and the first steps with it."""
+        """Write the description of the program, then the first steps."""
         super().format_help_text(ctx, formatter)
         with formatter.section("First steps"):
             formatter.write_dl(_FIRST_STEPS)
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
-        """Write the commands in groups, each with its short name."""
-        short = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
+        """Write the commands by group, each with its alias."""
+        aliases = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
         width = formatter.width - max(len(name) for name in _COMMANDS) - len("    , rm")
         for title, commands in _GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl(
                     [
                         (
-                            ", ".join(filter(None, (name, short.get(name)))),
+                            ", ".join(filter(None, (name, aliases.get(name)))),
                             self.commands[name].get_short_help_str(width),
                         )
                         for name in commands

@@ -1,6 +1,6 @@
-"""Search as somebody types, in the terminal itself: the query, the hits, and the passage of the one that is selected.
+"""Interactive search in the terminal: the query, its hits, and a preview of the selected one.
 
-It needs a terminal of POSIX and no other program. What is drawn is made of the same lines as any answer.
+It needs a POSIX terminal and no other program, and draws hits with the same lines as every other answer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ with lazily:
 
 
 class Key(StrEnum):
-    """What a key does that is no character of a query."""
+    """Keys that edit the query, move the selection or act on it."""
 
     UP = auto()
     DOWN = auto()
@@ -44,12 +44,12 @@ class Key(StrEnum):
     ERASE_WORD = auto()
     CLEAR = auto()
     OPEN = auto()
-    TAKE = auto()
+    ACCEPT = auto()
     QUIT = auto()
 
 
 class Listing(NamedTuple):
-    """The query as far as it is typed, its hits, and which of them is selected."""
+    """The query as typed so far, its hits, and the index of the selected one."""
 
     query: str = ""
     hits: tuple[Hit, ...] = ()
@@ -58,67 +58,69 @@ class Listing(NamedTuple):
 
     @property
     def hit(self) -> Hit | None:
-        """The hit that is selected."""
+        """The selected hit."""
         return self.hits[self.selected] if self.hits else None
 
     def after(self, key: Key | str) -> Listing:
-        """Return what a key makes of it; a key that moves nothing leaves it as it is."""
+        """Return the listing after a key or character was typed."""
         if isinstance(key, Key):
             if step := _STEPS.get(key):
                 last = max(len(self.hits) - 1, 0)
                 return self._replace(selected=min(max(self.selected + step, 0), last))
-            erased = _ERASED.get(key)
-            return self._replace(query=erased.sub("", self.query)) if erased else self
+            pattern = _ERASED.get(key)
+            return self._replace(query=pattern.sub("", self.query)) if pattern else self
         return self._replace(query=self.query + key)
 
 
 def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyle, environ: Mapping[str, str]) -> str:
-    """Search for what is typed until somebody leaves; return the place that was taken, or "".
+    """Search as the user types; return `path:line` of the accepted hit, or "" after quitting.
 
     Raises:
-        UsageError: there is no terminal to type at.
+        UsageError: standard input or output is no terminal.
     """
     listing, searched = Listing(query), ""
     with _Terminal.opened() as terminal:
         while True:
             terminal.draw(listing, paths, environ)
             if listing.query != searched and not terminal.has_input():
-                listing, searched = _found(listing, find), listing.query
+                listing, searched = _searched(listing, find), listing.query
                 terminal.draw(listing, paths, environ)
-            for key in keys_in(terminal.typed()):
+            for key in keys_in(terminal.read()):
                 if key is Key.QUIT:
                     return ""
-                if key is Key.TAKE and listing.hit:
+                if key is Key.ACCEPT and listing.hit:
                     return f"{exact_text(listing.hit.path)}:{listing.hit.excerpt.line}"
                 if key is Key.OPEN and listing.hit:
-                    with terminal.left():
-                        listing = listing._replace(note=_trouble_opening(listing.hit))
+                    with terminal.suspended():
+                        listing = listing._replace(note=_opening_error(listing.hit))
                 else:
                     listing = listing.after(key)
 
 
 def keys_in(typed: str) -> Iterator[Key | str]:
-    """Yield the keys of what a terminal sent; sequences of keys that mean nothing here are passed over."""
-    for pressed in _PRESSED.findall(typed):
-        if pressed in _KEYS:
-            yield _KEYS[pressed]
-        elif pressed.isprintable():
-            yield pressed
+    """Yield the keys and characters of terminal input, without control characters and unknown escape sequences."""
+    for sequence in _SEQUENCE.findall(typed):
+        if sequence in _KEYS:
+            yield _KEYS[sequence]
+        elif sequence.isprintable():
+            yield sequence
 
 
-def _found(listing: Listing, find: Callable[[str], SearchResult]) -> Listing:
+def _searched(listing: Listing, find: Callable[[str], SearchResult]) -> Listing:
     if not listing.query.strip():
         return Listing(listing.query)
     try:
         result, _ = without_near_misses(find(listing.query))
     except DirIndexError as error:
         return Listing(listing.query, note=error.message)
-    notes = [one.note for one in result.corrections] + [note for note in result.degraded if note not in result.standing]
+    notes = [correction.note for correction in result.corrections] + [
+        note for note in result.degraded if note not in result.standing
+    ]
     weak = ["nothing matches well"] if result.is_weak else []
     return Listing(listing.query, result.hits, note="; ".join([*weak, *notes]))
 
 
-def _trouble_opening(hit: Hit) -> str:
+def _opening_error(hit: Hit) -> str:
     try:
         open_hit([hit], 1)
     except DirIndexError as error:
@@ -127,11 +129,11 @@ def _trouble_opening(hit: Hit) -> str:
 
 
 class _Terminal:
-    """A terminal that sends each key at once, and shows a screen of ours instead of its own."""
+    """The terminal in raw mode, on its alternate screen."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._before = termios.tcgetattr(descriptor)
+        self._settings = termios.tcgetattr(descriptor)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @staticmethod
@@ -147,8 +149,8 @@ class _Terminal:
             terminal._leave()
 
     @contextlib.contextmanager
-    def left(self) -> Iterator[None]:
-        """Give the terminal to another program for a while."""
+    def suspended(self) -> Iterator[None]:
+        """Restore the terminal while another program uses it."""
         self._leave()
         try:
             yield
@@ -156,19 +158,19 @@ class _Terminal:
             self._enter()
 
     def has_input(self) -> bool:
-        """Whether somebody types on before it is worth searching."""
-        return bool(select.select([self._descriptor], [], [], _PAUSE_SECONDS)[0])
+        """Whether more is typed within the pause that precedes a search."""
+        return bool(select.select([self._descriptor], [], [], _DEBOUNCE_SECONDS)[0])
 
-    def typed(self) -> str:
-        """Wait for keys, or until the terminal has another size; what ends reads like the key that quits."""
+    def read(self) -> str:
+        """Return the next input: "" after a resize, and the key that quits at the end of input."""
         size = shutil.get_terminal_size()
-        while not select.select([self._descriptor], [], [], _LOOK_SECONDS)[0]:
+        while not select.select([self._descriptor], [], [], _RESIZE_POLL_SECONDS)[0]:
             if shutil.get_terminal_size() != size:
                 return ""
         with contextlib.suppress(OSError):
-            if sent := os.read(self._descriptor, _READ_BYTES):
-                return self._decoder.decode(sent)
-        return _END
+            if content := os.read(self._descriptor, _READ_BYTES):
+                return self._decoder.decode(content)
+        return _END_OF_INPUT
 
     def draw(self, listing: Listing, paths: PathStyle, environ: Mapping[str, str]) -> None:
         columns, rows = shutil.get_terminal_size()
@@ -178,46 +180,46 @@ class _Terminal:
 
     def _enter(self) -> None:
         tty.setraw(self._descriptor)
-        sys.stdout.write("\x1b[?1049h\x1b[?7l")  # the other screen, on which no line is broken
+        sys.stdout.write("\x1b[?1049h\x1b[?7l")  # the alternate screen, without line wrapping
 
     def _leave(self) -> None:
         sys.stdout.write("\x1b[?7h\x1b[?1049l")
         sys.stdout.flush()
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._settings)
 
 
 def screen_lines(listing: Listing, *, paths: PathStyle, columns: int, rows: int) -> Iterator[Line]:
-    """Show the query, some hits around the selected one, and its passage below them."""
+    """Yield the query, the hits around the selected one, and its passage."""
     yield line(Span("> ", Style.NOTE), listing.query[-max(columns - len(">  "), 1) :])
-    most = max((rows - _FRAME_ROWS) // _LIST_SHARE, 1)
-    first = min(max(listing.selected - most + 1, 0), max(len(listing.hits) - most, 0))
-    for number, hit in enumerate(listing.hits[first : first + most], first):
+    n_listed = max((rows - _FRAME_ROWS) // _LIST_SHARE, 1)
+    first = min(max(listing.selected - n_listed + 1, 0), max(len(listing.hits) - n_listed, 0))
+    for number, hit in enumerate(listing.hits[first : first + n_listed], first):
         head = head_line(number + 1, hit, paths=paths, has_score=False)
         is_selected = number == listing.selected
         yield head._replace(spans=(Span("> " if is_selected else "  ", Style.MATCH), *head.spans))
-    yield line(Span(listing.note or _state(listing), Style.NOTE))
+    yield line(Span(listing.note or _status(listing), Style.NOTE))
     if selected := listing.hit:
-        # Its text, even if its name alone matches.
-        shown = selected._replace(named=None) if selected.is_passage else selected
-        yield from passage_lines(shown, max(rows - min(len(listing.hits), most) - _FRAME_ROWS, 1))
+        # A hit by name shows its text, too.
+        preview = selected._replace(named=None) if selected.is_passage else selected
+        yield from passage_lines(preview, max(rows - min(len(listing.hits), n_listed) - _FRAME_ROWS, 1))
 
 
-def _state(listing: Listing) -> str:
+def _status(listing: Listing) -> str:
     if not listing.query.strip():
-        return "type a question or words; Esc leaves"
+        return "type a question or words; Esc quits"
     if not listing.hits:
         return "nothing found"
-    return f"{count(len(listing.hits), 'hit')}; arrows select, Enter opens, Tab prints the place, Esc leaves"
+    return f"{count(len(listing.hits), 'hit')}; arrows select, Enter opens, Tab prints path and line, Esc quits"
 
 
-_PAUSE_SECONDS: Final = 0.06
-_LOOK_SECONDS: Final = 0.25
+_DEBOUNCE_SECONDS: Final = 0.06
+_RESIZE_POLL_SECONDS: Final = 0.25
 _READ_BYTES: Final = 4096
 _PAGE: Final = 10
 _FRAME_ROWS: Final = 2
 _LIST_SHARE: Final = 2
-_END: Final = "\x04"
-_PRESSED: Final = re.compile(r"\x1b(?:\[[0-9;<?]*[ -/]*[@-~]|O[A-Za-z])|[\s\S]")
+_END_OF_INPUT: Final = "\x04"
+_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;<?]*[ -/]*[@-~]|O[A-Za-z])|[\s\S]")
 _KEYS: Final = {
     **dict.fromkeys(("\x1b[A", "\x1bOA", "\x10"), Key.UP),
     **dict.fromkeys(("\x1b[B", "\x1bOB", "\x0e"), Key.DOWN),
@@ -227,8 +229,8 @@ _KEYS: Final = {
     "\x17": Key.ERASE_WORD,
     "\x15": Key.CLEAR,
     **dict.fromkeys(("\r", "\n"), Key.OPEN),
-    "\t": Key.TAKE,
-    **dict.fromkeys(("\x1b", "\x03", _END), Key.QUIT),
+    "\t": Key.ACCEPT,
+    **dict.fromkeys(("\x1b", "\x03", _END_OF_INPUT), Key.QUIT),
 }
 _STEPS: Final = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -_PAGE, Key.PAGE_DOWN: _PAGE}
 _ERASED: Final = {
@@ -236,4 +238,4 @@ _ERASED: Final = {
     Key.ERASE_WORD: re.compile(r"\S*\s*\Z"),
     Key.CLEAR: re.compile(r"(?s).*"),
 }
-"""What each of them takes away."""
+"""The part of the query that each key erases."""

@@ -46,7 +46,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 ColorWhen = Annotated[
-    Color, typer.Option("--color", help="Show as on a terminal also in a pipe (always), or without colour (never).")
+    Color,
+    typer.Option(
+        "--color", help="Use colour and the layout of a terminal even in a pipe (always), or no colour (never)."
+    ),
 ]
 Cursor = Annotated[
     str, typer.Option("--cursor", help="Continue after the last page: its next_cursor.", show_default=False)

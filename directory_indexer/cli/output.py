@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, TextIO, TypeAlias
+from typing import Final, Literal, TextIO, TypeAlias, get_args
 
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
@@ -31,9 +31,9 @@ with lazily:
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
-"""When something is in colour: on a terminal, also in a pipe, or nowhere."""
+"""Whether output is in colour: on a terminal alone, even in a pipe, or never."""
 
-COLORS: Final[tuple[Color, ...]] = ("auto", "always", "never")
+COLORS: Final[tuple[Color, ...]] = get_args(Color)
 
 
 class Output:
@@ -68,7 +68,7 @@ class Output:
 
     @property
     def _environ(self) -> Mapping[str, str]:
-        """Return what styles go by: an option counts for more than `NO_COLOR`."""
+        """The environment that decides on colour; `--color` overrides `NO_COLOR`."""
         return os.environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
 
     def data(self, text: str) -> None:
@@ -84,7 +84,7 @@ class Output:
         return sys.stdout
 
     def notes(self, notes: Iterable[str], *, are_dim: bool = False) -> None:
-        """Write something beside the data to standard error; on a terminal it may be dim."""
+        """Write notes to standard error, with `are_dim` dimmed on a terminal."""
         if not self.quiet:
             for note in notes:
                 if are_dim and _is_terminal(sys.stderr):
@@ -122,7 +122,7 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
-        """Show a run on standard error: live on a terminal, if wanted in steps, otherwise as a line now and then."""
+        """Show a run on standard error: live on a terminal, in steps with `in_steps`; else as a line now and then."""
         if self.quiet:
             yield lambda _: None
         elif _is_terminal(sys.stderr):

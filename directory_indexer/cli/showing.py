@@ -10,7 +10,7 @@ from directory_indexer.errors import UsageError
 from directory_indexer.lazy import lazily
 
 with lazily:
-    from directory_indexer.cli.news import unseen
+    from directory_indexer.cli.note_history import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
     from directory_indexer.render import answers, json_pages
@@ -86,7 +86,7 @@ def show_result(
     shown = _within_tokens(shown, output, how) if how.max_tokens else shown
     notes, is_text = answers.search_notes(shown, is_near=bool(near)), output.is_terminal and how.form == Format.TEXT
     standing = shown.standing if is_text else ()
-    # First of all how far to trust what follows; what is missing for every question stands below.
+    # How far to trust the hits comes first; what is missing for every question comes last.
     output.notes(note for note in notes if note not in standing)
     if is_text:
         n_lines = how.n_lines or answers.DEFAULT_LINES
@@ -99,13 +99,15 @@ def show_result(
     closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
     output.notes(closing, are_dim=is_text)
     is_good = bool(shown.hits) and not shown.is_weak
-    output.notes(_lasting(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True)
+    output.notes(
+        _standing_notes(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True
+    )
     if len(shown.hits) < n_found:
         output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
 
 
-def _lasting(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
-    """Return what holds for every question, of which a good answer repeats nothing."""
+def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+    """Return the notes that hold for every question; a good answer repeats none that was shown before."""
     notes = {note.key: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text

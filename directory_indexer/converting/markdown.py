@@ -47,7 +47,7 @@ def _lines(document: Document) -> Iterator[str]:
             if page:
                 yield f"<!-- page {page} -->"
                 is_table = False
-            if is_row and is_table:  # the names of its columns stand in its first row already
+            if is_row and is_table:  # its first row names the columns already
                 continue
             if level and title and line.strip() != title:
                 yield f"{'#' * level} {title}"

@@ -72,7 +72,7 @@ class IndexedChunk(NamedTuple):
 
 
 class SheetRow(NamedTuple):
-    """The row of a sheet, counted from 1, that begins in a line of a text."""
+    """A row of a sheet, numbered from 1, and the line of text at which it begins."""
 
     line: int
     sheet: str
@@ -142,7 +142,7 @@ class Chunks(Reading):
         return [indexed_chunk(row) for row in rows]
 
     def rows_of(self, path: FilePath) -> list[SheetRow]:
-        """List the rows of sheets that chunks of a file begin with."""
+        """Return the rows of sheets at which the chunks of a file begin."""
         rows = self._connection.execute(
             f"SELECT c.start_line, c.cell FROM {_TEXTS_OF_FILES} WHERE f.path = ? AND c.cell <> '' ORDER BY c.ordinal",  # noqa: S608
             (path,),

@@ -122,7 +122,7 @@ class Words(Reading):
         return tuple(language for language, n in counts.items() if n >= few)
 
     def language_counts(self) -> dict[str, int]:
-        """Count the documents in each language, by its tag, the most frequent first."""
+        """Return the number of documents by tag of their language, the most frequent first."""
         rows = self._connection.execute(
             "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
         )
@@ -231,7 +231,7 @@ class WordWrites:
         self._connection.execute(FTS_TABLE)
         rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
         self.add(map(_stored_source, rows))
-        # Every part of the index is asked for every word.
+        # A query looks up every word in every segment of the index, so they are merged into one.
         self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
 
 

@@ -31,13 +31,13 @@ def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
     return Finding("OCR", Verdict.OK, f"{name}; {kept}")
 
 
-def language_findings(advice: Callable[[], LanguageAdvice | None]) -> Iterator[Finding]:
-    """Name languages of the documents that the model does not know."""
-    found = None
-    with contextlib.suppress(StoreError):  # which is told where the database is looked at
-        found = advice()
-    if found:
-        yield Finding("languages", Verdict.WARNING, found.message, found.hint)
+def language_findings(get_advice: Callable[[], LanguageAdvice | None]) -> Iterator[Finding]:
+    """Yield a warning if many documents are in languages that the model does not understand."""
+    advice = None
+    with contextlib.suppress(StoreError):  # the check of the database reports it
+        advice = get_advice()
+    if advice:
+        yield Finding("languages", Verdict.WARNING, advice.message, advice.hint)
 
 
 def provider_finding(load: Callable[[], Embedder]) -> Finding:

@@ -178,7 +178,7 @@ def advice(space: EmbeddingSpace) -> str:
 
 
 class LanguageAdvice(NamedTuple):
-    """What should be known of an index in languages that its model does not know; `key` stays while they do."""
+    """Advice on documents in languages that the model does not understand; `key` depends on the languages alone."""
 
     key: str
     message: str
@@ -186,24 +186,23 @@ class LanguageAdvice(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it in a sentence."""
+        """The message and the hint as one sentence."""
         return f"{self.message}; {self.hint}"
 
 
 def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> LanguageAdvice | None:
-    """Return advice where much of an index is in languages that a model does not know, by documents in each."""
+    """Return advice if many documents, counted by language, are in languages that a model does not understand."""
     known = judged_as(space).languages
-    names = {code: n for code, n in counts.items() if known is not None and NAMES_OF_ALL.get(code) not in known}
-    n_unknown, n_all = sum(names.values()), sum(counts.values())
+    unknown = {code: n for code, n in counts.items() if known is not None and NAMES_OF_ALL.get(code) not in known}
+    n_unknown, n_all = sum(unknown.values()), sum(counts.values())
     if n_unknown < max(_FEW_DOCUMENTS, n_all * _MUCH):
         return None
-    listed = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(names)[:_MOST_NAMED])
-    are = "is" if n_all == 1 else "are"
-    step = "" if missing(MULTILINGUAL.space) is None else f"install it ({MULTILINGUAL.repair}), then "
+    names = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(unknown)[:_MOST_NAMED])
+    install = "" if missing(MULTILINGUAL.space) is None else f"install it ({MULTILINGUAL.repair}), then "
     return LanguageAdvice(
-        f"language {listed}",
-        f"{n_unknown:,} of {n_all:,} documents {are} in {listed}, which {space.model} does not understand",
-        f"{MULTILINGUAL.name} does: {step}set embedding.model to it and run dirindex index",
+        f"language {names}",
+        f"{n_unknown:,} of {n_all:,} documents are in {names}, which {space.model} does not understand",
+        f"{MULTILINGUAL.name} does: {install}set embedding.model to it and run dirindex index",
     )
 
 

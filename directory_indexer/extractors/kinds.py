@@ -15,10 +15,10 @@ GROUPS: Final[dict[str, frozenset[str]]] = {
 
 
 SHEETS: Final = frozenset({"xlsx", "xlsb", "xls", "ods", "numbers"})
-"""The kinds whose rows have numbers."""
+"""The kinds with numbered rows."""
 
 MAILS: Final = frozenset({"email", "emlx", "msg", "tnef", "mbox", "pst"})
-"""The kinds whose text begins with what stands in the headers of a message."""
+"""The kinds whose text begins with the headers of a message."""
 
 
 def kind_for_alias(alias: str) -> str | None:

@@ -89,7 +89,7 @@ class IndexReport(NamedTuple):
 
     @property
     def has_changed_nothing(self) -> bool:
-        """Whether it ran to its end and the index is what it was."""
+        """Whether the run was completed and left the index as it was."""
         n_written = self.n_added + self.n_changed + self.n_moved + self.n_removed + self.n_chunks
         n_made = self.n_embedded + self.n_reused + self.n_pages
         return self.outcome is Outcome.COMPLETED and not (n_written or n_made or self.n_pending)

@@ -91,9 +91,10 @@ def extra_words(text: str) -> set[str]:
 
 
 class ExtraWords:
-    """The words of a query that may stand for a text beside those that it is cut into.
+    """The words of a query, ready to be compared with the `extra_words` of many texts.
 
-    What none of them can be is not looked for: most texts have the letters of no word, and nothing to join.
+    Extra words that no word of the query can match are not computed: most texts have none of its letters in a row, and
+    nothing to join.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -108,20 +109,20 @@ class ExtraWords:
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
     def of(self, text: str) -> AbstractSet[str]:
-        """Return the extra words of a text, among them all that the query has."""
+        """Return extra words of a text, at least those that the query has, too."""
         if not text.isascii() or len(self._words) > _MANY_WORDS:
             return extra_words(text)
-        found = {extra for kind in self._kinds for extra in kind(text)}
+        extra = {word for kind in self._kinds for word in kind(text)}
         letters = text.encode().lower()
         if any(word in letters for word in self._encoded):
-            found |= _hump_parts(text)
+            extra |= _hump_parts(text)
         marks = letters.translate(_MARKS)
         if any(mark in marks for mark in _JOINING) and self._is_joined(letters):
-            found.update(_joined(text))
-        return found
+            extra.update(_joined(text))
+        return extra
 
     def _is_joined(self, letters: bytes) -> bool:
-        """Whether a word lies across other characters than letters and digits."""
+        """Whether a word occurs only once characters other than letters and digits are left out."""
         together = letters.translate(None, _ASCII_SIGNS)
         return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
 
@@ -238,7 +239,7 @@ _MARKS: Final = bytes(
 ) + bytes(128)
 _JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
 _MANY_WORDS: Final = 64
-"""All of `extra_words` takes no more time than to look for so many words."""
+"""From so many words on, computing all of `extra_words` is as fast."""
 
 _PARTED: Final = re.compile(
     r"(?<![\w.-])(?:"

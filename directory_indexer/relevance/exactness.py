@@ -40,7 +40,7 @@ class TypedText:
         1 stands for all words, less than 1 for the `share` of what they tell, 2 for all words with their signs, 3 for
         the whole of it in a row. `names` is what stands above the passage, in which its words count less.
         """
-        # A passage in which some of the words stand nowhere does not have all of them in a row.
+        # A passage that lacks some of the words cannot have all of them in a row.
         if share < 1 and (not self._row or (self._has_all_words and share < NAMED_LEVEL)):
             return share
         held = f"{_folded(text)}\n{_folded(names)}"

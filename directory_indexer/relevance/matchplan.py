@@ -155,7 +155,7 @@ def _row(query: Query, planned: Sequence[Wanted]) -> tuple[str, ...]:
     row = phrase_words(query.meaning) if not query.alternatives else ()
     if not 1 < len(row) <= MAX_WORDS:
         return ()
-    rarest = min((one.term.n_chunks for one in planned if one.term.typed in row), default=0)
+    rarest = min((word.term.n_chunks for word in planned if word.term.typed in row), default=0)
     return row if 0 < rarest <= _MOST_IN_A_ROW else ()
 
 

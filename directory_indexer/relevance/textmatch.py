@@ -33,7 +33,7 @@ class TextMatch(NamedTuple):
 
 
 class _TextWords(NamedTuple):
-    """A text with the words that it is cut into, in their order, and those of a query that stand for it beside them."""
+    """A text, its words in their order, and those of its extra words that a query may have."""
 
     text: str
     words: Sequence[str]
@@ -119,18 +119,18 @@ class Matcher:
     def _words_of(self, text: str) -> _TextWords:
         return _TextWords(text, words(text), self._extra.of(text))
 
-    def _terms_among(self, held: _TextWords) -> set[int]:
-        possible = self._possible(held.text, self._forms)
-        return {index for form, index, _ in possible if form in held.words or form in held.extra}
+    def _terms_among(self, text: _TextWords) -> set[int]:
+        possible = self._possible(text.text, self._forms)
+        return {index for form, index, _ in possible if form in text.words or form in text.extra}
 
     def _share_of_typed(self, own: _TextWords, above: _TextWords) -> float:
         """Return how much of what the typed words tell a passage or what stands above it has."""
         if not self._typed:
             return 0.0
-        in_own = self._typed_in(own)
-        if all(in_own):
+        in_passage = self._typed_in(own)
+        if all(in_passage):
             return 1.0
-        has = [in_text or in_names for in_text, in_names in zip(in_own, self._typed_in(above), strict=True)]
+        has = [in_text or in_names for in_text, in_names in zip(in_passage, self._typed_in(above), strict=True)]
         if all(has):
             return NAMED_LEVEL
         told = math.fsum(word.information for word in self._typed)
@@ -141,10 +141,10 @@ class Matcher:
 
     def _typed_in(self, text: _TextWords) -> list[bool]:
         """Return for each typed word whether it stands in a text."""
-        held = {*text.words, *text.extra}
+        all_words = {*text.words, *text.extra}
         run = unspaced_apart(text.text)[0].replace("\n", "")
         return [
-            not word.forms.isdisjoint(held)
+            not word.forms.isdisjoint(all_words)
             or (bool(word.row) and bool(_count_row(text.words, word.row)))
             or (bool(run) and _is_in_run(word, run))
             for word in self._typed
@@ -173,8 +173,8 @@ class Matcher:
         """Tell how much of a name the query says, between 0 and 1."""
         if not self._possible(name, self._forms):
             return 0.0
-        found = {*words(name), *extra_words(name)}
-        return len(found & self._known) / len(found) if found else 0.0
+        all_words = {*words(name), *extra_words(name)}
+        return len(all_words & self._known) / len(all_words) if all_words else 0.0
 
     def share_of_query(self, name: str) -> float:
         """Weigh the terms that a name has, as a share of all terms."""
@@ -221,8 +221,8 @@ class Matcher:
 
 def _is_in_run(word: TypedWord, run: str) -> bool:
     """Whether a word stands in a run of letters without spaces."""
-    in_one = any(is_gram(form) and form in run for form in word.forms)
-    return in_one or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+    has_form = any(is_gram(form) and form in run for form in word.forms)
+    return has_form or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
 
 
 def _count_row(found: Sequence[str], row: tuple[str, ...]) -> int:

@@ -92,7 +92,7 @@ def search_lines(
 
 
 def _are_ranked(request: SearchRequest) -> bool:
-    """Whether anything was looked for, and not only what filters let through."""
+    """Whether hits have ranks: those of filters alone have none."""
     queries = map(parse_query, (request.query, *request.queries))
     return any(query.text.strip() and not query.has_only_filters for query in queries)
 
@@ -112,7 +112,7 @@ def _is_name_alone(hit: Hit) -> bool:
 
 
 def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
-    """Show so many lines of the passage of a hit, or what is known where its name alone matched."""
+    """Yield up to `n_lines` lines of the passage of a hit, or the names that matched where its text did not."""
     if not _is_name_alone(hit):
         yield from _numbered_lines(hit, n_lines)
     elif not hit.is_passage and hit.text:
@@ -144,7 +144,7 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
 
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
-    """Return what a reader must know to trust an answer, which may have had near misses; for the error output."""
+    """Return the notes that tell how far to trust an answer; `is_near` if it had near misses."""
     notes = (*result.degraded, *(one.note for one in result.corrections))
     if not result.hits:
         return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
@@ -266,15 +266,15 @@ def _code_colours(text: str, kind: str) -> list[Stretch]:
 
 
 def _agreements(hit: Hit) -> Iterator[Line]:
-    """Show which passages of a similar file agree with which of the given one, each passage once."""
-    best = {one.start_line: one for one in reversed(hit.agreements)}
-    for one in sorted(best.values(), key=lambda one: -one.score)[:_MOST_AGREEMENTS]:
+    """Yield the passages of a similar file, each once, with the passage of the compared file that it is most like."""
+    best = {agreement.start_line: agreement for agreement in reversed(hit.agreements)}
+    for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MOST_AGREEMENTS]:
         yield line(
-            Span(f"{'':{_INDENT}}{_lines(one.start_line, one.end_line)}", Style.NOTE),
-            Span(f"  {one.heading}" if one.heading else "", Style.PLACE),
-            Span(f"  like {_lines(one.own_start_line, one.own_end_line)}", Style.NOTE),
-            Span(f"  {one.own_heading}" if one.own_heading else "", Style.PLACE),
-            Span(f"  {one.score:.2f}", Style.NUMBER),
+            Span(f"{'':{_INDENT}}{_lines(agreement.start_line, agreement.end_line)}", Style.NOTE),
+            Span(f"  {agreement.heading}" if agreement.heading else "", Style.PLACE),
+            Span(f"  like {_lines(agreement.own_start_line, agreement.own_end_line)}", Style.NOTE),
+            Span(f"  {agreement.own_heading}" if agreement.own_heading else "", Style.PLACE),
+            Span(f"  {agreement.score:.2f}", Style.NUMBER),
         )
 
 

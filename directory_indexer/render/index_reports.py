@@ -44,11 +44,11 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
 
 
 def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
-    """Sum up a run for who waited for it: in a line if nothing had changed, else with what to type next."""
+    """Sum up a run on a terminal: in one line if nothing has changed, else with the next command to type."""
     if report.has_changed_nothing:
-        took = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
-        yield line(Span("up to date", Style.GOOD), took)
-        yield from _troubles(report, paths=paths, verbose=False)
+        unchanged = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
+        yield line(Span("up to date", Style.GOOD), unchanged)
+        yield from _problems(report, paths=paths, verbose=False)
         return
     by_meaning = " and by meaning" if embeds and not report.n_pending else ""
     is_complete = report.outcome is Outcome.COMPLETED
@@ -93,10 +93,10 @@ def _details(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterato
     if report.n_truncated:
         yield fact("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
     yield from skip_lines(report.skipped)
-    yield from _troubles(report, paths=paths, verbose=verbose)
+    yield from _problems(report, paths=paths, verbose=verbose)
 
 
-def _troubles(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if report.unavailable:
         yield fact("provider", report.unavailable, style=Style.PROBLEM)
     for root in report.unavailable_roots:

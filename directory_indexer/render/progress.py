@@ -94,9 +94,9 @@ def phase_name(phase: Phase) -> str:
 
 
 class IndexSteps:
-    """The three steps of an index run as a person sees them, and what those that are over have made possible.
+    """The three steps of an index run as a user sees them, and the results of those that are completed.
 
-    A run over few passages needs no first pass; then embedding them is what makes them searchable by meaning.
+    A run over few passages has no first pass; embedding then makes them searchable by meaning.
     """
 
     def __init__(self) -> None:
@@ -104,16 +104,16 @@ class IndexSteps:
         self._last = RunProgress(Phase.STARTING)
 
     def observe(self, progress: RunProgress) -> None:
-        """Take in how far the run is."""
+        """Record the progress of the run."""
         last, self._last = self._last, progress
         if progress.phase is last.phase and not work_of(progress).total:
-            self._last = last  # it has been counted, and goes on to what has no count of its own
+            self._last = last  # the phase goes on with work that is not counted
         if last.phase in _COMPLETED and progress.phase is not last.phase and progress.phase is not Phase.WAITING:
             self.completed = (*self.completed, (_STEPS[last.phase], _COMPLETED[last.phase](last)))
 
     @property
     def name(self) -> str:
-        """The step that the run is at."""
+        """The current step."""
         phase = self._last.phase
         if phase is Phase.EMBEDDING and _STEPS[Phase.COVERING] not in dict(self.completed):
             return _STEPS[Phase.COVERING]
@@ -121,7 +121,7 @@ class IndexSteps:
 
     @property
     def hint(self) -> str:
-        """What somebody may do meanwhile."""
+        """A hint at what a user can do during the current step."""
         is_searchable = self._last.phase in {Phase.RECOGNISING, Phase.EMBEDDING}
         return 'Ctrl+C is safe; to search meanwhile, in another terminal: dirindex search "…"' if is_searchable else ""
 
@@ -195,7 +195,7 @@ _STEPS = {
     Phase.EMBEDDING: "3/3 improving",
     Phase.MERGING: "3/3 saving",
 }
-"""What people are told of an index run: when they can search, and not what is computed for that."""
+"""The phases by what they do for a user, rather than by what they compute."""
 
 _COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
     Phase.READING: lambda last: f"{count(last.files_total, 'file')}, searchable by words now",

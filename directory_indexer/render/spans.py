@@ -18,7 +18,7 @@ class Style(StrEnum):
     PLAIN = auto()
     PATH = auto()
     HIT = auto()
-    """A path that may be shortened, for what it leads to stands below it."""
+    """The path of a hit, which may be shortened, since its text stands below it."""
     NAME = auto()
     """A name that may be cut at its end."""
     MATCH = auto()

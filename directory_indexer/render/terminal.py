@@ -1,7 +1,7 @@
 """The terminal: lines with colour and links, and the live display of a run. The only module that imports rich.
 
 The sixteen colours that every terminal has in its own light or dark scheme are used, and none carries a meaning that
-the words do not. Plain blue is none of them: on black it can hardly be read.
+the words do not. Plain blue is left out, since it is hard to read on black.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
 
 
 def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
-    """Write lines over a whole screen, as far as it reaches; the cursor ends behind the first of them."""
+    """Return what draws lines over the whole screen, cut at its height; the cursor ends behind the first line."""
     rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
-    # Each row is emptied first: from behind its last column, the last character would go as well.
+    # Each row is cleared before it is written: afterwards, a full row would lose its last character.
     drawn = "\r\n".join(f"\x1b[2K{row}" for row in rows)
     rest = "\r\n\x1b[J" if len(rows) < height else ""
     return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
@@ -85,7 +85,7 @@ def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[st
 def live_progress(
     stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
 ) -> Iterator[Callable[[RunProgress], None]]:
-    """Show a run on a terminal while it goes on, in steps if it has some; what is yielded takes in how far it is."""
+    """Show a run on a terminal while it lasts, with its `steps` if any; yield what progress is reported to."""
     display = _Display(clock, steps)
     console = Console(file=stream, force_terminal=True, highlight=False)
     with Live(
@@ -100,11 +100,11 @@ def live_progress(
 
 
 def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None) -> Group:
-    """Draw a run: the steps that are over, the present one with a bar that moves, and below it how much is done."""
+    """Return the display of a run: completed steps, the current one with a moving bar, and details below it."""
     completed, work = steps.completed if steps else (), work_of(progress)
     name = steps.name if steps else phase_name(progress.phase)
     width = max(len(step) for step in (name, *dict(completed)))
-    over = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
+    above = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=width)
     grid.add_column(ratio=1)
@@ -113,7 +113,7 @@ def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: Ind
     grid.add_row(Text(name), bar, Text(headline(progress, pace)))
     below = (details(progress, pace), steps.hint if steps else "")
     notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
-    return Group(*over, grid, *notes)
+    return Group(*above, grid, *notes)
 
 
 class _Display:
@@ -141,24 +141,24 @@ def _text(*spans: Span) -> Text:
 
 
 def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
-    """Shorten headings, names and the paths of hits by what a line is too long; what begins a line stays whole."""
-    shown = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
+    """Shorten headings, names and paths of hits until a line fits; its first span stays whole."""
+    fitted = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
     for style, least, shortened in _SHORTENED:
-        for number, span in enumerate(shown[1:], 1):
-            excess = cell_len("".join(one.text for one in shown).rstrip()) - width
+        for number, span in enumerate(fitted[1:], 1):
+            excess = cell_len("".join(part.text for part in fitted).rstrip()) - width
             if excess > 0 and span.style is style:
                 n_cells = cell_len(span.text)
                 room = max(n_cells - excess, min(least, n_cells))
-                shown[number] = span._replace(text=shortened(span.text, room))
-    return shown
+                fitted[number] = span._replace(text=shortened(span.text, room))
+    return fitted
 
 
 def _heading_within(heading: str, room: int) -> str:
-    """Leave out outer headings first; what is left of the innermost one is its beginning."""
-    blanks = heading[: len(heading) - len(heading.lstrip())]
+    """Drop outer headings first, then the end of the innermost one."""
+    indent = heading[: len(heading) - len(heading.lstrip())]
     headings = heading.strip().split(_BETWEEN_HEADINGS)
-    shorter = [f"{blanks}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[n:])}" for n in range(1, len(headings))]
-    fitting = next((one for one in (heading, *shorter) if cell_len(one) <= room), None)
+    shorter = [f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[n:])}" for n in range(1, len(headings))]
+    fitting = next((text for text in (heading, *shorter) if cell_len(text) <= room), None)
     if fitting is None and room >= _LEAST_HEADING:
         return _beginning_within((shorter or [heading])[-1], room)
     return fitting or ""
@@ -171,14 +171,14 @@ def _beginning_within(name: str, room: int) -> str:
 
 
 def _path_within(path: str, room: int) -> str:
-    """Leave out the middle of a path, and keep its last name."""
+    """Drop the middle of a path, and keep its last component."""
     if cell_len(path) <= room:
         return path
     directories, separator, name = path.rpartition("/")
     name = f"{separator}{name}"
-    kept = room - cell_len(name) - 1
-    if directories and kept > 0:
-        return f"{set_cell_size(directories, kept).rstrip()}…{name}"
+    n_cells = room - cell_len(name) - 1
+    if directories and n_cells > 0:
+        return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"
     while name and cell_len(name) >= room:
         name = name[1:]
     return f"…{name}"
@@ -195,7 +195,7 @@ _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.NAME, _LEAST_NAME, _beginning_within),
     (Style.HIT, _LEAST_WIDTH // 2, _path_within),
 )
-"""What is shortened first, and to how many columns."""
+"""What is shortened, in this order, and to how many columns at least."""
 
 
 def _style(span: Span) -> RichStyle:

@@ -63,7 +63,7 @@ def window(
 
 
 def _n_header_rows(hit: Hit, rows: Sequence[tuple[int, int]]) -> int:
-    """Count the rows of a mail above its text: its subject heads the hit, and whoever searches wants the sentence."""
+    """Return how many rows of a mail are headers; the head of the hit shows its subject already."""
     if hit.facts.kind not in MAILS or not _HEADER.match(hit.text):
         return 0
     texts = [hit.text[slice(*row)].strip() for row in rows]

@@ -148,7 +148,7 @@ class Hit(NamedTuple):
     """Other files with the very passage, which is shown once."""
 
     row: int = 0
-    """Of a sheet, the row at whose beginning or in which it stands, counted from 1; 0 where it is not known."""
+    """The row of a sheet in which it begins, counted from 1; 0 where it is not known."""
 
     named: NamedPlace | None = None
     """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""
@@ -181,7 +181,7 @@ class SearchResult(NamedTuple):
 
     @property
     def standing(self) -> tuple[StandingNote, ...]:
-        """What is missing for this question as for the last one."""
+        """The notes that hold for other questions, too."""
         return tuple(note for note in self.degraded if isinstance(note, StandingNote))
 
 

@@ -87,9 +87,9 @@ def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
 
 
 def _row(hit: Hit, rows: Sequence[SheetRow]) -> int:
-    """Count on to a row from the first of its passage, unless rows without text were left out there; 0 then.
+    """Return the row of a hit, counted from the first row of its passage; 0 if rows without text were left out there.
 
-    Whether they were shows where the next passage begins.
+    The beginning of the next passage shows whether they were.
     """
     for this, following in pairwise(rows):
         if this.line <= hit.excerpt.line < following.line and this.sheet == following.sheet:

@@ -122,8 +122,8 @@ def _is_type(name: str) -> bool:
 
 def _near_types(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MOST_NEAR)
-    # Fast fingers swap letters, which counts as two mistakes where the near names are found.
-    best = min(near, key=lambda one: (sorted(one) != sorted(name.lower()), near.index(one)), default="")
+    # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
+    best = min(near, key=lambda kind: (sorted(kind) != sorted(name.lower()), near.index(kind)), default="")
     return f"did you mean {best}?" if best else f"types are languages and formats, and {', '.join(GROUPS)}"
 
 

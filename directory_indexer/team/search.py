@@ -16,6 +16,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import lies_in
 from directory_indexer.relevance.ranking import good_ones
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult, SentPlace
+from directory_indexer.searching.standing_notes import prefixed
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.opened import OpenCollection
 
@@ -55,9 +56,7 @@ def search_collections(
                 )
                 continue
             hits = with_senders(opened, result.hits)
-            degraded = (
-                tuple(type(note)(f"{name}: {note}") for note in result.degraded) if len(names) > 1 else result.degraded
-            )
+            degraded = tuple(prefixed(note, name) for note in result.degraded) if len(names) > 1 else result.degraded
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
                 result._replace(

@@ -1,4 +1,4 @@
-"""Shell examples of the documentation: commands in `console` blocks, and the output that they really write.
+"""Shell examples of the documentation: commands in `console` blocks, and their real output.
 
 The commands of a page run in its order, on a terminal of 80 columns, in a home directory that holds nothing but the
 papers of a lighthouse and, unless the page makes one, an index of them.
@@ -32,7 +32,7 @@ _NOT_AVAILABLE = 127
 
 
 class ExampleError(Exception):
-    """A command of a page that cannot be run as it stands there."""
+    """A command of a page that fails as it is written there."""
 
 
 def renewed(text: str) -> str:
@@ -50,13 +50,13 @@ def renewed(text: str) -> str:
 
 
 def without_figures(text: str) -> str:
-    """Return what a page shows whenever, and wherever, it is renewed."""
+    """Return a page without its figures, which differ from one run to the next."""
     return _FIGURES.sub(" ", text)
 
 
 @contextmanager
 def home(*, is_indexed: bool) -> Iterator[Path]:
-    """Make a home directory with the papers in it."""
+    """Yield a home directory that holds the papers."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary) / "anna"
         (directory / SAMPLE).mkdir(parents=True)

@@ -37,7 +37,7 @@ class Recording(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """What stands on the terminal in the end, without colours and links."""
+        """The text that the terminal shows in the end, without colours and links."""
         text = _ESCAPES.sub("", settled("".join(text for _, text in self.events)))
         return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 
@@ -83,7 +83,7 @@ def run_on_terminal(
 
 
 def settled(text: str) -> str:
-    """Return the lines as they stand in the end: progress goes up and overwrites itself."""
+    """Return the lines that a terminal shows in the end: progress moves up and overwrites itself."""
     lines, row, overwrites = [""], 0, False
     for part in _MOVES.split(text):
         if part.endswith("\n"):

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.paths import os_path, resolved_path
+from directory_indexer.relevance.analyzer import words
+from directory_indexer.relevance.forms import stem_of
+from directory_indexer.relevance.languages import NAMES
 from directory_indexer.searching.answers import SearchMode, SearchRequest
-from evaluation.bm25 import plain_bm25
 from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from directory_indexer.chunker.chunks import Chunk
+    from directory_indexer.docstore.snapshot import Snapshot
     from directory_indexer.searching.answers import SearchResult
     from evaluation.sets import Question
 
 _DEEP = 100
 """So many hits count for recall; their order does not depend on how many are asked for."""
+
+_K1: Final = 1.2
+_B: Final = 0.75
+"""The defaults of Lucene's `BM25Similarity`."""
 
 
 class IndexedCorpus:
@@ -70,7 +79,7 @@ class IndexedCorpus:
         return of_files(list(dict.fromkeys(map(self._name, paths))), question.grades)
 
     def measure_plain(self, questions: Sequence[Question]) -> list[dict[str, float]]:
-        """Measure what plain BM25 over the texts of the index answers."""
+        """Measure the answers of plain BM25 over the texts of the index."""
         with self._app.docstore.snapshot() as snapshot:
             bm25 = plain_bm25(snapshot)
         return [self.measure_paths(question, bm25.ranked(question.text)) for question in questions]
@@ -157,3 +166,45 @@ def _places_of(file: str, chunk: Chunk) -> dict[Unit, Span]:
     if chunk.page is not None:
         places[Unit.PAGES] = Span(file, chunk.page, chunk.page + 1, Unit.PAGES)
     return places
+
+
+class PlainBM25:
+    """BM25 as Lucene has it over the texts of files: what a ranking by words must not fall below.
+
+    Words are cut as the index cuts them and reduced to their Snowball stems in `language`.
+    """
+
+    def __init__(self, texts: Mapping[str, str], language: str) -> None:
+        self._language = language
+        self._postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._lengths: dict[str, int] = {}
+        for path, text in texts.items():
+            stems = self._stems(text)
+            self._lengths[path] = len(stems)
+            for stem, count in Counter(stems).items():
+                self._postings[stem].append((path, count))
+        self._usual_length = sum(self._lengths.values()) / max(len(self._lengths), 1)
+
+    def ranked(self, query: str) -> list[str]:
+        """Return the best files for a query, best first."""
+        scores: dict[str, float] = defaultdict(float)
+        for stem, n_times in Counter(self._stems(query)).items():
+            postings = self._postings.get(stem, ())
+            rarity = math.log(1 + (len(self._lengths) - len(postings) + 0.5) / (len(postings) + 0.5))
+            for path, count in postings:
+                length = 1 - _B + _B * self._lengths[path] / self._usual_length
+                scores[path] += n_times * rarity * count / (count + _K1 * length)
+        return sorted(scores, key=lambda path: (-scores[path], path))[:_DEEP]
+
+    def _stems(self, text: str) -> list[str]:
+        return [stem_of(word, self._language) for word in words(text)]
+
+
+def plain_bm25(snapshot: Snapshot) -> PlainBM25:
+    """Return BM25 over the texts of an index, in the language of most of its documents."""
+    languages = [NAMES[code] for code in snapshot.words.languages if code in NAMES]
+    texts = {
+        path: "\n".join(stored.chunk.text for stored in snapshot.chunks.of_file(path))
+        for path in snapshot.files.paths()
+    }
+    return PlainBM25(texts, languages[0] if languages else "english")

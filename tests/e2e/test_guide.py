@@ -1,4 +1,4 @@
-"""What the README and the guide show is what their commands write."""
+"""Output in the README and the guide is what their commands write."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ def test_figures_may_differ_and_words_may_not() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_what_its_commands_write(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert without_figures(renewed(text)) == without_figures(text), "scripts/guide renews it"
+    assert without_figures(renewed(text)) == without_figures(text), "run scripts/guide to renew it"

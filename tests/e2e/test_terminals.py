@@ -192,7 +192,7 @@ def test_help_fits_the_terminal(place: Place) -> None:
         assert screen.too_wide == []
 
 
-def test_help_begins_with_the_first_steps_and_names_every_command_once(place: Place) -> None:
+def test_help_begins_with_the_first_steps_and_lists_every_command_once(place: Place) -> None:
     text = place.run("help").text
     assert text.index("First steps:") < text.index("Options:") < text.index("Find and read:")
     names = {name.split()[0] for name in COMMANDS}
@@ -204,7 +204,7 @@ def test_help_with_a_command_shows_its_options(place: Place) -> None:
     assert place.run("help", "nonsense").code == 2
 
 
-def test_short_names_mean_their_commands(place: Place) -> None:
+def test_aliases_run_their_commands(place: Place) -> None:
     place.put_back()
     assert "docs" in place.run("ls").text
     screen = place.run("rm", "docs", "--yes")
@@ -256,7 +256,7 @@ def test_forget_asks_nothing_about_what_is_not_tracked(place: Place) -> None:
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_search_goes_on_as_somebody_types_and_ends_with_the_place_that_was_taken(place: Place, columns: int) -> None:
+def test_a_search_follows_what_is_typed_and_prints_the_place_of_the_accepted_hit(place: Place, columns: int) -> None:
     screen = place.run(
         *("search", "--interactive"),
         columns=columns,
@@ -266,8 +266,8 @@ def test_a_search_goes_on_as_somebody_types_and_ends_with_the_place_that_was_tak
     )
     require_right(screen)
     assert screen.too_wide == []
-    left = screen.written.rpartition("\x1b[?1049l")[2].strip()
-    assert Path(left.rpartition(":")[0]).parts[-2] == "docs"
+    printed = screen.written.rpartition("\x1b[?1049l")[2].strip()
+    assert Path(printed.rpartition(":")[0]).parts[-2] == "docs"
 
 
 def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place) -> None:
@@ -282,7 +282,7 @@ def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place)
     assert screen.written.count("\x1b[?1049h") == screen.written.count("\x1b[?1049l") == 2
 
 
-def test_what_cannot_be_opened_is_told_in_the_list(place: Place) -> None:
+def test_an_editor_that_cannot_be_started_is_reported_in_the_list(place: Place) -> None:
     screen = place.run(
         *("search", "sounded", "--interactive"),
         editor="/nowhere/editor",

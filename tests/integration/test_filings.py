@@ -66,7 +66,7 @@ def chunks_of(index: Index, name: str) -> dict[str, int | None]:
     """Return the texts that the passages of a file are embedded as, and their pages."""
     path = file_path(str(index.root / name))
     with index.docstore.snapshot() as snapshot:
-        return {embedding_text(one.chunk, path): one.chunk.page for one in snapshot.chunks.of_file(path)}
+        return {embedding_text(stored.chunk, path): stored.chunk.page for stored in snapshot.chunks.of_file(path)}
 
 
 def test_every_passage_of_a_statement_has_its_title_its_units_its_columns_and_the_year(filings: Index) -> None:

@@ -15,7 +15,7 @@ from directory_indexer.matching.patterns import PatternOptions
 from directory_indexer.paths import file_path
 from directory_indexer.searching.answers import SearchMode
 from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
-from directory_indexer.searching.standing_notes import StandingNote
+from directory_indexer.searching.standing_notes import StandingNote, prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,14 @@ def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> 
     assert first != second
     assert first.key == second.key
     assert StandingNote("missing here: 1 file").key == "missing here: 1 file"
+
+
+def test_a_standing_note_of_a_collection_keeps_its_key() -> None:
+    first, second = (prefixed(StandingNote(f"{n} of 80 chunks wait", "80 chunks"), "birds") for n in (1, 2))
+    assert isinstance(first, StandingNote)
+    assert isinstance(second, StandingNote)
+    assert (first, first.key) == ("birds: 1 of 80 chunks wait", second.key)
+    assert not isinstance(prefixed("no such type", "birds"), StandingNote)
 
 
 def notes(index: Index, query: str, **options: object) -> str:

@@ -76,7 +76,7 @@ def test_a_figure_of_the_readme_is_the_one_that_was_measured(figure: str) -> Non
     assert row in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
-def test_programs_that_print_the_figures_are_there() -> None:
+def test_scripts_that_the_readme_names_exist() -> None:
     named = set(re.findall(r"scripts/(\w+)", README.read_text(encoding="utf-8")))
     assert {name for name in named if not (ROOT / "scripts" / name).is_file()} == set()
 
@@ -87,7 +87,7 @@ def test_a_page_of_the_guide_is_short(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
-def test_nobody_needs_to_know_how_an_index_is_made_to_read_the_guide(page: Path) -> None:
+def test_the_guide_uses_no_terms_of_the_implementation(page: Path) -> None:
     words = set(re.findall(r"[a-z]+", _prose(page).lower()))
     assert words & {"chunk", "chunks", "generation", "generations", "vector", "vectors"} == set()
 

@@ -1,4 +1,4 @@
-"""What `scripts/demo` and `scripts/test` show while pip installs."""
+"""The progress that `scripts/demo` and `scripts/test` show while pip installs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def after(*lines: str) -> Packages:
 
 
 def test_what_is_fetched_is_named_with_its_size() -> None:
-    assert after().doing(0) == "looking for packages"
-    assert after(*FETCHED[:3]).doing(0) == "fetching, 1 package, 16.9 MB, now numpy (16.9 MB)"
-    assert after(*FETCHED).doing(0) == "fetching, 3 packages, 17.0 MB, now pymupdf4llm (1 kB)"
+    assert after().state(0) == "looking for packages"
+    assert after(*FETCHED[:3]).state(0) == "fetching, 1 package, 16.9 MB, now numpy (16.9 MB)"
+    assert after(*FETCHED).state(0) == "fetching, 3 packages, 17.0 MB, now pymupdf4llm (1 kB)"
 
 
 def test_packages_are_counted_while_pip_unpacks_without_a_word() -> None:
     packages = after(*FETCHED, "Installing collected packages: pymupdf4llm, click, numpy\n")
-    assert packages.doing(2) == "unpacking, 2 of 3 packages"
-    assert packages.doing(-1) == "unpacking, 0 of 3 packages"
-    assert packages.done() == "3 packages, 17.0 MB"
+    assert packages.state(2) == "unpacking, 2 of 3 packages"
+    assert packages.state(-1) == "unpacking, 0 of 3 packages"
+    assert packages.result() == "3 packages, 17.0 MB"
 
 
 def test_an_environment_that_is_complete_needs_nothing() -> None:
-    assert after(FETCHED[-1]).done() == "nothing to do"
+    assert after(FETCHED[-1]).result() == "nothing to do"

@@ -8,10 +8,10 @@ from directory_indexer.embedding_space import EmbeddingSpace
 OLLAMA = EmbeddingSpace(provider="ollama", model="nomic-embed-text", dimensions=768)
 
 
-def test_much_of_an_index_in_a_language_that_the_model_does_not_know_is_told_with_what_to_do() -> None:
+def test_advice_names_the_languages_that_the_model_does_not_understand_and_the_next_step() -> None:
     advice = language_advice(PACKAGED_MODEL.space, {"en": 44, "de": 35})
     assert advice
-    assert advice.message == ("35 of 79 documents are in German, which all-MiniLM-L6-v2 does not understand")
+    assert advice.message == "35 of 79 documents are in German, which all-MiniLM-L6-v2 does not understand"
     assert "multilingual-e5-small does: " in advice.hint
     assert "embedding.model" in advice.hint
 

@@ -35,7 +35,7 @@ from directory_indexer.priority import step_back
 with lazily:
     from directory_indexer import watch_limits, watcher
     from directory_indexer.app import App
-    from directory_indexer.cli.news import unseen
+    from directory_indexer.cli.note_history import unseen
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.render import index_reports, json_pages, status_report

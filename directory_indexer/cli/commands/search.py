@@ -151,7 +151,7 @@ def search(
     """Find passages by meaning and by words, best first."""
     form = form_of(result_format, as_json=as_json, is_null=null)
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
-    query, places = _query_and_places(_query(query, is_typed_later=interactive), others or ())
+    query, places = _query_and_places(_initial_query(query, is_interactive=interactive), others or ())
     query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))
     conditions = {
         "author": authors or (),
@@ -225,14 +225,14 @@ def search(
     raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)
 
 
-def _query(query: str | None, *, is_typed_later: bool) -> str:
-    if query is None and not is_typed_later:
-        raise UsageError("no query is given", hint="dirindex search --help tells what it takes")
+def _initial_query(query: str | None, *, is_interactive: bool) -> str:
+    if query is None and not is_interactive:
+        raise UsageError("a query is missing", hint="dirindex search --help tells what it takes")
     return query or ""
 
 
 def _interact(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> ExitCode:
-    """Search as somebody types, and print the place that was taken, if any."""
+    """Run the interactive search, and print the path and line of the accepted hit, if any."""
     for name in collections or (DEFAULT,):
         team.app_of(name).refresh(request.scope)
 
@@ -240,8 +240,8 @@ def _interact(team: Collections, request: SearchRequest, collections: Sequence[s
         is_unfinished = not query.endswith(" ")
         return search_collections(team, collections, request._replace(query=query, is_unfinished=is_unfinished))
 
-    if place := interact(find, query=request.query, paths=output.paths, environ=os.environ):
-        output.data(place)
+    if path_and_line := interact(find, query=request.query, paths=output.paths, environ=os.environ):
+        output.data(path_and_line)
     return ExitCode.DONE
 
 

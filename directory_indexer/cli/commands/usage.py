@@ -34,7 +34,7 @@ def usage(
         list[Path] | None,
         typer.Argument(
             parser=given_path,
-            help="Transcripts, or directories that hold them; without any, where assistants keep them.",
+            help="Transcripts, or directories that hold them; by default, where assistants keep them.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -47,16 +47,18 @@ def usage(
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     places = list(map(os.path.expanduser, paths or _PLACES))
-    found = usage_answer(usage_in(places if paths else filter(os.path.exists, places)))
+    answer = usage_answer(usage_in(places if paths else filter(os.path.exists, places)))
     if as_json:
-        output.data(record_json(found))
+        output.data(record_json(answer))
     else:
-        output.lines(usage_lines(found))
-        n_unreadable = len(found.unreadable)
+        output.lines(usage_lines(answer))
+        n_unreadable = len(answer.unreadable)
         are_shown = verbose or n_unreadable <= _FEW
-        output.lines(unreadable_lines(found, paths=output.paths) if are_shown else ())
+        output.lines(unreadable_lines(answer, paths=output.paths) if are_shown else ())
         output.notes([] if are_shown else [f"{count(n_unreadable, 'file')} could not be counted; -v names them"])
-        output.notes([f"{count(found.passed_over, 'line')} could not be read as records"] if found.passed_over else [])
-        output.notes([] if found.sessions else [_WHERE])
-    if not found.sessions:
+        output.notes(
+            [f"{count(answer.passed_over, 'line')} could not be read as records"] if answer.passed_over else []
+        )
+        output.notes([] if answer.sessions else [_WHERE])
+    if not answer.sessions:
         raise typer.Exit(ExitCode.INCOMPLETE)

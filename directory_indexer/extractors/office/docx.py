@@ -210,12 +210,12 @@ class DocxBody:
             self._story.note(f"{mark}: {text}")
 
     def _end_instruction(self) -> None:
-        """Take the instruction of a field, which may stand in several pieces; its parts are told apart by marks."""
+        """Read the instruction of a field, which may come in several pieces, at the next mark of the field."""
         self._note_address(self._instruction)
         self._instruction = ""
 
     def _note_address(self, instruction: str) -> None:
-        """Write the address that a field leads to below its paragraph, so that it parts no phrase."""
+        """Write the address of a link below its paragraph, so that it splits no phrase."""
         if address := _ADDRESS.match(instruction):
             self._story.note(f"<{address[1]}>")
 

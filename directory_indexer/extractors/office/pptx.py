@@ -166,7 +166,7 @@ def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
 def _parts(runs: list[_Run], low: Literal[0, 1], high: Literal[2, 3]) -> list[list[_Run]]:
     """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do.
 
-    The direction is that from the side `low` of runs to the side `high`.
+    `low` and `high` are the indices of the two sides of a run in that direction.
     """
     parts: list[list[_Run]] = []
     reach = 0

@@ -16,8 +16,8 @@ from directory_indexer.extractors.pdf.grids import rows_below_names
 class HeadedTable(NamedTuple):
     """The rows of a table from character `start` to `end`, and what stands above them as one line.
 
-    `names_start` is the character at which the row that names its columns begins, and `caption_start` the first one of
-    what stands above them.
+    `names_start` is the character at which the row with the names of its columns begins, and `caption_start` that at
+    which the caption above them begins.
     """
 
     caption_start: int
@@ -26,7 +26,7 @@ class HeadedTable(NamedTuple):
     end: int
     columns: str
     top: str = ""
-    """The first line of the page, where it stands further above and may be a title."""
+    """The first line of the page, if it stands above the caption and may be a title."""
 
 
 def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
@@ -48,7 +48,8 @@ def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
             caption = _caption(rows, index)
             columns = one_line(" ".join(placed.row.text for placed in (*caption, rows[index])))
             start = next(
-                (one.start for one, is_first in _firsts(rows, index, len(caption)) if is_first), table[0].start
+                (placed.start for placed, is_first in _with_block_starts(rows, index, len(caption)) if is_first),
+                table[0].start,
             )
             top = _top_of_page(rows, index - len(caption))
             yield HeadedTable(start, rows[index].start, table[0].start, end, columns, top)
@@ -67,35 +68,37 @@ def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | Non
 
 
 def _top_of_page(rows: Sequence[PlacedRow], index: int) -> str:
-    """Return the first line of the page that the row at `index` is on, if another row may be a title."""
-    first = bisect_left(rows, rows[index].page, key=lambda one: one.page)
+    """Return the first line of the page of the row at `index`, if that is another row and may be a title."""
+    first = bisect_left(rows, rows[index].page, key=lambda placed: placed.page)
     text = rows[first].row.text
     return one_line(text) if first < index and _may_be_caption(text) else ""
 
 
 def _notes_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
-    """Take what follows a table on its page, if that is little: alone it would go with the table of the next page."""
-    below = list(takewhile(lambda one: one.page == rows[index - 1].page, rows[index : index + _MAX_NOTE_ROWS + 1]))
-    is_little = len(below) <= _MAX_NOTE_ROWS and all(len(one.row.text) <= _LONG_LABEL for one in below)
+    """Return the rows that follow a table on its page, if few: alone they would join the table of the next page."""
+    below = list(
+        takewhile(lambda placed: placed.page == rows[index - 1].page, rows[index : index + _MAX_NOTE_ROWS + 1])
+    )
+    is_little = len(below) <= _MAX_NOTE_ROWS and all(len(placed.row.text) <= _LONG_LABEL for placed in below)
     is_last = index + len(below) == len(rows)
     return below if is_little and not is_last else []
 
 
 def _caption(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
-    """Take the rows above the names of columns that are their title, units and periods."""
+    """Return the rows above the names of columns: title, units and periods."""
     above = reversed(rows[max(index - _MAX_CAPTION_ROWS, 0) : index])
-    caption = takewhile(lambda one: one.page == rows[index].page and _may_be_caption(one.row.text), above)
+    caption = takewhile(lambda placed: placed.page == rows[index].page and _may_be_caption(placed.row.text), above)
     return list(caption)[::-1]
 
 
 def _may_be_caption(text: str) -> bool:
     """Whether a row may be part of a title: no sentence, and no row of a table."""
-    is_data = _DATA.search(text) and not _has_dates_alone(text)
+    is_data = _DATA.search(text) and not _has_only_dates(text)
     return not (is_data or len(text) > _LONG_CAPTION or text.endswith("."))
 
 
-def _firsts(rows: Sequence[PlacedRow], index: int, n_caption: int) -> Iterator[tuple[PlacedRow, bool]]:
-    """Yield the rows of a caption and that of names, and whether each is the first of its block."""
+def _with_block_starts(rows: Sequence[PlacedRow], index: int, n_caption: int) -> Iterator[tuple[PlacedRow, bool]]:
+    """Yield the rows of a caption and the row of names, each with whether it begins a block."""
     for number in range(index - n_caption, index + 1):
         before = rows[number - 1] if number else None
         row = rows[number]
@@ -106,10 +109,10 @@ def _names_periods(text: str) -> bool:
     """Whether a row has years, and of numbers nothing but years and days: `As of June 30, 2023 2022`."""
     if len(text) > _LONG_CAPTION or text.endswith("."):
         return False
-    return _has_dates_alone(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))
+    return _has_only_dates(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))
 
 
-def _has_dates_alone(text: str) -> bool:
+def _has_only_dates(text: str) -> bool:
     """Whether all numbers of a row are years and days."""
     return all(_YEAR.fullmatch(number) or _DAY.fullmatch(number) for number in _NUMBER.findall(text))
 

@@ -69,7 +69,7 @@ def _sections(text: Flow, title: str, headings: Iterable[Heading]) -> Iterator[S
 
 
 def _with_table(path: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Add what stands above a table and its columns; what was taken for a heading, too, stands there once."""
+    """Add the names of a table and its columns to the headings above it, unless they are among these already."""
     if not names:
         return path
     above = path[:-1] if path and path[-1] in names[-1] else path

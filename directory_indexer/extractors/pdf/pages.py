@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 class Row(NamedTuple):
     """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
 
-    `cells` are its parts, where it has several. One that `is_ruled` is the row of a table with ruling lines.
+    `cells` are its parts, where it has several. With `is_ruled` it is a row of a table with ruling lines.
     """
 
     text: str
@@ -182,8 +182,8 @@ def without_running_rows(pages: Sequence[Page]) -> list[Page]:
     bodies = [running[page.number].body(page) if page.number in running else page.rows for page in pages]
     around = zip(pages, [(), *bodies], bodies, [*bodies[1:], ()], strict=False)
     return [
-        replace(page, rows=_rows_around(page, running[page.number], *beside)) if page.number in running else page
-        for page, *beside in around
+        replace(page, rows=_rows_around(page, running[page.number], *bodies_around)) if page.number in running else page
+        for page, *bodies_around in around
     ]
 
 
@@ -195,7 +195,7 @@ class _Running(NamedTuple):
     repeated: set[Row]
 
     def body(self, page: Page) -> tuple[Row, ...]:
-        """Return the other rows of the page."""
+        """Return the rows of the page without those of its head and foot."""
         rows = self.heads | self.feet | self.repeated
         return tuple(row for row in page.rows if row not in rows)
 

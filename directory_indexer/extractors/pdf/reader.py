@@ -50,7 +50,7 @@ _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
 _SAME_BASELINE = 5
 _SHADOW = 15
-_AROUND = tuple(product((-1, 0, 1), repeat=2))
+_NEIGHBOURS = tuple(product((-1, 0, 1), repeat=2))
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
@@ -77,7 +77,7 @@ def extract_pdf(
     """Read a PDF as one text with a section for each page and heading.
 
     Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document. With
-    `finds_tables`, those with ruling lines have a line of text for each of their rows.
+    `finds_tables`, each row of a table with ruling lines is one line of text.
 
     Raises:
         SkipFileError: it needs a password, has no text, or has more pages or text than is read.
@@ -255,12 +255,12 @@ def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     lines = _lines(blocks)
     text = _text_of(lines)
     if has_unknown(text):
-        if is_legible := text.count("\ufffd") >= FEW_LETTERS:
+        if has_codes := text.count("\ufffd") >= FEW_LETTERS:
             if name_codes(page):
                 blocks, laid_out = _laid_out(page, _FLAGS)
                 lines = _lines(blocks)
-            is_legible = "\ufffd" in _text_of(lines)
-        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if is_legible else blocks
+            has_codes = "\ufffd" in _text_of(lines)
+        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         read_unknown(lines, _lines(coded))
         text = _text_of(lines)
     read_shifted(lines)
@@ -297,13 +297,13 @@ def _blocks_in(written: str) -> list[dict[str, Any]]:
 
 
 def _rows(blocks: Blocks) -> Iterator[Row]:
-    drawn = _Drawn()
+    drawn = _DrawnTexts()
     for index, block in enumerate(blocks):
         row: Row | None = None
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
-            if drawn.has(part):
+            if drawn.repeats(part):
                 continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
@@ -316,24 +316,21 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
             yield row
 
 
-class _Drawn:
-    """The texts that a page has had so far, and the places of those that it has had several times."""
+class _DrawnTexts:
+    """The texts that were drawn on a page so far, and the places of those that were drawn several times."""
 
     def __init__(self) -> None:
         self._first: dict[str, Row] = {}
         self._places: set[tuple[str, int, int]] = set()
 
-    def has(self, part: Row) -> bool:
-        """Whether the text stands at nearly the same place already, as that of letters that are bold or have a shadow.
-
-        Where it does not, it counts from now on.
-        """
+    def repeats(self, part: Row) -> bool:
+        """Whether the same text was drawn at nearly the same place, as bold letters and shadows are; record it."""
         first = self._first.setdefault(part.text, part)
         if first is part:
             return False
         x, y = part.left // _SHADOW, part.top // _SHADOW
         self._places.add((part.text, first.left // _SHADOW, first.top // _SHADOW))
-        is_near = any((part.text, x + right, y + below) in self._places for right, below in _AROUND)
+        is_near = any((part.text, x + right, y + below) in self._places for right, below in _NEIGHBOURS)
         self._places.add((part.text, x, y))
         return is_near
 

@@ -1,7 +1,7 @@
-"""Tables with ruling lines: the words between the lines become one row of text for each row, `| a | b |`.
+"""Tables with ruling lines: each row of cells becomes one row of text, `| a | b |`.
 
-To ask for what is drawn takes several times as long as the text of a page, so only `convert` has tables looked for.
-PyMuPDF's own search for them takes 50 to 500 ms a page, and puts hyphens beside the words that they stand in.
+Reading the lines of a page takes several times as long as reading its text, so only `convert` looks for tables.
+PyMuPDF's own search for them takes 50 to 500 ms a page, and separates hyphens from the words that they stand in.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from directory_indexer.extractors.pdf.tables import whole_rows
 from directory_indexer.extractors.tables import row_line
 
 Segments = dict[float, list[tuple[float, float]]]
-"""Where lines of one direction run, by their distance from the edge of the page."""
+"""The start and end of parallel lines, by their distance from the edge of the page."""
 
 
 def with_tables(page: Any, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Put the rows of tables in the place of what stands in them, and join the cells of the others."""
+    """Return the rows of a page with those inside tables replaced by table rows, and the cells of the others joined."""
     tables: list[Table] = []
     if rows:
         with suppress(*DAMAGE):
@@ -40,12 +40,12 @@ def with_tables(page: Any, rows: Sequence[Row]) -> tuple[Row, ...]:
         elif index not in written:
             written.add(index)
             size = mode(row.size for row, other in zip(rows, inside, strict=True) if other == index)
-            whole += tables[index].rows(size=size, block=_OF_TABLES + index)
+            whole += tables[index].rows(size=size, block=_FIRST_BLOCK + index)
     return tuple(whole)
 
 
 class Table(NamedTuple):
-    """The texts of the cells between lines at `xs` and `ys`, from the upper left corner on."""
+    """A table with lines at `xs` and `ys`, and the texts of its cells, row by row."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
@@ -67,42 +67,47 @@ class Table(NamedTuple):
 
 def tables_on(page: Any) -> list[Table]:
     """Return the tables of a page, from top to bottom."""
-    across, down = _lines_of(page)
-    grids = list(_grids(across, down))
+    horizontal, vertical = _lines_of(page)
+    grids = list(_grids(horizontal, vertical))
     words = page.get_text("words") if grids else []
-    tables = (_table(xs, ys, across, down, words) for xs, ys in grids)
+    tables = (_table(xs, ys, horizontal, vertical, words) for xs, ys in grids)
     return sorted((table for table in tables if _is_table(table)), key=lambda table: table.ys[0])
 
 
 def _lines_of(page: Any) -> tuple[Segments, Segments]:
-    """Return the lines of a page from left to right and from top to bottom; those of boxes are lines, too."""
-    across: Segments = defaultdict(list)
-    down: Segments = defaultdict(list)
+    """Return the horizontal and the vertical lines of a page, among them the sides of boxes."""
+    horizontal: Segments = defaultdict(list)
+    vertical: Segments = defaultdict(list)
     items = (item for path in page.get_cdrawings() for item in path["items"])
     boxes = [box for item in items if (box := _box_of(item))]
     for left, top, right, bottom in boxes if len(boxes) <= _MAX_BOXES else ():
         if bottom - top <= _THIN:
-            across[(top + bottom) / 2].append((left, right))
+            horizontal[(top + bottom) / 2].append((left, right))
         elif right - left <= _THIN:
-            down[(left + right) / 2].append((top, bottom))
+            vertical[(left + right) / 2].append((top, bottom))
         else:
-            for at, along in product((top, bottom), ((left, right),)):
-                across[at].append(along)
-            for at, along in product((left, right), ((top, bottom),)):
-                down[at].append(along)
-    return _joined(across), _joined(down)
+            for y in (top, bottom):
+                horizontal[y].append((left, right))
+            for x in (left, right):
+                vertical[x].append((top, bottom))
+    return _joined(horizontal), _joined(vertical)
 
 
 def _box_of(item: Sequence[Any]) -> tuple[float, float, float, float] | None:
-    corners = {"l": item[1:3], "re": (item[1][:2], item[1][2:]) if item[0] == "re" else ()}.get(item[0])
-    if not corners:
-        return None
-    box = pymupdf.Rect(*corners[0], *corners[1]).normalize()
+    """Return the box around a line or a rectangle; None for other drawings."""
+    match item[0]:
+        case "l":
+            box = pymupdf.Rect(*item[1], *item[2])
+        case "re":
+            box = pymupdf.Rect(*item[1])
+        case _:
+            return None
+    box.normalize()
     return box.x0, box.y0, box.x1, box.y1
 
 
 def _joined(lines: Segments) -> Segments:
-    """Join what is nearly on one line, and the dashes of one; what is short then is none."""
+    """Join lines that nearly coincide, and the dashes of one; leave out what is short then."""
     joined: Segments = {}
     at = 0.0
     for place in sorted(lines):
@@ -123,39 +128,41 @@ def _without_gaps(parts: Iterable[tuple[float, float]]) -> list[tuple[float, flo
     return whole
 
 
-def _grids(across: Segments, down: Segments) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Yield the places of the lines that cross each other, one grid after the other."""
-    lines = [(y, *part, True) for y, parts in across.items() for part in parts]
-    lines += [(x, *part, False) for x, parts in down.items() for part in parts]
+def _grids(horizontal: Segments, vertical: Segments) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Yield the positions of the vertical and the horizontal lines of each grid: lines that cross each other."""
+    lines = [(y, *part, True) for y, parts in horizontal.items() for part in parts]
+    lines += [(x, *part, False) for x, parts in vertical.items() for part in parts]
     if len(lines) > _MAX_LINES:
         return
-    left = set(range(len(lines)))
-    while left:
-        grid, new = set[int](), {left.pop()}
+    remaining = set(range(len(lines)))
+    while remaining:
+        grid, new = set[int](), {remaining.pop()}
         while new:
             grid |= new
-            left -= new
-            new = {other for other in left if any(_cross(lines[index], lines[other]) for index in new)}
-        ys, xs = ({lines[index][0] for index in grid if lines[index][3] is is_across} for is_across in (True, False))
+            remaining -= new
+            new = {other for other in remaining if any(_cross(lines[index], lines[other]) for index in new)}
+        ys, xs = (
+            {lines[index][0] for index in grid if lines[index][3] is is_horizontal} for is_horizontal in (True, False)
+        )
         if min(len(xs), len(ys)) >= _FEW_LINES and len(xs) * len(ys) <= _MAX_CELLS:
             yield tuple(sorted(xs)), tuple(sorted(ys))
 
 
-def _cross(one: tuple[float, float, float, bool], other: tuple[float, float, float, bool]) -> bool:
-    if one[3] is other[3]:
+def _cross(line: tuple[float, float, float, bool], other: tuple[float, float, float, bool]) -> bool:
+    if line[3] is other[3]:
         return False
-    return other[1] - _NEAR <= one[0] <= other[2] + _NEAR and one[1] - _NEAR <= other[0] <= one[2] + _NEAR
+    return other[1] - _NEAR <= line[0] <= other[2] + _NEAR and line[1] - _NEAR <= other[0] <= line[2] + _NEAR
 
 
 def _table(
-    xs: tuple[float, ...], ys: tuple[float, ...], across: Segments, down: Segments, words: Sequence[Any]
+    xs: tuple[float, ...], ys: tuple[float, ...], horizontal: Segments, vertical: Segments, words: Sequence[Any]
 ) -> Table:
-    """Put words into their cells; what no line parts is one cell, whose text stands in the first of them."""
+    """Return the table of a grid; cells that no line separates are one, whose text stands in the first of them."""
     first: dict[tuple[int, int], tuple[int, int]] = {}
     for row, column in product(range(len(ys) - 1), range(len(xs) - 1)):
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
-        is_open_left = column and not _runs_at(down[xs[column]], y)
-        is_open_above = row and not _runs_at(across[ys[row]], x)
+        is_open_left = column and not _runs_at(vertical[xs[column]], y)
+        is_open_above = row and not _runs_at(horizontal[ys[row]], x)
         before = (row, column - 1) if is_open_left else (row - 1, column) if is_open_above else None
         first[row, column] = first[before] if before else (row, column)
     lines: defaultdict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
@@ -173,8 +180,8 @@ def _runs_at(parts: Sequence[tuple[float, float]], place: float) -> bool:
 
 
 def _text_of(lines: Iterable[Sequence[str]]) -> str:
-    """Join the lines of a cell; a hyphen at the end of one stays, for it may be that of a number or of a compound."""
-    return clean(_BROKEN.sub(r"\1", "\n".join(" ".join(words) for words in lines)))
+    """Join the lines of a cell; a hyphen at the end of a line stays, since it may belong to a number or a compound."""
+    return clean(_LINE_BREAK.sub(r"\1", "\n".join(" ".join(words) for words in lines)))
 
 
 def _is_table(table: Table) -> bool:
@@ -182,8 +189,8 @@ def _is_table(table: Table) -> bool:
     return sum(sum(map(bool, texts)) > 1 for texts in table.texts) >= _FEW_ROWS
 
 
-_BROKEN: Final = re.compile("(?:([-\u2010])|\u00ad)\n(?=\\w)")
-_OF_TABLES: Final = 2_000_000
+_LINE_BREAK: Final = re.compile("(?:([-\u2010])|\u00ad)\n(?=\\w)")
+_FIRST_BLOCK: Final = 2_000_000
 _MAX_BOXES: Final = 50_000
 _MAX_LINES: Final = 1_000
 _MAX_CELLS: Final = 20_000

@@ -118,7 +118,7 @@ def _middle(row: Row) -> int:
 _FEW_COLUMNS: Final = 2
 _FEW_LINES: Final = 4
 _FEW_WORDY: Final = 2
-"""Of five lines in three columns, of which four are wordy in each column, so many are in all of them."""
+"""If four of five lines are wordy in each of three columns, at least two are wordy in all of them."""
 
 _FEW_WORDS: Final = 4
 _MOST: Final = 0.8

@@ -132,7 +132,7 @@ _SAMPLE: Final = 200
 _FEW_SPACES: Final = 0.08
 _ENOUGH: Final = 40
 FEW_LETTERS: Final = 6
-"""Of fewer no writing can be told, so that their codes need not be asked for."""
+"""An encoding cannot be recognised by fewer letters, so their codes are not read."""
 
 _MOSTLY: Final = 0.8
 _COMMON_LETTERS: Final = frozenset("etaoinsr")

@@ -283,8 +283,8 @@ def test_of_a_mail_its_sentence_is_shown_and_not_its_headers(
     mail = hit._replace(
         facts=FileFacts("email", "Warm"), text=MAIL, start_line=1, end_line=5, excerpt=excerpt, n_more_in_file=0
     )
-    shown = plain(search_lines(result._replace(hits=(mail,)), paths=AT_HOME)).splitlines()
-    assert shown == [
+    lines = plain(search_lines(result._replace(hits=(mail,)), paths=AT_HOME)).splitlines()
+    assert lines == [
         " 1  ~/notes/bread.md  Sourdough > Baking  2026-06-01  0.83",
         "     4  Dear Bob,",
         "     5  the heating is warm.",

@@ -20,8 +20,8 @@ AT_HOME = PathStyle("/home/ann/work", "/home/ann")
 
 
 def head(hit: Hit, path: str, kind: str, *, title: str = "", is_file: bool = False) -> str:
-    shown = hit._replace(path=file_path(path), facts=FileFacts(kind, title))
-    return plain([head_line(1, shown, paths=AT_HOME, is_file=is_file)]).rstrip("\n")
+    hit = hit._replace(path=file_path(path), facts=FileFacts(kind, title))
+    return plain([head_line(1, hit, paths=AT_HOME, is_file=is_file)]).rstrip("\n")
 
 
 def test_a_line_of_a_text_is_its_place(hit: Hit) -> None:
@@ -38,8 +38,8 @@ def test_a_document_whose_lines_nobody_sees_names_none(hit: Hit) -> None:
 
 def test_a_scanned_page_says_how_sure_its_text_is(hit: Hit) -> None:
     scanned = hit._replace(page=3, scan=ScannedPassage("engine", 0.97, None, ()))
-    shown = head(scanned, "/home/ann/a.pdf", "pdf")
-    assert shown == " 1  ~/a.pdf, page 3 (scanned, 97% sure)  Sourdough > Baking  2026-06-01  0.83"
+    line = head(scanned, "/home/ann/a.pdf", "pdf")
+    assert line == " 1  ~/a.pdf, page 3 (scanned, 97% sure)  Sourdough > Baking  2026-06-01  0.83"
 
 
 def test_a_row_of_a_sheet_is_its_place_beside_the_sheet(hit: Hit) -> None:
@@ -51,5 +51,5 @@ def test_a_row_of_a_sheet_is_its_place_beside_the_sheet(hit: Hit) -> None:
 def test_a_commit_is_named_by_repository_hash_title_author_and_day(hit: Hit, *, is_file: bool) -> None:
     path = "/home/ann/src/flask/.git!/commits/38b4c1e19b50494cfcdc9332899e09b7fed34979"
     written = hit._replace(metadata=Metadata(authors=("David Lord <d@example.org>", "Ann")))
-    shown = head(written, path, "commit", title="refactor stream_with_context", is_file=is_file)
-    assert shown == " 1  flask@38b4c1e  refactor stream_with_context  David Lord  2026-06-01  0.83"
+    line = head(written, path, "commit", title="refactor stream_with_context", is_file=is_file)
+    assert line == " 1  flask@38b4c1e  refactor stream_with_context  David Lord  2026-06-01  0.83"

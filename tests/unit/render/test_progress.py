@@ -100,8 +100,8 @@ def test_each_phase_begins_anew() -> None:
 
 def stepped(*progress: RunProgress) -> IndexSteps:
     steps = IndexSteps()
-    for one in progress:
-        steps.observe(one)
+    for state in progress:
+        steps.observe(state)
     return steps
 
 
@@ -113,7 +113,7 @@ COVERED = (
 )
 
 
-def test_a_step_that_is_over_tells_how_it_can_be_searched() -> None:
+def test_a_completed_step_says_how_the_index_can_be_searched() -> None:
     steps = stepped(*COVERED, RunProgress(Phase.EMBEDDING, chunks_total=2931))
     assert steps.name == "3/3 improving"
     assert steps.completed == (

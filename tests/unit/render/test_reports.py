@@ -97,9 +97,9 @@ def test_on_a_terminal_a_run_ends_with_what_to_type_next() -> None:
 
 def test_on_a_terminal_a_run_that_was_stopped_promises_nothing() -> None:
     report = IndexReport(Outcome.INTERRUPTED, 23, n_added=32, n_pending=40)
-    shown = plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines()
-    assert shown[0] == "stopped after 23 s; run it again to go on from here"
-    assert "waiting    40 passages for vectors" in shown
+    lines = plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines()
+    assert lines[0] == "stopped after 23 s; run it again to go on from here"
+    assert "waiting    40 passages for vectors" in lines
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INTERRUPTED, Outcome.OUT_OF_TIME])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.news import unseen
+from directory_indexer.cli.note_history import unseen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,13 +17,13 @@ def test_a_note_is_shown_once_until_it_changes(tmp_path: Path) -> None:
     assert unseen(tmp_path, {"c": "2 files failed", "a": "1 file failed"}) == ["2 files failed"]
 
 
-def test_a_note_stays_known_while_questions_elsewhere_have_others(tmp_path: Path) -> None:
+def test_a_note_is_not_shown_again_after_other_notes(tmp_path: Path) -> None:
     unseen(tmp_path, {"here": "x"})
     unseen(tmp_path, {"there": "y"})
     assert unseen(tmp_path, {"here": "x"}) == []
 
 
-def test_of_what_was_shown_no_text_is_kept(tmp_path: Path) -> None:
+def test_the_history_keeps_no_text_of_a_note(tmp_path: Path) -> None:
     unseen(tmp_path, {"the first run over /home/ann/secret has not ended": "x"})
     (file,) = tmp_path.iterdir()
     assert "secret" not in file.read_text()
@@ -31,7 +31,9 @@ def test_of_what_was_shown_no_text_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("kind", ["link", "pipe", "directory", "bytes", "large"])
-def test_whatever_somebody_put_in_the_place_is_left_alone_and_notes_are_shown(tmp_path: Path, kind: str) -> None:
+def test_a_link_or_foreign_file_in_place_of_the_history_is_harmless_and_notes_are_shown(
+    tmp_path: Path, kind: str
+) -> None:
     target, place = tmp_path / "target", tmp_path / "notes-shown"
     target.write_text("kept")
     match kind:

@@ -1,6 +1,6 @@
-"""Notes that hold for many answers, and which of them somebody at a terminal has been shown.
+"""History of the notes that were shown on a terminal, so that those that hold for many answers are shown once.
 
-A file in the data directory keeps hashes of the last ones. Where it cannot be kept, every answer has its notes.
+A file in the data directory has the hashes of the latest ones. Where it cannot be written, every answer has its notes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from directory_indexer.walker.small_files import read_small_file
 
 
 def unseen(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
-    """Return the notes whose keys were not shown lately, and remember that they are now."""
+    """Return the notes whose keys were not shown recently, and record them as shown."""
     path, known = os.path.join(os.path.realpath(data_dir), _NAME), list[str]()
-    with contextlib.suppress(OSError, UnicodeDecodeError):  # none was, or somebody else keeps them
+    with contextlib.suppress(OSError, UnicodeDecodeError):  # there is none yet, or not one of ours
         known = read_small_file(path, open_file, most_bytes=_MOST_BYTES).decode("ascii").split()
     hashes = {blake3(key.encode("utf-8", "surrogatepass")).hexdigest(length=_HASH_BYTES): key for key in notes}
-    news = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
-    if news:
-        kept = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MOST_KEPT:]
+    new = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
+    if new:
+        latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MOST_KEPT:]
         with contextlib.suppress(OSError), open(os.open(path, _FLAGS, file_mode()), "w", encoding="ascii") as file:
-            file.write("\n".join(kept))
-    return news
+            file.write("\n".join(latest))
+    return new
 
 
 _NAME: Final = "notes-shown"
