@@ -30,13 +30,15 @@ def test_of_what_was_shown_no_text_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
-@pytest.mark.parametrize("kind", ["link", "pipe", "directory", "bytes", "large"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "directory", "bytes", "large"])
 def test_whatever_somebody_put_in_the_place_is_left_alone_and_notes_are_shown(tmp_path: Path, kind: str) -> None:
     target, place = tmp_path / "target", tmp_path / "notes-shown"
     target.write_text("kept")
     match kind:
         case "link":
             place.symlink_to(target)
+        case "hard link":
+            place.hardlink_to(target)
         case "pipe":
             os.mkfifo(place)
         case "directory":
@@ -47,3 +49,4 @@ def test_whatever_somebody_put_in_the_place_is_left_alone_and_notes_are_shown(tm
             place.write_bytes(b"a" * 100_000)
     assert unseen(tmp_path, {"a": "note"}) == ["note"]
     assert target.read_text() == "kept"
+    assert {path.name for path in tmp_path.iterdir()} == {"target", "notes-shown"}

@@ -10,8 +10,8 @@ from rich.console import Console
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.render.answers import search_lines
 from directory_indexer.paths import file_path
+from directory_indexer.render.answers import search_lines
 from directory_indexer.render.heads import head_line
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.progress import IndexSteps, Pace
