@@ -22,7 +22,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import exact_text
 from directory_indexer.render.answers import passage_lines, without_near_misses
 from directory_indexer.render.heads import head_line
-from directory_indexer.render.printable import PathStyle
+from directory_indexer.render.printable import PathStyle, printable
 from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line
 from directory_indexer.render.terminal import frame
@@ -69,7 +69,7 @@ class Listing(NamedTuple):
                 return self._replace(selected=min(max(self.selected + step, 0), last))
             pattern = _ERASED.get(key)
             return self._replace(query=pattern.sub("", self.query)) if pattern else self
-        return self._replace(query=self.query + key)
+        return self._replace(query=(self.query + key)[:_LONGEST_QUERY])
 
 
 def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyle, environ: Mapping[str, str]) -> str:
@@ -89,7 +89,7 @@ def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyl
                 if key is Key.QUIT:
                     return ""
                 if key is Key.ACCEPT and listing.hit:
-                    return f"{exact_text(listing.hit.path)}:{listing.hit.excerpt.line}"
+                    return printed_place(listing.hit)
                 if key is Key.OPEN and listing.hit:
                     with terminal.suspended():
                         listing = listing._replace(note=_opening_error(listing.hit))
@@ -104,6 +104,11 @@ def keys_in(typed: str) -> Iterator[Key | str]:
             yield _KEYS[sequence]
         elif sequence.isprintable():
             yield sequence
+
+
+def printed_place(hit: Hit) -> str:
+    """Return the place of a hit as it is printed: to the terminal at which it was selected, never to a pipe."""
+    return printable(f"{exact_text(hit.path)}:{hit.excerpt.line}")
 
 
 def _searched(listing: Listing, find: Callable[[str], SearchResult]) -> Listing:
@@ -216,6 +221,9 @@ _DEBOUNCE_SECONDS: Final = 0.06
 _RESIZE_POLL_SECONDS: Final = 0.25
 _READ_BYTES: Final = 4096
 _PAGE: Final = 10
+_LONGEST_QUERY: Final = 4_000
+"""A query is no longer, however much is pasted: each key would copy all of it, and be searched for."""
+
 _FRAME_ROWS: Final = 2
 _LIST_SHARE: Final = 2
 _END_OF_INPUT: Final = "\x04"

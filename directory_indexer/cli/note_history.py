@@ -27,13 +27,25 @@ def unseen(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
     new = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
     if new:
         latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MOST_KEPT:]
-        with contextlib.suppress(OSError), open(os.open(path, _FLAGS, file_mode()), "w", encoding="ascii") as file:
-            file.write("\n".join(latest))
+        with contextlib.suppress(OSError):
+            _write(path, "\n".join(latest))
     return new
 
 
+def _write(path: str, text: str) -> None:
+    """Put a new file in the place of the old one, which may be a name of any file of the user's (a hard link)."""
+    draft = f"{path}.{os.getpid()}"
+    with open(os.open(draft, _FLAGS, file_mode()), "w", encoding="ascii") as file:
+        file.write(text)
+    try:
+        os.replace(draft, path)
+    except OSError:
+        os.unlink(draft)
+        raise
+
+
 _NAME: Final = "notes-shown"
-_FLAGS: Final = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | sum(getattr(os, f, 0) for f in ("O_NOFOLLOW", "O_NONBLOCK"))
+_FLAGS: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 _HASH_BYTES: Final = 8
 _MOST_KEPT: Final = 64
 _MOST_BYTES: Final = 64 << 10

@@ -17,7 +17,7 @@ from directory_indexer.render.spans import Line, Span, Style, line
 if TYPE_CHECKING:
     from directory_indexer.searching.answers import Hit
 
-_COMMIT: Final = re.compile(r"([^/\\]+)[/\\]\.git![/\\]commits[/\\]([0-9a-f]{7})[0-9a-f]*$")
+_COMMIT: Final = re.compile(r"(?:^|[/\\])([^/\\]+)[/\\]\.git![/\\]commits[/\\]([0-9a-f]{7})[0-9a-f]*$")
 """The repository of a commit, and its abbreviated hash."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, chain, takewhile
 from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -155,13 +156,15 @@ def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
 
 def _heading_within(heading: str, room: int) -> str:
     """Drop outer headings first, then the end of the innermost one."""
+    if cell_len(heading) <= room:
+        return heading
     indent = heading[: len(heading) - len(heading.lstrip())]
     headings = heading.strip().split(_BETWEEN_HEADINGS)
-    shorter = [f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[n:])}" for n in range(1, len(headings))]
-    fitting = next((text for text in (heading, *shorter) if cell_len(text) <= room), None)
-    if fitting is None and room >= _LEAST_HEADING:
-        return _beginning_within((shorter or [heading])[-1], room)
-    return fitting or ""
+    # From the innermost on: of a hundred thousand headings, only as many are joined as fit.
+    shorter = (f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[-n:])}" for n in range(1, len(headings)))
+    innermost = next(shorter, heading)
+    *_, fitting = "", *takewhile(lambda text: cell_len(text) <= room, chain([innermost], shorter))
+    return fitting or (_beginning_within(innermost, room) if room >= _LEAST_HEADING else "")
 
 
 def _beginning_within(name: str, room: int) -> str:
@@ -179,9 +182,9 @@ def _path_within(path: str, room: int) -> str:
     n_cells = room - cell_len(name) - 1
     if directories and n_cells > 0:
         return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"
-    while name and cell_len(name) >= room:
-        name = name[1:]
-    return f"…{name}"
+    widths = accumulate(map(cell_len, reversed(name)))
+    n_kept = sum(1 for _ in takewhile(lambda width: width < room, widths))
+    return f"…{name[len(name) - n_kept :]}"
 
 
 _BETWEEN_HEADINGS = " > "

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.interactive import Key, Listing, interact, keys_in, screen_lines
+from directory_indexer.cli.interactive import Key, Listing, interact, keys_in, printed_place, screen_lines
 from directory_indexer.errors import UsageError
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import chunk_id_of
@@ -77,6 +77,18 @@ def test_the_selected_hit_is_always_in_view_above_its_passage(selected: int) -> 
     assert any(row.startswith(f"> {selected + 1:>2}  ") for row in rows)
     assert rows[-2].endswith(f"the harbour {selected}")
     assert len(rows) <= 20
+
+
+def test_what_is_pasted_without_end_is_cut() -> None:
+    listing = Listing()
+    for key in keys_in("word" * 5_000):
+        listing = listing.after(key)
+    assert len(listing.query) < 10_000
+
+
+def test_the_place_that_is_taken_writes_no_escape_sequence_to_the_terminal() -> None:
+    hostile = hit(1)._replace(path=file_path("/srv/a\x1b]52;c;cm0gLXJm\x07\n\udc9b2J.md"))
+    assert printed_place(hostile) == r"/srv/a\x1b]52;c;cm0gLXJm\x07\n\x9b2J.md:1"
 
 
 def test_a_frame_never_reaches_below_the_screen() -> None:

@@ -30,7 +30,7 @@ def test_the_history_keeps_no_text_of_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
-@pytest.mark.parametrize("kind", ["link", "pipe", "directory", "bytes", "large"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "directory", "bytes", "large"])
 def test_a_link_or_foreign_file_in_place_of_the_history_is_harmless_and_notes_are_shown(
     tmp_path: Path, kind: str
 ) -> None:
@@ -39,6 +39,8 @@ def test_a_link_or_foreign_file_in_place_of_the_history_is_harmless_and_notes_ar
     match kind:
         case "link":
             place.symlink_to(target)
+        case "hard link":
+            place.hardlink_to(target)
         case "pipe":
             os.mkfifo(place)
         case "directory":
@@ -49,3 +51,4 @@ def test_a_link_or_foreign_file_in_place_of_the_history_is_harmless_and_notes_ar
             place.write_bytes(b"a" * 100_000)
     assert unseen(tmp_path, {"a": "note"}) == ["note"]
     assert target.read_text() == "kept"
+    assert {path.name for path in tmp_path.iterdir()} == {"target", "notes-shown"}

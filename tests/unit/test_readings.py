@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.relevance.analyzer import words
+from directory_indexer.relevance.analyzer import extra_words, words
 from directory_indexer.relevance.readings import readings
 
 
@@ -63,3 +63,7 @@ def test_a_reading_holds_what_stands_around_the_markup_and_no_more() -> None:
 )
 def test_no_text_takes_long(piece: str) -> None:
     assert isinstance(readings(piece * 20_000), str)
+
+
+def test_a_word_of_any_length_beside_one_with_an_umlaut_is_read_without_delay() -> None:
+    assert extra_words("Größe " + "a" * 500_000) == {"groesse"}

@@ -33,10 +33,13 @@ def packed(content: bytes, budget: Budget) -> bytes:
     Raises:
         SkipFileError: it is no text, or is more than is read.
     """
+    parts: dict[str, bytes] = {}
+    for name, part in _parts(decode(content)):
+        budget.take(len(part))
+        parts.setdefault(name, part)
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as package:
-        for name, part in _parts(decode(content)):
-            budget.take(len(part))
+        for name, part in parts.items():
             package.writestr(name, part)
     return target.getvalue()
 
@@ -68,7 +71,7 @@ def _parts(text: str) -> Iterator[tuple[str, bytes]]:
             continue
         end = text.find(f"</{found['tag']}", at)
         data = text[at : None if end < 0 else end]
-        if name:
+        if 0 < len(name) <= _MAX_NAME:
             yield name, data.encode() if found["xml"] else _unwritten(data)
         name, at = "", len(text) if end < 0 else end
 
@@ -239,6 +242,9 @@ _PART: Final = re.compile(
     r"<(?P<tag>(?:[\w.-]{1,40}:)?(?:(?P<part>part)|(?P<xml>xmlData)|binaryData))\b(?P<attributes>[^<>]*)>"
 )
 _PART_NAME: Final = re.compile(r"\bname\s*=\s*[\"']([^\"']*)")
+_MAX_NAME: Final = 1_000
+"""A ZIP package has no room for names of any length."""
+
 _PROPERTIES: Final = {
     "title": "Title",
     "creator": "Author",

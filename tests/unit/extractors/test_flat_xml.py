@@ -100,6 +100,17 @@ def test_a_package_in_one_file_has_all_its_parts() -> None:
     assert read(cut).text == "Ümlaut\n"
 
 
+def test_parts_of_one_name_and_names_that_no_package_can_have_do_no_harm() -> None:
+    parts: dict[str, str | bytes] = {
+        "_rels/.rels": relations({"officeDocument": "word/document.xml"}),
+        "word/document.xml": f"<w:document>{paragraph('first')}</w:document>",
+    }
+    again = f"<pkg:part pkg:name='/word/document.xml'><pkg:xmlData>{paragraph('again')}</pkg:xmlData></pkg:part>"
+    long = again.replace("word/document.xml", "n" * 70_000)
+    written = flat(parts).replace("</pkg:package>", f"{again}{long}</pkg:package>")
+    assert read(written).text == "first\n"
+
+
 def test_slides_in_one_file_are_slides() -> None:
     slides = "<p:presentation><p:sldIdLst><p:sldId r:id='slide'/></p:sldIdLst></p:presentation>"
     parts: dict[str, str | bytes] = {

@@ -10,7 +10,9 @@ from rich.console import Console
 from directory_indexer.docstore.runs import Phase, RunProgress
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.paths import file_path
 from directory_indexer.render.answers import search_lines
+from directory_indexer.render.heads import head_line
 from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.progress import IndexSteps, Pace
 from directory_indexer.render.spans import Span, Style, line
@@ -159,3 +161,15 @@ def test_code_is_coloured_and_prose_is_not(result: SearchResult, hit: Hit) -> No
 
     assert "\x1b[94mreturn" in shown("python")
     assert "\x1b[94mreturn" not in shown("markdown")
+
+
+def test_headings_and_names_of_any_length_are_shortened_without_delay(hit: Hit) -> None:
+    def row(path: str, heading: str = "") -> str:
+        long = hit._replace(path=file_path(path), heading=heading, facts=FileFacts("markdown"))
+        (shown,) = bare(styled([head_line(1, long, paths=PathStyle())], width=80, environ={}))
+        assert cell_len(shown) <= 80
+        return shown
+
+    assert row("/a.md", " > ".join(["step"] * 100_000)).startswith(" 1  /a.md:12  … > step > ")
+    assert row("/a.md", "漢 > " + "漢" * 100_000).endswith("…  2026-06-01  0.83")
+    assert row(f"/a.zip!/{'漢' * 50_000}.md").startswith(" 1  …漢")
