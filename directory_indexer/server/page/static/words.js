@@ -54,6 +54,7 @@ export const words = {
     moreNames: (n) => count(n, "more name matches", "more names match"),
     moreInFile: (n) => count(n, "more match in this file", "more matches in this file"),
     line: (n) => `line ${plain(n)}`,
+    row: (n) => `row ${plain(n)}`,
     page: (n) => `page ${plain(n)}`,
     pages: (first, last) => `pages ${plain(first)}–${plain(last)}`,
     score: (value) => `Score ${value} of 1`,
