@@ -127,7 +127,7 @@ SCENES = {
     "slides": Scene("?q=lantern+path:evening.pptx", ".slides mark", _choose(".hit")),
     "message": Scene("?q=lantern+storm+type:email", ".headers dd", _file("The lantern after the storm")),
     "member": Scene("?q=lantern+path:papers.zip", ".relations button", _file("oil.md")),
-    "similar": Scene("?q=how+are+hits+ranked", ".similar li", _then(_choose(".hit"), _press("Similar files"))),
+    "similar": Scene("?q=how+are+hits+ranked", ".similar li", _choose(".hit")),
     "allow": Scene("?q=how+are+hits+ranked", "dialog[open]", _then(_choose(".hit"), _press("Show in folder"))),
     "index": Scene("?view=glance", ".tile"),
     "age": Scene(

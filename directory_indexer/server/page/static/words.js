@@ -109,8 +109,6 @@ export const words = {
     reveal: "Show in folder",
     similar: "Similar files",
     neighbours: "Neighbours",
-    onMap: "See the nearest passages on a map",
-    nothingSimilar: "No other file is like this one.",
     openedWith: (program) => `Opened with ${program}`,
     earlier: "Show what comes before",
     later: "Show what comes after",
