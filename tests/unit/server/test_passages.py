@@ -11,7 +11,6 @@ from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 from directory_indexer.server.passages import search_text
 from directory_indexer.wire.hits import passage_of, search_answer
 
-
 HIT = Hit(
     path=file_path("/home/ann/main/a.py"),
     facts=FileFacts("python"),
