@@ -116,7 +116,7 @@ SCENES = {
     "search": Scene("?q=how+are+hits+ranked", ".preview .wanted", _choose(".hit")),
     "facets": Scene("?q=lantern&type=pdf", ".facets [aria-pressed=true]", _open_filters),
     "completion": Scene("", "[role=option]", _type("lantern type:")),
-    "weak": Scene("?q=broken+zeppelins+over+the+harbour", ".missing .causes li"),
+    "weak": Scene("?q=broken+gondolas+above+the+glacier", ".missing .causes li"),
     "text": Scene("?q=lantern+path:watch.txt", ".row.wanted", _choose(".hit")),
     "code": Scene("?q=lantern+path:tower.py", ".row .code-keyword", _choose(".hit")),
     "markdown": Scene("?q=lantern+path:handbook.md", ".prose table", _choose(".hit")),

@@ -138,7 +138,7 @@ def test_a_journey_through_all_views_needs_no_pointer(site: Site) -> None:
         press(page, "Neighbours", shown=".point")
         press(page, "Settings", shown=".settings-list")
         press(page, "Index", shown=".tile", back=True)
-        press(page, "By a rule", shown=".left-out .file-name >> text=zeppelin-run.log")
+        press(page, "By a rule", shown=".left-out .file-name >> text=gondola-run.log")
 
 
 def press(page: Page, name: str, *, shown: str, back: bool = False) -> None:
