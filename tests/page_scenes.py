@@ -145,6 +145,7 @@ SCENES = {
         ".groups-legend li",
         _then(_choose(".near a"), lambda page: page.get_by_role("radio", name="Topic").check()),
     ),
+    "setting": Scene("?view=settings", "dialog textarea", _press("Change indexing.ignore_patterns")),
     "settings": Scene("?view=settings", ".settings-list"),
     "empty": Scene("", ".welcome .suggestion", of_nothing=True),
     "empty-add": Scene("", "dialog .facts", _choose(".welcome .suggestion"), of_nothing=True),
