@@ -204,6 +204,54 @@ def test_settings_say_what_they_are_and_where_they_come_from(person: Person, pla
     assert all(one["words"] for key, one in settings.items() if "." in key)
 
 
+def test_a_setting_is_changed_in_the_file_and_nothing_else_in_it(person: Person, place: Path) -> None:
+    file = place / "data/config.json"
+    file.write_text('{\n  // mine\n  "ocr": {"tesseract": "/usr/bin/tesseract", "languages": ["eng"]}\n}\n')
+    answer = person.post("settings", key="ocr.languages", value='["deu", "eng"]')
+    settings = {one["key"]: one for one in answer.json["settings"]}
+    assert (settings["ocr.languages"]["value"], settings["ocr.languages"]["source"]) == (["deu", "eng"], "file")
+    assert "// mine" in file.read_text()
+    assert settings["ocr.tesseract"]["value"] == "/usr/bin/tesseract"
+    settings = {one["key"]: one for one in person.post("settings", key="ocr.languages").json["settings"]}
+    assert settings["ocr.languages"]["source"] == "default"
+    file.unlink()
+    assert person.post("settings", key="monitoring.battery_percent", value="10").status == 200
+    assert person.post("settings", key="monitoring.battery_percent").status == 200
+    assert file.read_text().split() == ["{", '"monitoring":', "{}", "}"]
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ocr.tesseract", "/opt/other"),
+        ("embedding.endpoint", "http://127.0.0.1:1"),
+        ("embedding.api_key", "k"),
+        ("storage.sqlite_path", "/opt/elsewhere"),
+        ("indexing.extractors", "[]"),
+        ("data_dir", "/opt"),
+        ("ocr", "{}"),
+        ("monitoring.battery_percent", "101"),
+        ("indexing.embedding", "sometimes"),
+        ("ocr.languages", '["eng; rm"]'),
+    ],
+)
+def test_no_other_setting_and_no_wrong_value_is_written(person: Person, place: Path, key: str, value: str) -> None:
+    assert person.post("settings", key=key, value=value).status in {400, 422}
+    assert not (place / "data/config.json").exists()
+
+
+def test_a_file_that_cannot_be_changed_safely_stays_as_it_is(person: Person, place: Path) -> None:
+    file = place / "data/config.json"
+    file.write_text('{"ocr": {}}')
+    (place / "link").hardlink_to(file)
+    answer = person.post("settings", key="ocr.languages", value="deu")
+    assert (answer.status, file.read_text()) == (409, '{"ocr": {}}')
+    assert "hard links" in answer.json["detail"]
+    (place / "link").unlink()
+    file.unlink()
+
+
 def test_neighbours_are_mapped(person: Person) -> None:
     hits = person.post("search", query="garden").json["hits"]
     found = person.get(f"documents/{hits[0]['doc_id']}/neighbours").json

@@ -347,7 +347,6 @@ def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
 @pytest.mark.slow
 def test_a_checker_of_accessibility_finds_nothing_in_what_opens(page: Page) -> None:
     look_at(page, "lantern.md")
-    page.get_by_role("button", name="Similar files").click()
     expect(page.locator(".similar li").first).to_be_visible()
     check_in_both_themes(page)
     page.get_by_role("button", name="Show in folder").click()
@@ -382,7 +381,6 @@ def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Pat
 
 def test_similar_files_are_listed_and_lead_on(page: Page) -> None:
     look_at(page, "lantern.md")
-    page.get_by_role("button", name="Similar files").click()
     similar = page.locator(".similar li button")
     expect(similar.first).to_be_visible()
     name = similar.first.inner_text()

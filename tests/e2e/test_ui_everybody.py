@@ -131,14 +131,14 @@ def test_a_journey_through_all_views_needs_no_pointer(site: Site) -> None:
         expect(page.locator(".counter")).to_contain_text("1 of")
         page.keyboard.press("n")
         expect(page.locator(".counter")).to_contain_text("2 of")
-        press(page, "Similar files", shown=".similar li", back=True)
+        expect(page.locator(".similar li").first).to_be_visible()
         press(page, "Show in folder", shown="dialog[open]", back=True)
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         press(page, "Neighbours", shown=".point")
         press(page, "Settings", shown=".settings-list")
         press(page, "Index", shown=".tile", back=True)
-        press(page, "By a rule", shown=".left-out .file-name >> text=zeppelin-run.log")
+        press(page, "By a rule", shown=".left-out .file-name >> text=gondola-run.log")
 
 
 def press(page: Page, name: str, *, shown: str, back: bool = False) -> None:

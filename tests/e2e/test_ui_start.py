@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import DIRINDEX, run_command
+from office_files import cells, xlsx
 from page_browsers import CHROMIUM, admit, chromium, watched_page
 from page_documents import write_documents
 from page_servers import PageServer
@@ -65,6 +66,8 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (place / "papers" / name).mkdir(parents=True)
         (place / "papers" / name / "lens.md").write_text(f"# Lens in {name}\n\nThe lens of the lantern, in {name}.\n")
     write_documents(place / "papers")
+    rows = [cells(1, A="Item", B="Room"), *(cells(n, A=f"device{n}", B=f"room {n}") for n in range(2, 400))]
+    (place / "papers/stock.xlsx").write_bytes(xlsx({"Stock": "".join(rows)}))
     (place / "papers/copy of oil.md").write_text("# Oil\n\nThe lantern burns a litre an hour.\n")
     run_command([DIRINDEX, "index", place / "papers", "--quiet", "--data-dir", place / "data"])
     return place / "papers", place / "data"
@@ -139,6 +142,25 @@ def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
     expect(page.locator(".preview h2")).to_have_text("The inspection of the lantern")
     expect(page.locator(".hit").first).to_have_attribute("aria-current", "true")
     assert "doc=" not in page.url
+
+
+def test_a_hit_in_a_sheet_names_its_row(page: Page) -> None:
+    page.locator("#query").fill("device77")
+    expect(page.locator(".hit .line").first).to_have_text("row 77")
+
+
+def test_similar_files_come_below_a_document_and_not_while_somebody_types(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/similar?limit=4") else None)
+    page.locator("#query").fill("the lens of the lantern in app")
+    similar = page.get_by_role("region", name="Similar files").get_by_role("button")
+    expect(similar.first).to_have_text("lens.md")
+    n_asked = len(asked)
+    page.locator("#query").press_sequentially(" docs handbook inspection")
+    assert len(asked) == n_asked
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    similar.first.click()
+    expect(page.locator(".head .path")).to_contain_text("lens.md")
 
 
 def test_several_values_of_a_filter_widen_it(page: Page) -> None:

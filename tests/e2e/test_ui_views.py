@@ -239,6 +239,26 @@ def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     expect(page.locator(".settings-list dt")).to_have_text(["data_dir"])
 
 
+def test_a_safe_setting_is_changed_with_what_it_means(page: Page, server: PageServer) -> None:
+    _look(page, server, "settings")
+    page.get_by_role("button", name="Change monitoring.battery_percent").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("On a battery with less charge")
+    expect(dialog.get_by_role("spinbutton")).to_be_focused()
+    dialog.get_by_role("spinbutton").fill("120")
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("spinbutton").fill("12")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="counts from the next start")).to_be_visible()
+    expect(page.locator(".settings-list .changed", has_text="battery_percent")).to_contain_text("12")
+    page.get_by_role("button", name="Change monitoring.battery_percent").click()
+    dialog.get_by_role("spinbutton").fill("")
+    page.keyboard.press("Enter")
+    expect(page.locator(".settings-list .changed", has_text="battery_percent")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^Change "))).to_have_count(4)
+
+
 @pytest.mark.parametrize("view", ["glance", "neighbours", "settings"])
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_checker_of_accessibility_finds_nothing(

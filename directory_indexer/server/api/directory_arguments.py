@@ -88,3 +88,10 @@ class ForgetDirectoryCall(NamedTuple):
     """A directory to forget that was looked at."""
 
     confirmation: _Confirmation
+
+
+class ChangeSettingCall(NamedTuple):
+    """A setting that is to have another value."""
+
+    key: Annotated[str, "The setting.", Field(max_length=100)]
+    value: Annotated[str, "The value, as a variable would have it; empty: its default.", Field(max_length=20_000)] = ""

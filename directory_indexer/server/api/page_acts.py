@@ -18,7 +18,12 @@ from pathlib import Path
 
 import anyio
 
+from directory_indexer.assistants.config_files import read_file, write_file
+from directory_indexer.assistants.entries import EditRefusedError, Standing
+from directory_indexer.assistants.json_text import JSON
+from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config.sources import KEYS, Source
 from directory_indexer.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
 from directory_indexer.paths import display, exact_text, file_path, lies_in
@@ -27,6 +32,7 @@ from directory_indexer.server.api.confirmations import Act
 from directory_indexer.server.api.directory_arguments import (
     AddDirectoryCall,
     ChangesCall,
+    ChangeSettingCall,
     ForgetDirectoryCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
@@ -51,13 +57,58 @@ _LOOK_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
 _MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
+_CHANGEABLE = frozenset(
+    {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
+)
+"""None of them is or holds a command, an address, a path or a key of a service."""
+
 _USUAL = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
 """Directories that desktops make, by what they call them in `user-dirs.dirs`; people have them in their language."""
 
 
 def settings(services: Services, _: NoArguments) -> SettingsAnswer:
-    """Give every setting with what it is for."""
-    return settings_answer(services.collections.loaded)
+    """Return every setting as a command would have it now, with what it is for."""
+    return settings_answer(_loaded_anew(services))
+
+
+def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswer:
+    """Write a setting into the configuration file, whose comments and other entries stay as they are.
+
+    Raises:
+        UsageError: the page must not change it, or it cannot have that value.
+        ConflictError: a variable is stronger, or the file cannot be changed safely.
+    """
+    if call.key not in _CHANGEABLE:
+        raise UsageError(f"'{call.key}' cannot be changed here", hint="change it in the configuration file")
+    kind = KEYS[call.key].kind
+    value = kind.typed(kind.from_text(call.value), Path) if call.value else None
+    if call.value and (mistake := next(iter(kind.mistakes(value)), None)):
+        raise UsageError(f"{call.key}{mistake.place}: {mistake.words}")
+    settings = {one.key: one for one in _loaded_anew(services).settings}
+    if settings[call.key].source == Source.ENVIRONMENT:
+        raise ConflictError(f"{settings[call.key].origin} is set, which is stronger", hint="unset it first")
+    path = os.path.realpath(str(settings["config_file"].value))
+    try:
+        file = read_file(path, [os.path.dirname(path)])
+        write_file(file, _with_setting(file.text, call.key.split("."), value))
+    except EditRefusedError as error:
+        raise ConflictError(f"'{path}' was not changed: {error}", hint="change it in an editor") from error
+    return settings_answer(_loaded_anew(services))
+
+
+def _with_setting(text: str, keys: list[str], value: object) -> str:
+    written = list(value) if isinstance(value, tuple) else value
+    if JSON.standing(text, keys, written) is not Standing.ABSENT:
+        text = JSON.without_entry(text, keys, None, made=0)
+    return text if value is None else JSON.with_entry(text, keys, written)
+
+
+def _loaded_anew(services: Services) -> LoadedConfig:
+    loaded = services.collections.loaded
+    places = loaded.settings[:2]
+    file = Path(str(places[0].value)) if loaded.file else None
+    anew = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
+    return anew._replace(settings=(*places, *anew.settings[2:]))
 
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:

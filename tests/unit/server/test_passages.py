@@ -11,27 +11,36 @@ from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
 from directory_indexer.server.passages import search_text
 from directory_indexer.wire.hits import passage_of, search_answer
 
+HIT = Hit(
+    path=file_path("/home/ann/main/a.py"),
+    facts=FileFacts("python"),
+    score=0.9,
+    chunk_id=ChunkId(bytes(16)),
+    ordinal=0,
+    start_line=1,
+    end_line=2,
+    page=None,
+    heading="",
+    text="a = 1\n",
+    excerpt=Excerpt("a = 1", 1, 1, ()),
+)
+
+
+def text_of(hit: Hit) -> str:
+    result = SearchResult(SearchRequest("a"), (hit,))
+    answer = search_answer(result, index=IndexSummary(), hits=[passage_of(hit)], next_cursor=None)
+    return search_text(answer)
+
 
 def test_other_files_with_the_passage_are_named_with_their_count() -> None:
-    hit = Hit(
-        path=file_path("/home/ann/main/a.py"),
-        facts=FileFacts("python"),
-        score=0.9,
-        chunk_id=ChunkId(bytes(16)),
-        ordinal=0,
-        start_line=1,
-        end_line=2,
-        page=None,
-        heading="",
-        text="a = 1\n",
-        excerpt=Excerpt("a = 1", 1, 1, ()),
-        also_in=tuple(file_path(f"/home/ann/tree{number}/a.py") for number in range(5)),
-    )
+    hit = HIT._replace(also_in=tuple(file_path(f"/home/ann/tree{number}/a.py") for number in range(5)))
     passage = passage_of(hit)
     assert passage.also_in is not None
     assert (passage.also_in.files, passage.also_in.paths[0]) == (5, "/home/ann/tree0/a.py")
-    result = SearchResult(SearchRequest("a"), (hit,))
-    answer = search_answer(result, index=IndexSummary(), hits=[passage], next_cursor=None)
-    assert "also in /home/ann/tree0/a.py, /home/ann/tree1/a.py, /home/ann/tree2/a.py and 2 more files" in search_text(
-        answer
-    )
+    names = "/home/ann/tree0/a.py, /home/ann/tree1/a.py, /home/ann/tree2/a.py"
+    assert f"also in {names} and 2 more files" in text_of(hit)
+
+
+def test_the_row_of_a_sheet_is_named_where_it_is_known() -> None:
+    assert "; row 333\n" in text_of(HIT._replace(row=333))
+    assert "row" not in text_of(HIT)

@@ -9,6 +9,7 @@ from directory_indexer.server.api.catalogue.meanings import TO_OPERATION
 from directory_indexer.server.api.directory_arguments import (
     AddDirectoryCall,
     ChangesCall,
+    ChangeSettingCall,
     ForgetDirectoryCall,
     LeftOutCall,
     LookAtDirectoryCall,
@@ -100,6 +101,18 @@ PAGE = (
         NoArguments,
         SettingsAnswer,
         slowly(page_acts.settings),
+    ),
+    Operation(
+        "changeSetting",
+        Method.POST,
+        "/api/v1/settings",
+        Right.OWNER,
+        "Change a setting",
+        "Write a setting that the page may change into the configuration file; it counts from the next start.",
+        ChangeSettingCall,
+        SettingsAnswer,
+        patiently(page_acts.change_setting),
+        failures={409: "A variable is stronger than the file, or the file cannot be changed safely."},
     ),
     Operation(
         "suggestDirectories",

@@ -3,6 +3,7 @@
 import { get, marked } from "../api.js";
 import { element } from "../dom.js";
 import { count, dateOf, plain, words } from "../words.js";
+import { Nearby } from "./nearby.js";
 import { actions } from "./preview_actions.js";
 import { lines, prose } from "./preview_text.js";
 import { lineOf, markdown } from "./preview_markdown.js";
@@ -20,6 +21,7 @@ export class Preview {
   #place = {};
   #query = "";
   #onGo;
+  #nearby;
   #head = element("div", { class: "head" });
   #body = element("div", { class: "document", tabindex: "0", role: "group", "aria-label": words.preview.label });
   #counter = element("span", { class: "counter", role: "status" });
@@ -27,14 +29,15 @@ export class Preview {
 
   constructor({ onBack, onGo }) {
     this.#onGo = onGo;
+    this.#nearby = new Nearby(onGo);
     this.#back = element("button", { type: "button", class: "back", onclick: onBack }, words.preview.back);
-    this.part = element("section", { class: "preview", "aria-label": words.preview.label }, this.#head, this.#body);
+    this.part = element("section", { class: "preview", "aria-label": words.preview.label }, this.#head, this.#body, this.#nearby.part);
     this.#empty();
   }
 
   async show(place, query) {
     const key = JSON.stringify([place, query]);
-    if (key === this.#asked) return;
+    if (key === this.#asked) return this.#nearby.show(this.#found?.doc_id);
     this.#asked = key;
     if (!place.doc) return this.#leave();
     const isSame = this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
@@ -66,6 +69,11 @@ export class Preview {
     this.#body.focus();
   }
 
+  // Leaves the server to who types.
+  rest() {
+    this.#nearby.stop();
+  }
+
   #holds(line) {
     return line >= this.#found.start_line && line <= this.#found.end_line;
   }
@@ -78,12 +86,14 @@ export class Preview {
 
   #empty() {
     this.#found = this.#pages = null;
+    this.#nearby.show();
     this.#head.replaceChildren();
     this.#body.replaceChildren(element("p", { class: "empty" }, words.preview.empty));
   }
 
   #fail(message) {
     this.#found = this.#pages = null;
+    this.#nearby.show();
     this.#head.replaceChildren(this.#back);
     this.#body.replaceChildren(element("p", { class: "problem empty" }, message));
   }
@@ -115,6 +125,7 @@ export class Preview {
 
   async #goTo(place) {
     this.#place = place;
+    this.#nearby.show(this.#found.doc_id);
     const line = Number(place.line) || (place.heading ? lineOf(this.#body, place.heading) : 1);
     if (this.#pages) return this.#tell(await this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
     for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
@@ -157,7 +168,7 @@ export class Preview {
       element("p", { class: "path", title: found.path }, found.path),
       element("p", { class: "facts" }, ...facts(found).map((fact) => element("span", {}, fact))),
       related(found, this.#onGo),
-      element("div", { class: "tools" }, steps, views, actions(found, () => this.#place, panel, this.#onGo)),
+      element("div", { class: "tools" }, steps, views, actions(found, () => this.#place, panel)),
       panel,
     ].filter(Boolean);
   }

@@ -1,13 +1,13 @@
-// What can be done with a document: open it, show it in its folder, copy its path, find files like it.
+// What can be done with a document: open it, show it in its folder, copy its path, draw what is around it.
 
-import { get, openFile } from "../api.js";
+import { openFile } from "../api.js";
 import { go, read } from "../address.js";
 import { element, openDialog } from "../dom.js";
 import { words } from "../words.js";
 
 const WORDS = words.preview;
 
-export function actions(found, place, panel, onGo) {
+export function actions(found, place, panel) {
   const say = (text, isProblem) => panel.replaceChildren(element("p", { class: isProblem ? "problem" : "said", role: "status" }, text));
   const button = (label, onclick) => element("button", { type: "button", class: "tool", onclick }, label);
   const isMember = Boolean(found.container);
@@ -26,23 +26,8 @@ export function actions(found, place, panel, onGo) {
         say(found.path);
       }
     }),
-    button(WORDS.neighbours, () => toNeighbours(found)),
-    button(WORDS.similar, () => similar(found, panel, say, onGo)),
+    button(WORDS.neighbours, () => go({ ...read(), view: "neighbours", filters: {}, place: { doc: found.doc_id } })),
   );
-}
-
-const toNeighbours = ({ doc_id: doc }) => go({ ...read(), view: "neighbours", filters: {}, place: { doc } });
-
-async function similar(found, panel, say, onGo) {
-  say(WORDS.loading);
-  try {
-    const answer = await get(`documents/${found.doc_id}/similar`, { limit: 8 });
-    if (!answer.hits.length) return say(WORDS.nothingSimilar);
-    const items = answer.hits.map((hit) => element("li", {}, element("button", { type: "button", class: "related", title: hit.path, onclick: () => onGo({ doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" }) }, hit.filename), element("span", { class: "score" }, hit.score.toFixed(2))));
-    panel.replaceChildren(element("h3", {}, WORDS.similar), element("ol", { class: "similar" }, ...items), element("button", { type: "button", class: "quiet", onclick: () => toNeighbours(found) }, WORDS.onMap));
-  } catch (problem) {
-    say(problem.message, true);
-  }
 }
 
 // A person allows once, as long as the server runs, that the page has files opened.

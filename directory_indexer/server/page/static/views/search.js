@@ -72,6 +72,7 @@ function typed(q) {
   const state = { ...before, q, place: {} };
   if (before.view !== "search") go({ ...state, view: "search" });
   else note(state);
+  preview.rest();
   ask(state, "keyword"); // before all else: what follows can be done while the server looks
   goesToFirst = false;
   clearTimeout(pause);
@@ -182,6 +183,7 @@ onMoment((now) => {
   showStart(now);
   showReading(now.run);
   showAdvice(now.advice ?? "");
+  if (now.state !== answered.state) preview.rest(); // the document may be gone
   if (now.state !== answered.state && !again) again = setTimeout(askAgain, AGAIN_MS);
 });
 

@@ -1,7 +1,7 @@
 // Every setting: what it is, where that comes from, and what it does.
 
-import { get } from "../api.js";
-import { element } from "../dom.js";
+import { get, post } from "../api.js";
+import { element, newId, openDialog } from "../dom.js";
 import { words } from "../words.js";
 
 const body = element("div", { class: "groups" });
@@ -24,15 +24,39 @@ export const settings = {
   parts: () => [page],
   async show() {
     try {
-      found ??= await get("settings");
-      file.textContent = words.settings.how(found.file);
-      told.replaceChildren(...found.warnings.map((warning) => element("span", { class: "warning" }, warning)));
-      draw();
+      learn(found ?? (await get("settings")));
     } catch (problem) {
       told.replaceChildren(element("span", { class: "problem" }, problem.message));
     }
   },
 };
+
+function learn(answer, more = []) {
+  found = answer;
+  file.textContent = words.settings.how(found.file);
+  told.replaceChildren(...more, ...found.warnings.map((warning) => element("span", { class: "warning" }, warning)));
+  draw();
+}
+
+// Asks for another value of a setting that is safe to change; an empty one is its default.
+function change({ key, value }) {
+  const { means, values } = words.settings.change[key];
+  const id = newId("setting");
+  const isList = Array.isArray(value);
+  const field = values
+    ? element("select", { id }, ...Object.entries(values).map(([name, label]) => element("option", { value: name, selected: name === value }, label)))
+    : isList ? element("textarea", { id, rows: 8, spellcheck: "false" }, value.join("\n")) : element("input", { id, type: "number", min: 0, max: 100, value: String(value) });
+  const lines = () => field.value.split("\n").map((line) => line.trim()).filter(Boolean);
+  openDialog(words.settings.changeOf(key), {
+    body: [element("p", {}, means), element("label", { for: id }, isList ? words.settings.oneALine : words.settings.value), field],
+    confirm: words.settings.save,
+    onConfirm: async () => {
+      learn(await post("settings", { key, value: isList ? JSON.stringify(lines()) : field.value.trim() }), [element("span", {}, words.settings.saved(key))]);
+      return true;
+    },
+  });
+  field.focus();
+}
 
 function draw() {
   const wanted = filter.value.trim().toLowerCase();
@@ -58,6 +82,7 @@ function row(one) {
       "dd",
       {},
       element("p", {}, element("code", { class: "value" }, shown(one.value)), element("span", { class: "soft" }, where), isChanged && one.words && element("span", { class: "soft" }, words.settings.else(shown(one.default)))),
+      one.key in words.settings.change && element("button", { type: "button", class: "quiet", "aria-label": words.settings.changeOf(one.key), onclick: () => change(one) }, words.settings.changeIt),
       (one.words || words.settings.own[one.key]) && element("p", { class: "soft" }, one.words || words.settings.own[one.key]),
     ),
   );
