@@ -130,17 +130,12 @@ class _CommandLine(TyperGroup):
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the commands by group, each with its alias."""
         aliases = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
-        width = formatter.width - max(len(name) for name in _COMMANDS) - len("    , rm")
         for title, commands in _GROUPS.items():
+            labels = {name: ", ".join(filter(None, (name, aliases.get(name)))) for name in commands}
+            width = formatter.width - max(map(len, labels.values())) - len("    ")  # before and behind the names
             with formatter.section(title):
                 formatter.write_dl(
-                    [
-                        (
-                            ", ".join(filter(None, (name, aliases.get(name)))),
-                            self.commands[name].get_short_help_str(width),
-                        )
-                        for name in commands
-                    ]
+                    [(label, self.commands[name].get_short_help_str(width)) for name, label in labels.items()]
                 )
 
 

@@ -81,7 +81,8 @@ def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyl
     listing, searched = Listing(query), ""
     with _Terminal.opened() as terminal:
         while True:
-            terminal.draw(listing, paths, environ)
+            is_waiting = listing.query != searched and bool(listing.query.strip())
+            terminal.draw(listing._replace(note="searching …") if is_waiting else listing, paths, environ)
             if listing.query != searched and not terminal.has_input():
                 listing, searched = _searched(listing, find), listing.query
                 terminal.draw(listing, paths, environ)

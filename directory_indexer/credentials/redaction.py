@@ -109,7 +109,9 @@ def _values(text: str, spans: Sequence[SecretSpan]) -> list[str]:
 def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
     for value in values:
         if value in line:
-            line = line.replace(value, masked(value, [SecretSpan(0, len(value), "")]))
+            # A plain word that is a secret in one place is a part of names in others, such as `test_config`.
+            place = rf"(?<!\w){value}(?!\w)" if value.isalpha() and not is_strong(value) else re.escape(value)
+            line = re.sub(place, masked(value, [SecretSpan(0, len(value), "")]), line)
     return _redacted_line(line, kind) if line else line
 
 

@@ -15,6 +15,7 @@ from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 from directory_indexer.lock import is_locked, try_lock
 from directory_indexer.paths import FilePath
+from directory_indexer.permissions import directory_mode
 from directory_indexer.watcher import Watch
 
 with lazily:
@@ -66,7 +67,14 @@ class DirectoryWatch:
 
     def _run(self) -> None:
         while not self._stopped.wait(0.1):
-            lock = try_lock(self._lock_path, exclusive=True)
+            try:
+                # A server that begins without an index is there before the data directory.
+                self._lock_path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+                lock = try_lock(self._lock_path, exclusive=True)
+            except OSError as error:
+                _log.warning("cannot watch: %s", error)
+                self._stopped.wait(_TAKE_OVER_SECONDS)
+                continue
             if lock is None:
                 self._is_watching = True
                 self._stopped.wait(_TAKE_OVER_SECONDS)

@@ -193,7 +193,8 @@ def test_help_fits_the_terminal(place: Place) -> None:
 
 
 def test_help_begins_with_the_first_steps_and_lists_every_command_once(place: Place) -> None:
-    text = place.run("help").text
+    text = place.run("help", columns=80).text
+    assert "..." not in text.partition("Find and read:")[2]
     assert text.index("First steps:") < text.index("Options:") < text.index("Find and read:")
     names = {name.split()[0] for name in COMMANDS}
     assert [len(re.findall(rf"(?m)^  {name}\b", text)) for name in names] == [1] * len(names)
@@ -280,6 +281,8 @@ def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place)
     )
     require_right(screen)
     assert screen.written.count("\x1b[?1049h") == screen.written.count("\x1b[?1049l") == 2
+    assert "searching …" in screen.written
+    assert "nothing found" not in screen.written
 
 
 def test_an_editor_that_cannot_be_started_is_reported_in_the_list(place: Place) -> None:

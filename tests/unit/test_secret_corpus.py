@@ -118,6 +118,16 @@ def test_a_secret_is_masked_whatever_signs_it_is_made_of(text: str, kind: str, s
     assert secret not in masked
 
 
+def test_a_word_that_is_a_secret_is_masked_in_headings_but_not_inside_names() -> None:
+    text = 'SECRET_KEY = "config"\n\n\ndef test_config_class():\n    pass\n'
+    sections = (Section(23, ("test_config_class",)), Section(30, ("config",)))
+
+    clean = redact_document(Document(text, "python", "", sections)).document
+
+    assert '"******"' in clean.text
+    assert [section.headings for section in clean.sections] == [("test_config_class",), ("******",)]
+
+
 @pytest.mark.parametrize("kind", [*sorted(GROUPS["docs"] | GROUPS["media"]), "commit", "a kind of the configuration"])
 def test_a_password_is_masked_wherever_people_write(kind: str) -> None:
     text = "The password for the portal is\npassword: Sunflower-42!xyz\n\nYours sincerely\n"
