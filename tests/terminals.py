@@ -78,9 +78,10 @@ def run_on_terminal(
 def _read(terminal: int, dialogue: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
     unanswered = b""
     while True:
-        if dialogue and dialogue[0][0] in _ESCAPES_OF_BYTES.sub(b"", unanswered):
-            os.write(terminal, dialogue.pop(0)[1])
-            unanswered = b""
+        while dialogue and dialogue[0][0] in (text := _ESCAPES_OF_BYTES.sub(b"", unanswered)):
+            expected, answer = dialogue.pop(0)
+            os.write(terminal, answer)
+            unanswered = text.partition(expected)[2]
         part = b""
         with contextlib.suppress(OSError):  # Linux says so when nobody writes any more
             part = os.read(terminal, _READ_BYTES)
