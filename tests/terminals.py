@@ -81,7 +81,7 @@ def _read(terminal: int, dialogue: list[tuple[bytes, bytes]]) -> Iterator[bytes]
         while dialogue and dialogue[0][0] in (text := _ESCAPES_OF_BYTES.sub(b"", unanswered)):
             expected, answer = dialogue.pop(0)
             os.write(terminal, answer)
-            unanswered = text.partition(expected)[2]
+            unanswered = text[text.index(expected) + len(expected) :]
         part = b""
         with contextlib.suppress(OSError):  # Linux says so when nobody writes any more
             part = os.read(terminal, _READ_BYTES)
