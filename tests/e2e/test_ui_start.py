@@ -137,6 +137,18 @@ def test_a_message_shows_its_sentence_and_prose_is_no_code(page: Page) -> None:
     expect(page.locator(".excerpt.as-code").first).to_be_visible()
 
 
+def test_rows_of_tables_are_shown_without_their_signs(page: Page) -> None:
+    page.locator("#query").fill("clean lens path:tasks.xlsx")
+    excerpt = page.locator(".excerpt.as-rows").first
+    expect(excerpt).to_contain_text("Clean the lens · Omar · 2\nFill the lamp oil · Anna · 1")
+    expect(page.locator(".hit .line").first).to_have_text("")
+    page.locator("#query").fill("fog steady path:handbook.md")
+    expect(page.locator(".excerpt.as-rows mark").first).to_be_visible()
+    for text in page.locator(".excerpt").all_inner_texts():
+        assert "|" not in text
+        assert "---" not in text
+
+
 def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
     page.locator("#query").fill("gulls nest")
     expect(page.locator(".preview h2")).to_have_text("The inspection of the lantern")

@@ -41,6 +41,9 @@ const DATA = new Set("bibtex diff dotenv gettext gomod ini json jsonl log proper
 const ICONS = new Map(Object.entries(PROSE).flatMap(([icon, kinds]) => kinds.split(" ").map((kind) => [kind, icon])));
 
 export const isCode = (kind) => !ICONS.has(kind);
+// What people open as text, so that the number of a line means something to them.
+const LINES = new Set("html latex typst man svg asciidoc markdown org restructuredtext subtitles text textile wiki fictionbook csv tsv calendar contacts".split(" "));
+export const hasLines = (kind) => isCode(kind) || LINES.has(kind);
 export const isMail = (kind) => ICONS.get(kind) === "mail";
 export const iconOf = (kind) => ICONS.get(kind) ?? (DATA.has(kind) ? "data" : "code");
 

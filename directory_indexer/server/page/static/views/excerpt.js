@@ -8,13 +8,15 @@ import { nameOfHit } from "../words.js";
 const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
 const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
 const HEADING = /^#{1,6}\s+/;
+const ROW = /^\s*\|/;
+const NO_TEXT = /^\s*(?:```|~~~|\|?(?:\s*:?-{2,}:?\s*\|)+)/; // what opens a block of code, and the line below the head of a table
 
 export function excerptOf(hit) {
   const lines = linesOf(hit);
   const first = firstLine(hit, lines);
   const heading = headingAt(hit, lines, first);
   const begin = heading && heading.line === lines[first] && nextLine(lines, first) ? first + 1 : first;
-  const shown = lines.slice(begin).filter(({ text }) => text.trim()).slice(0, MOST_LINES);
+  const shown = lines.slice(begin).filter(({ text }) => text.trim() && !(hit.kind === "markdown" && NO_TEXT.test(text))).slice(0, MOST_LINES);
   return { heading: heading?.nodes ?? null, part: isCode(hit.kind) ? code(shown) : prose(shown, hit.kind) };
 }
 
@@ -60,7 +62,8 @@ function beginOfBody(hit, lines) {
 // The headings above a place. A passage may hold several sections: of those, the one that the place is in is named.
 function headingAt(hit, lines, at) {
   if (!hit.heading) return null;
-  const above = hit.heading.split(" > ");
+  const all = hit.heading.split(" > ");
+  const above = all.length > 1 && all[0] === hit.title ? all.slice(1) : all;
   const parts = above.at(-1).split(", ");
   for (let i = at; i >= 0; i--) {
     const [sign] = HEADING.exec(lines[i].text) ?? [""];
@@ -82,19 +85,22 @@ function code(lines) {
 
 function prose(lines, kind) {
   const isMarkdown = kind === "markdown";
-  const isTable = ["sheet", "slides"].includes(iconOf(kind));
-  const between = (text) => (isTable || /^\d/.test(text) ? " · " : " "); // rows of a table or a log
-  const rows = lines.map((line) => (isMarkdown ? withoutSigns(line) : moved(line, /^\s*/.exec(line.text)[0].length)));
+  const isSlide = iconOf(kind) === "slides";
+  const isTable = lines.length > 0 && ROW.test(lines[0].text);
+  const between = (text) => (isTable ? "\n" : isSlide || /^\d/.test(text) ? " · " : " "); // points of a slide, lines of a log
+  const rows = lines.filter(({ text }) => ROW.test(text) === isTable).map((line) => (isMarkdown || isTable ? withoutSigns(line) : moved(line, /^\s*/.exec(line.text)[0].length)));
+  if (isTable) for (const row of rows) row.text = row.text.replace(/(?:\s*\|)+\s*$/, "");
   if (rows.length) rows[0] = withMatchInView(rows[0]);
-  const plain = (node) => (typeof node === "string" && isMarkdown ? node.replace(/\*\*|`/g, "") : node);
-  return element("span", { class: "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
+  const cells = (text) => (isTable ? text.replace(/(?:\s*\|)+\s*/g, " · ") : text);
+  const plain = (node) => (typeof node === "string" ? cells(isMarkdown ? node.replace(/\*\*|`/g, "") : node) : node);
+  return element("span", { class: isTable ? "excerpt as-rows" : "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
 }
 
 const moved = ({ text, marks }, n) => ({ text: cut(text, n), marks: marks.map(([from, to]) => [Math.max(from - n, 0), Math.max(to - n, 0)]).filter(([from, to]) => to > from) });
 
 // What makes a line a heading, a quotation or an item of a list, which becomes a point.
 function withoutSigns(line) {
-  const [sign] = /^\s*(?:#{1,6}\s+|>\s+|[-*+]\s+(?:\[[ x]\]\s+)?|\|\s*)?/.exec(line.text);
+  const [sign] = /^\s*(?:#{1,6}\s+|>\s+|[-*+]\s+(?:\[[ x]\]\s+)?|(?:\|\s*)+)?/.exec(line.text);
   const rest = moved(line, sign.length);
   if (!/[-*+]/.test(sign)) return rest;
   return { text: `• ${rest.text}`, marks: rest.marks.map(([from, to]) => [from + 2, to + 2]) };

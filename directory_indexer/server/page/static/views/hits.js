@@ -2,7 +2,7 @@
 
 import { go, read, written } from "../address.js";
 import { element, newId, visible } from "../dom.js";
-import { icon, iconOf, isMail } from "../kinds.js";
+import { hasLines, icon, iconOf, isMail } from "../kinds.js";
 import { commitsOf, dateOf, nameOf, nameOfHit, words } from "../words.js";
 import { excerptOf, titleOf } from "./excerpt.js";
 
@@ -262,7 +262,7 @@ function whereabouts({ page, pages, line, row, kind }) {
   if (row) return words.hits.row(row);
   if (pages) return words.hits.pages(pages[0], pages.at(-1));
   if (page) return words.hits.page(page);
-  return kind === "commit" || isMail(kind) ? "" : words.hits.line(line);
+  return hasLines(kind) ? words.hits.line(line) : "";
 }
 
 function said(answer, query, ms, isFirst) {

@@ -2,6 +2,7 @@
 
 import { get, marked } from "../api.js";
 import { element } from "../dom.js";
+import { hasLines } from "../kinds.js";
 import { count, dateOf, plain, words } from "../words.js";
 import { Nearby } from "./nearby.js";
 import { actions } from "./preview_actions.js";
@@ -159,7 +160,7 @@ export class Preview {
 
   #about(found) {
     const move = (by, label, sign) => element("button", { type: "button", class: "step", title: label, "aria-label": label, onclick: () => this.step(by) }, sign);
-    const steps = element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
+    const steps = this.#query.trim() && element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
     const views = found.form === "pages" && found.is_drawn && this.#switch(found);
     const panel = element("div", { class: "panel" });
     return [
@@ -168,14 +169,14 @@ export class Preview {
       element("p", { class: "path", title: found.path }, found.path),
       element("p", { class: "facts" }, ...facts(found).map((fact) => element("span", {}, fact))),
       related(found, this.#onGo),
-      element("div", { class: "tools" }, steps, views, actions(found, () => this.#place, panel)),
+      element("div", { class: "tools" }, steps, actions(found, () => this.#place, panel, views)),
       panel,
     ].filter(Boolean);
   }
 
   // A document with pages can be looked at as it is drawn, or as text.
   #switch(found) {
-    const button = element("button", { type: "button", class: "tool", onclick: () => {
+    const button = element("button", { type: "button", class: "tool view", onclick: () => {
       const asPages = !this.#pages;
       button.textContent = asPages ? words.preview.asText : words.preview.asPages;
       this.#draw(found, this.#place, asPages);
@@ -188,7 +189,7 @@ function facts(found) {
   const { metadata = {}, kind, page_lines: pages, total_lines, on_disk, masked } = found;
   const by = metadata?.author?.join(", ");
   const of = found.form === "message" ? "" : metadata?.created?.[0] ?? metadata?.modified?.[0];
-  const size = pages.length > 1 ? words.preview.nPages(pages.length) : count(total_lines, "line", "lines");
+  const size = pages.length > 1 ? words.preview.nPages(pages.length) : hasLines(kind) && count(total_lines, "line", "lines");
   return [kind, size, by, of && !Number.isNaN(Date.parse(of)) && dateOf(of), on_disk && words.hits[on_disk], masked > 0 && words.preview.masked(plain(masked))].filter(Boolean);
 }
 

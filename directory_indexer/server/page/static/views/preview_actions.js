@@ -7,7 +7,7 @@ import { words } from "../words.js";
 
 const WORDS = words.preview;
 
-export function actions(found, place, panel) {
+export function actions(found, place, panel, views) {
   const say = (text, isProblem) => panel.replaceChildren(element("p", { class: isProblem ? "problem" : "said", role: "status" }, text));
   const button = (label, onclick) => element("button", { type: "button", class: "tool", onclick }, label);
   const isMember = Boolean(found.container);
@@ -15,6 +15,7 @@ export function actions(found, place, panel) {
   return element(
     "div",
     { class: "actions" },
+    views,
     !isMember && ["lines", "markdown"].includes(found.form) && button(WORDS.editor, open("editor")),
     !isMember && !["lines", "markdown"].includes(found.form) && button(WORDS.program, open("program")),
     !isMember && button(WORDS.reveal, open("folder")),
