@@ -1,0 +1,163 @@
+"""The reader: a cross-encoder that judges question and passage together, trained on passages that a search takes for right.
+
+It has two outputs: how much better a passage is than its cosine says, which orders passages, and whether it answers at all.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from minilm import WIDTH, Encoder, freeze
+from tokens import by_length, embed
+from torch import Tensor, nn
+from torch.nn import functional
+from train import are_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokens import Pairs, Texts
+
+QUESTION_LIMIT = 40
+
+
+class Reader(nn.Module):
+    """An encoder of both texts, of which the mean of the last hidden states is weighed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = Encoder(), nn.Linear(WIDTH, 2)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, ids: Tensor, is_token: Tensor, types: Tensor) -> Tensor:
+        return self.head(self.encoder.mean(ids, is_token, types))
+
+    def read(self, weights: Mapping[str, np.ndarray]) -> Reader:
+        self.encoder.read(weights)
+        if "head.weight" in weights:
+            with torch.no_grad():
+                self.head.weight.copy_(torch.from_numpy(weights["head.weight"]))
+                self.head.bias.copy_(torch.from_numpy(weights["head.bias"]))
+        return self
+
+    def weights(self) -> dict[str, np.ndarray]:
+        head = {f"head.{name}": value.detach().float().cpu().numpy() for name, value in self.head.named_parameters()}
+        return self.encoder.weights() | head
+
+
+class Recipe(NamedTuple):
+    """What a run is made of; each question is read with its own passage and `n_others` that a search finds."""
+
+    seconds: float
+    rate: float = 1.5e-4
+    questions: int = 192
+    n_others: int = 5
+    left_out: float = 0.35
+    scale: float = 0.05
+    limit: int = 200
+    seed: int = 1
+    steps: int = 0
+
+
+def judged(reader: Reader, questions: Texts, passages: Texts, asked: Tensor, read: Tensor, left_out: Tensor | None, limit: int) -> Tensor:
+    """Return both outputs for questions and passages that stand beside each other."""
+    lengths = questions.lengths[asked].clamp(max=QUESTION_LIMIT) + passages.lengths[read].clamp(max=limit)
+
+    def outputs(part: Tensor) -> Tensor:
+        question, is_question = questions.rows(asked[part], None, QUESTION_LIMIT)
+        passage, is_passage = passages.rows(read[part], None if left_out is None else left_out[part], limit)
+        is_passage[:, 0] = False  # the mark that a text begins with
+        types = torch.cat([torch.zeros_like(question), torch.ones_like(passage)], 1)
+        ids, is_token, types = packed(torch.cat([question, passage], 1), torch.cat([is_question, is_passage], 1), types)
+        return reader(ids, is_token, types)
+
+    return by_length(lengths, outputs)
+
+
+def packed(ids: Tensor, is_token: Tensor, types: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Move tokens to the left, so that their places are those they have without padding."""
+    order = torch.argsort((~is_token).to(torch.uint8), dim=1, stable=True)
+    width = -(-int(is_token.sum(1).max()) // 16) * 16
+    order = order[:, :width]
+    return ids.gather(1, order), is_token.gather(1, order), types.gather(1, order)
+
+
+def neighbours(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 24, chunk: int = 2048) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the passages nearest to each question with their cosines, and the cosine of the question's own passage."""
+    with torch.no_grad(), torch.autocast(device.partition(":")[0], torch.bfloat16):
+        passages = embed(encoder, pairs.passages, torch.arange(len(pairs.passages.lengths), device=device)).to(torch.bfloat16)
+        nearest, cosines, own = [], [], []
+        for first in range(0, len(pairs.kind), chunk):
+            which = torch.arange(first, min(first + chunk, len(pairs.kind)), device=device)
+            questions = embed(encoder, pairs.questions, which).to(torch.bfloat16)
+            best = (questions @ passages.T).float().topk(most, dim=1)
+            nearest.append(best.indices)
+            cosines.append(best.values)
+            own.append((questions.float() * passages[pairs.passage[which]].float()).sum(1))
+    return torch.cat(nearest), torch.cat(cosines), torch.cat(own)
+
+
+def train(weights: Mapping[str, np.ndarray], embedder: Encoder, pairs: Pairs, recipe: Recipe, device: str, say: Callable[[str], None]) -> dict[str, np.ndarray]:
+    """Return the weights after a run; the first weights are those of the embedding model."""
+    torch.manual_seed(recipe.seed)
+    rng = np.random.default_rng(recipe.seed)
+    nearest, cosines, own = neighbours(embedder, pairs, device)
+    say("neighbours found")
+    reader = Reader().read(weights).to(device)
+    freeze(reader.encoder)
+    body = [parameter for parameter in reader.encoder.parameters() if parameter.requires_grad]
+    groups = [{"params": body, "lr": recipe.rate}, {"params": reader.head.parameters(), "lr": 10 * recipe.rate}]
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01, betas=(0.9, 0.98))
+    rates = [group["lr"] for group in optimizer.param_groups]
+    start, n_steps, order, seen = time.monotonic(), 0, np.empty(0, np.int64), []
+    while (part := n_steps / recipe.steps if recipe.steps else (time.monotonic() - start) / recipe.seconds) < 1:
+        if len(order) < recipe.questions:
+            order = rng.permutation(len(pairs.kind))
+        which, order = torch.from_numpy(order[: recipe.questions]).to(device), order[recipe.questions :]
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * min(1.0, part / 0.06 + 0.01) * (1 - max(0.0, (part - 0.06) / 0.94))
+        with torch.autocast(device.partition(":")[0], torch.bfloat16):
+            losses = losses_of(reader, pairs, which, (nearest[which], cosines[which], own[which]), recipe)
+        optimizer.zero_grad(set_to_none=True)
+        losses[:2].sum().backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        seen.append(losses.detach())
+        n_steps += 1
+        if n_steps % 50 == 0 or n_steps == 1:
+            say(f"reader {n_steps} steps, {time.monotonic() - start:.0f} s, {torch.stack(seen[-50:]).mean(0).tolist()}")
+    say(f"reader ended after {n_steps} steps, {n_steps * recipe.questions} questions, {time.monotonic() - start:.0f} s")
+    return reader.weights()
+
+
+def losses_of(reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, Tensor, Tensor], recipe: Recipe) -> Tensor:
+    """Return the loss of the order and of the judgement, and how often the right passage comes first with and without it."""
+    nearest, cosines, own = near
+    device, n = which.device, len(which)
+    passage = pairs.passage[which]
+    pick = torch.rand(nearest.shape, device=device) + (nearest == passage[:, None]) * 9
+    chosen = pick.argsort(1)[:, : recipe.n_others - 1]
+    others, closeness = nearest.gather(1, chosen), cosines.gather(1, chosen)
+    strange = passage[torch.randperm(n, device=device)]
+    read = torch.cat([passage[:, None], others, strange[:, None]], 1)
+    left_out = torch.zeros(*read.shape, 2, dtype=torch.int64, device=device)
+    left_out[:, 0] = pairs.places[which] * (torch.rand(n, 1, device=device) < recipe.left_out)
+    asked = which[:, None].expand_as(read)
+    outputs = judged(reader, pairs.questions, pairs.passages, asked.reshape(-1), read.reshape(-1), left_out.reshape(-1, 2), recipe.limit)
+    outputs = outputs.float().view(n, -1, 2)
+    prior = torch.cat([own[:, None], closeness], 1) / recipe.scale
+    scores = outputs[:, :-1, 0] + prior.detach()
+    target = torch.zeros(n, dtype=torch.int64, device=device)
+    answers = torch.zeros_like(outputs[:, :, 1])
+    answers[:, 0] = 1
+    weight = torch.ones_like(answers)
+    weight[:, 0] = 2
+    order = functional.cross_entropy(scores, target)
+    judgement = functional.binary_cross_entropy_with_logits(outputs[:, :, 1], answers, weight)
+    right = (scores.argmax(1) == 0).float().mean()
+    before = (prior.argmax(1) == 0).float().mean()
+    return torch.stack([order, judgement, right, before])
