@@ -95,26 +95,26 @@ def of_sets(encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str) -> 
     from tokens import embed
 
     rows: dict[str, list[float]] = {}
-    with torch.no_grad(), torch.autocast(device.partition(":")[0], torch.bfloat16):
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         for name, questions, passages, file, judged in loaded(arrays, device):
             asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
             all_passages = torch.arange(len(passages.lengths), device=device)
             scores = embed(encoder, questions, asked).float() @ embed(encoder, passages, all_passages).float().T
             of_files = torch.full((len(asked), int(file.max()) + 1), -2.0, device=device)
             of_files.scatter_reduce_(1, file[None].expand(len(asked), -1), scores, "amax")
-            best = of_files.topk(min(10, of_files.shape[1]), dim=1).indices.cpu().numpy()
-            rows.setdefault(name.partition(".")[0], []).extend(ndcg(best, asked.cpu().numpy(), judged))
+            best = of_files.topk(min(10, of_files.shape[1]), dim=1).indices.cpu().tolist()
+            rows.setdefault(name.partition(".")[0], []).extend(ndcg(best, asked.cpu().tolist(), judged))
     return {name: float(np.mean(values)) for name, values in rows.items()}
 
 
-def ndcg(best: np.ndarray, asked: np.ndarray, judged: np.ndarray) -> list[float]:
+def ndcg(best: list[list[int]], asked: list[int], judged: np.ndarray) -> list[float]:
     """Return nDCG@10 of each question, with linear gain."""
     grades: dict[int, dict[int, int]] = {}
     for question, file, grade in judged.tolist():
         grades.setdefault(question, {})[file] = grade
     discount = 1 / np.log2(np.arange(2, 12))
     values = []
-    for row, question in zip(best.tolist(), asked.tolist(), strict=True):
+    for row, question in zip(best, asked, strict=True):
         of = grades[question]
         ideal = sum(grade * weight for grade, weight in zip(sorted(of.values(), reverse=True), discount, strict=False))
         values.append(sum(of.get(file, 0) * weight for file, weight in zip(row, discount, strict=False)) / ideal)
@@ -128,7 +128,7 @@ def of_pairs(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 4000) -
 
     which = torch.arange(0, len(pairs.kind), max(1, len(pairs.kind) // most), device=device)
     passages = torch.arange(len(pairs.passages.lengths), device=device)
-    with torch.no_grad(), torch.autocast(device.partition(":")[0], torch.bfloat16):
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         scores = embed(encoder, pairs.questions, which).float() @ embed(encoder, pairs.passages, passages).float().T
     rank = (scores > scores.gather(1, pairs.passage[which][:, None])).sum(1)
     return float(torch.where(rank < 10, 1 / torch.log2(rank + 2.0), 0.0).mean())  # noqa: PLR2004

@@ -1,8 +1,8 @@
 """What a lent GPU does with its minutes: tries recipes, trains the best with two seeds, then the reader.
 
-    packaging/model/device.py DATA OUT SECONDS [--tiny]
+    packaging/model/device.py DATA OUT SECONDS embedding|reading [--tiny]
 
-`DATA` holds `base.npz` (the published layers as halves), `train*.npz`, `dev.npz`, `prose.npz` and `sets.npz`; vectors of
+`DATA` holds `base.npz` (the published layers as halves), `train.npz`, `dev.npz`, `prose.npz` and `sets.npz`; vectors of
 words are taken from the packaged model. What is done is written to `OUT/log.txt` and, whenever a part is done, weights
 as halves without the vectors of words. What an earlier call has left in `DATA` is not done again.
 """
@@ -10,12 +10,12 @@ as halves without the vectors of words. What an earlier call has left in `DATA` 
 from __future__ import annotations
 
 import json
-import lzma
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import reader
 import torch
 from development import of_pairs, of_sets
 from minilm import FROZEN, Encoder
@@ -34,7 +34,7 @@ class Run:
         self.data, self.out, self.device = data, out, device
         self.start = time.monotonic()
         self.base = base_weights(data)
-        self.train = Pairs.of(joined(data), device)
+        self.train = Pairs.of(np.load(data / "train.npz"), device)
         self.dev = Pairs.of(np.load(data / "dev.npz"), device)
         prose = np.load(data / "prose.npz")
         self.prose = Texts.of(prose["passages"], prose["passage_lengths"], device)
@@ -58,8 +58,8 @@ class Run:
         halves = {key: value.astype(np.float16) for key, value in weights.items() if key not in FROZEN}
         np.savez(self.data / f"{name}.npz", **halves)
         keys = sorted(halves)
-        for part in range(2):
-            np.savez(self.out / f"{name}.{part}.npz", **{key: halves[key] for key in keys[part::2]})
+        for part, chosen in enumerate((keys[: len(keys) // 2], keys[len(keys) // 2 :])):
+            np.savez(self.out / f"{name}.{part}.npz", **{key: halves[key] for key in chosen})
 
 
 def base_weights(data: Path) -> dict[str, np.ndarray]:
@@ -70,22 +70,8 @@ def base_weights(data: Path) -> dict[str, np.ndarray]:
     return weights | {FROZEN[0]: rounded * scales}
 
 
-def joined(data: Path) -> dict[str, np.ndarray]:
-    """Return the pairs of all parts; a part is compressed as a whole."""
-    parts = []
-    for file in sorted(data.glob("train*.xz")):
-        with lzma.open(file) as content:
-            parts.append(dict(np.load(content, allow_pickle=False).items()))
-    first = 0
-    for part in parts:
-        n_passages = len(part["passage_lengths"])
-        part["passage"] = part["passage"] + first
-        first += n_passages
-    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-
-
 def recipes(seconds: float, *, tiny: bool) -> dict[str, Recipe]:
-    one = Recipe(seconds=seconds, steps=4 if tiny else 0, batch=32 if tiny else 1024)
+    one = Recipe(seconds=seconds, steps=2 if tiny else 0, batch=8 if tiny else 1024)
     return {
         "plain": one,
         "distil": one._replace(distil=1.0, anchor=1.0),
@@ -107,7 +93,7 @@ def best_factor(run: Run, base: dict[str, float], trained: list[dict[str, np.nda
 
 def embedding(run: Run, seconds: float, *, tiny: bool) -> None:
     base = run.score(run.base, "published")
-    tries = recipes(seconds * 0.1, tiny=tiny)
+    tries = recipes(seconds * 0.07, tiny=tiny)
     results = {}
     for name, recipe in tries.items():
         weights = train(run.base, run.train, run.prose, recipe, run.device, run.say)
@@ -119,11 +105,26 @@ def embedding(run: Run, seconds: float, *, tiny: bool) -> None:
     for seed in (1, 2):
         left = seconds - (time.monotonic() - run.start) - 12
         recipe = tries[chosen]._replace(seconds=left / (3 - seed), seed=seed)
-        trained.append(train(run.base, run.train, run.prose, recipe, run.device, run.say))
+        look = (lambda weights, step: run.score(weights, f"curve {step}")) if seed == 1 else None
+        trained.append(train(run.base, run.train, run.prose, recipe, run.device, run.say, look))
         run.save(trained[-1], f"seed{seed}")
         run.score(trained[-1], f"seed{seed}")
     gain, factor = best_factor(run, base, trained, "both")
     run.say(f"both: gain {gain:.4f} at {factor}")
+
+
+def reading(run: Run, seconds: float, *, tiny: bool) -> None:
+    """Train the reader, from the embedding model that the call before has left."""
+    name = "seed1" if (run.data / "seed1.npz").exists() else "base"
+    start = run.base | {key: value.astype(np.float32) for key, value in np.load(run.data / f"{name}.npz").items()}
+    embedder = Encoder().read(start).to(run.device).eval()
+    published = Encoder().read(run.base).to(run.device).eval()
+    recipe = reader.Recipe(seconds=seconds - 40, steps=3 if tiny else 0, questions=8 if tiny else 192)
+    weights = reader.train(start, embedder, run.train, recipe, run.device, run.say)
+    run.save(weights, "reader")
+    judge = reader.Reader().read(weights).to(run.device).eval()
+    for name, scores in reader.of_sets(judge, published, run.sets, run.device).items():
+        run.say(f"reader {name} {json.dumps({key: round(value, 4) for key, value in scores.items()})}")
 
 
 def main() -> None:
@@ -131,7 +132,8 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.backends.cuda.matmul.allow_tf32 = True
     run = Run(data, out, device)
-    embedding(run, float(sys.argv[3]), tiny="--tiny" in sys.argv)
+    part = {"embedding": embedding, "reading": reading}[sys.argv[4]]
+    part(run, float(sys.argv[3]), tiny="--tiny" in sys.argv)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Mined pairs as tokens to train on: without what stands in evaluation sets, without duplicates, balanced by package.
 
-    packaging/model/prepare.py MINED TOKENIZER OUT HELD_OUT,… EVALUATION_SET…
+    packaging/model/prepare.py select MINED OUT HELD_OUT,… EVALUATION_SET…
+    packaging/model/prepare.py encode TEXTS TOKENIZER OUT
 
-Writes `OUT/train.npz` and `OUT/dev.npz` (the packages that are held out), and counts to `OUT/counts.json`. Arrays of one
-file: `passages` and `questions` are tokens one after the other with `passage_lengths` and `question_lengths`; of each
+`select` writes `OUT/train.jsonl` and `OUT/dev.jsonl` (the packages that are held out), a passage with its questions a
+line, and counts to `OUT/counts.json`; `encode`, for which a machine with more cores may be at hand, makes arrays of such
+a file: `passages` and `questions` are tokens one after the other with `passage_lengths` and `question_lengths`; of each
 pair `passage`, `kind`, `package`, `file`, and `start` to `end`, the tokens of the passage that the question repeats.
 """
 
@@ -30,6 +32,7 @@ QUESTION_TOKENS, PASSAGE_TOKENS = 48, 256
 SEPARATOR = 102
 MOST_OF_PACKAGE = 3_600
 SHARES = {"name": 0.16, "cloze": 0.08, "lead": 0.08, "comment": 0.25, "error": 0.10, "head": 0.25}
+TYPES = {"passage": np.int32, "kind": np.uint8, "package": np.uint8, "of_file": np.int32, "places": np.uint16}
 KINDS = "doc module comment name error head faq lead cloze option example purpose change".split()
 LANGUAGES = {"golang-1.19": "golang", "c_sharp": "c#", "cpp": "c++", "go": "golang"}
 ASKED_WITH_LANGUAGE = frozenset("python javascript typescript go rust java c cpp ruby php kotlin".split())
@@ -41,21 +44,63 @@ VERBS = {"does": "do", "is": "is", "this": "this", "has": "has", "process": "pro
 
 
 def main() -> None:
-    mined, tokenizer_file, out = map(Path, sys.argv[1:4])
-    held_out = set(sys.argv[4].split(","))
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
+    {"select": select, "encode": encode}[sys.argv[1]](*sys.argv[2:])
+
+
+def select(mined: str, out: str, held_out: str, *evaluation_sets: str) -> None:
+    counts: Counter[str] = Counter()
+    passages = {fields["id"]: fields for fields in rows(Path(mined) / "passages.jsonl")}
+    lines, asked = evaluation_texts(map(Path, evaluation_sets))
+    leave_out_leaks(passages, lines, counts)
+    pairs = balanced(usable(rows(Path(mined) / "pairs.jsonl"), passages, asked, counts), passages, counts)
+    Path(out).mkdir(parents=True, exist_ok=True)
+    parts: dict[str, dict[int, list[Any]]] = {"train": defaultdict(list), "dev": defaultdict(list)}
+    for pair in pairs:
+        passage = passages[pair["passage"]]
+        part = "dev" if passage["package"] in held_out.split(",") else "train"
+        question = as_asked(pair, passage["format"])
+        parts[part][pair["passage"]].append([question, pair["kind"], pair["start"], pair["end"]])
+        counts.update([f"{part} pairs", f"{part} kind {pair['kind']}", f"{part} format {passage['format']}"])
+        counts[f"{part} package {passage['package']}"] += 1
+    for part, questions in parts.items():
+        counts[f"{part} passages"] = len(questions)
+        with (Path(out) / f"{part}.jsonl").open("w") as file:
+            for id_, of_passage in questions.items():
+                fields = [passages[id_][field] for field in ("package", "file", "text")]
+                file.write(json.dumps([*fields, of_passage], ensure_ascii=False) + "\n")
+    (Path(out) / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True))
+
+
+def encode(texts: str, tokenizer_file: str, out: str) -> None:
+    """Write the tokens of texts, and which of them each question repeats."""
+    tokenizer = Tokenizer.from_file(tokenizer_file)
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    counts: Counter[str] = Counter()
-    passages = {fields["id"]: fields for fields in rows(mined / "passages.jsonl")}
-    lines, asked = evaluation_texts(map(Path, sys.argv[5:]))
-    leave_out_leaks(passages, lines, counts)
-    pairs = balanced(usable(rows(mined / "pairs.jsonl"), passages, asked, counts), passages, counts)
-    out.mkdir(parents=True, exist_ok=True)
-    for name in ("dev", "train"):
-        chosen = [pair for pair in pairs if (passages[pair["passage"]]["package"] in held_out) == (name == "dev")]
-        np.savez(out / f"{name}.npz", **arrays(chosen, passages, tokenizer, counts, name))
-    (out / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True))
+    chosen = list(rows(Path(texts)))
+    numbers: dict[str, dict[Any, int]] = {"package": {}, "file": {}}
+    columns = defaultdict(list)
+    for first in range(0, len(chosen), 8000):
+        part = chosen[first : first + 8000]
+        passages = tokenizer.encode_batch([text for _, _, text, _ in part])
+        questions = iter(tokenizer.encode_batch([asked[0] for *_, of_passage in part for asked in of_passage]))
+        for at, ((package, file, _, of_passage), passage) in enumerate(zip(part, passages, strict=True), first):
+            columns["passages"].append(cut(passage.ids, PASSAGE_TOKENS))
+            for _, kind, start, end in of_passage:
+                columns["questions"].append(cut(next(questions).ids, QUESTION_TOKENS))
+                columns["passage"].append(at)
+                columns["kind"].append(KINDS.index(kind))
+                columns["package"].append(numbers["package"].setdefault(package, len(numbers["package"])))
+                columns["of_file"].append(numbers["file"].setdefault((package, file), len(numbers["file"])))
+                limit = min(len(passage.ids), PASSAGE_TOKENS) - 1
+                columns["places"].append(tokens_between(passage.offsets, start, end, limit) if start >= 0 else (0, 0))
+    np.savez(
+        out,
+        passages=np.concatenate(columns["passages"]),
+        passage_lengths=np.array([len(ids) for ids in columns["passages"]], np.uint16),
+        questions=np.concatenate(columns["questions"]),
+        question_lengths=np.array([len(ids) for ids in columns["questions"]], np.uint8),
+        **{name: np.array(columns[name], dtype) for name, dtype in TYPES.items()},
+    )
 
 
 def rows(file: Path) -> Iterator[Fields]:
@@ -140,55 +185,15 @@ def balanced(pairs: Iterable[Fields], passages: dict[int, Fields], counts: Count
     return kept
 
 
-def arrays(pairs: list[Fields], passages: dict[int, Fields], tokenizer: Tokenizer, counts: Counter[str], name: str) -> Fields:
-    """Return all that is trained on as arrays."""
-    ids = list(dict.fromkeys(pair["passage"] for pair in pairs))
-    number = {id_: at for at, id_ in enumerate(ids)}
-    packages, files = ({} for _ in range(2))
-    spans = defaultdict(list)
-    for at, pair in enumerate(pairs):
-        spans[number[pair["passage"]]].append(at)
-    places = np.zeros((len(pairs), 2), np.uint16)
-    tokens, lengths = [], np.empty(len(ids), np.uint16)
-    for first in range(0, len(ids), 4000):
-        encoded = tokenizer.encode_batch([passages[id_]["text"] for id_ in ids[first : first + 4000]])
-        for at, one in enumerate(encoded, first):
-            tokens.append(cut(one.ids, PASSAGE_TOKENS))
-            lengths[at] = len(tokens[-1])
-            for pair_at in spans[at]:
-                pair = pairs[pair_at]
-                if pair["start"] >= 0:
-                    places[pair_at] = tokens_between(one.offsets, pair["start"], pair["end"], int(lengths[at]) - 1)
-    questions = [as_asked(pair, passages[pair["passage"]]["format"]) for pair in pairs]
-    asked = [cut(one.ids, QUESTION_TOKENS) for one in tokenizer.encode_batch(questions)]
-    for pair in pairs:
-        passage = passages[pair["passage"]]
-        counts.update([f"{name} kind {pair['kind']}", f"{name} format {passage['format']}", f"{name} package {passage['package']}"])
-    counts.update({f"{name} passages": len(ids), f"{name} pairs": len(pairs), f"{name} passage tokens": int(lengths.sum(dtype=np.int64))})
-    of = [passages[pair["passage"]] for pair in pairs]
-    for question, pair in random.Random(1).sample(list(zip(questions, pairs, strict=True)), min(30, len(pairs))):
-        print(pair["kind"], "|", question, "|", passages[pair["passage"]]["text"][:160].replace("\n", "\\n"), flush=True)
-    return {
-        "passages": np.concatenate(tokens),
-        "passage_lengths": lengths,
-        "questions": np.concatenate(asked),
-        "question_lengths": np.array([len(one) for one in asked], np.uint8),
-        "passage": np.array([number[pair["passage"]] for pair in pairs], np.int32),
-        "kind": np.array([KINDS.index(pair["kind"]) for pair in pairs], np.uint8),
-        "package": np.array([packages.setdefault(one["package"], len(packages)) for one in of], np.uint8),
-        "file": np.array([files.setdefault((one["package"], one["file"]), len(files)) for one in of], np.int32),
-        "places": places,
-    }
-
-
 def cut(ids: list[int], limit: int) -> np.ndarray:
     return np.array(ids if len(ids) <= limit else [*ids[: limit - 1], SEPARATOR], np.uint16)
 
 
 def tokens_between(offsets: list[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
     """Return the tokens that characters lie in; the marks at both ends are none of them."""
-    within = [at for at, (first, last) in enumerate(offsets) if last > first and first < end and last > start and at < limit]
-    return (within[0], within[-1] + 1) if within else (0, 0)
+    first = next((at for at, (_, last) in enumerate(offsets) if last > start), limit)
+    last = next((at for at in range(first, len(offsets)) if offsets[at][0] >= end or not any(offsets[at])), limit)
+    return (first, min(last, limit)) if first < min(last, limit) else (0, 0)
 
 
 def as_asked(pair: Fields, format_: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from development import loaded, ndcg as ndcg_of
 from minilm import WIDTH, Encoder, freeze
 from tokens import by_length, embed
 from torch import Tensor, nn
@@ -88,7 +89,7 @@ def packed(ids: Tensor, is_token: Tensor, types: Tensor) -> tuple[Tensor, Tensor
 
 def neighbours(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 24, chunk: int = 2048) -> tuple[Tensor, Tensor, Tensor]:
     """Return the passages nearest to each question with their cosines, and the cosine of the question's own passage."""
-    with torch.no_grad(), torch.autocast(device.partition(":")[0], torch.bfloat16):
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         passages = embed(encoder, pairs.passages, torch.arange(len(pairs.passages.lengths), device=device)).to(torch.bfloat16)
         nearest, cosines, own = [], [], []
         for first in range(0, len(pairs.kind), chunk):
@@ -120,7 +121,7 @@ def train(weights: Mapping[str, np.ndarray], embedder: Encoder, pairs: Pairs, re
         which, order = torch.from_numpy(order[: recipe.questions]).to(device), order[recipe.questions :]
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate * min(1.0, part / 0.06 + 0.01) * (1 - max(0.0, (part - 0.06) / 0.94))
-        with torch.autocast(device.partition(":")[0], torch.bfloat16):
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             losses = losses_of(reader, pairs, which, (nearest[which], cosines[which], own[which]), recipe)
         optimizer.zero_grad(set_to_none=True)
         losses[:2].sum().backward()
@@ -161,3 +162,30 @@ def losses_of(reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, T
     right = (scores.argmax(1) == 0).float().mean()
     before = (prior.argmax(1) == 0).float().mean()
     return torch.stack([order, judgement, right, before])
+
+
+def of_sets(reader: Reader, encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str, *, most: int = 20) -> dict[str, dict[str, float]]:
+    """Return nDCG@10 of each set when the passages nearest to a question are ordered by cosine and reader together.
+
+    Names are the weights of the reader beside a cosine over .05; `only` is the reader alone.
+    """
+    rows: dict[str, dict[str, list[float]]] = {}
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        for name, questions, passages, file, judgements in loaded(arrays, device):
+            asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
+            every = torch.arange(len(passages.lengths), device=device)
+            scores = embed(encoder, questions, asked).float() @ embed(encoder, passages, every).float().T
+            best = scores.topk(min(most, scores.shape[1]), dim=1)
+            n = best.indices.shape[1]
+            outputs = judged(reader, questions, passages, asked.repeat_interleave(n), best.indices.reshape(-1), None, 200)
+            outputs = outputs.float().view(len(asked), n, 2)
+            cosine = best.values / 0.05
+            ways = {"0": cosine, "only": outputs[..., 0], "answers": outputs[..., 1]}
+            ways |= {f"{weight}": cosine + weight * outputs[..., 0] for weight in (0.25, 0.5, 1.0, 2.0)}
+            ways |= {f"answers {weight}": cosine + weight * outputs[..., 1] for weight in (0.5, 1.0)}
+            for way, value in ways.items():
+                order = best.indices.gather(1, value.argsort(1, descending=True))
+                files = [list(dict.fromkeys(row))[:10] for row in file[order].cpu().tolist()]
+                values = ndcg_of(files, asked.cpu().tolist(), judgements)
+                rows.setdefault(name.partition(".")[0], {}).setdefault(way, []).extend(values)
+    return {name: {way: float(np.mean(values)) for way, values in ways.items()} for name, ways in rows.items()}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WARM_UP = 0.06
 SEPARATOR = 102
 GROUP = 4
+LOOKS = (25, 50, 100, 200, 400, 800)
 
 
 class Recipe(NamedTuple):
@@ -48,7 +49,7 @@ class Recipe(NamedTuple):
     steps: int = 0
 
 
-def train(weights: dict[str, np.ndarray], pairs: Pairs, prose: Texts, recipe: Recipe, device: str, say: Callable[[str], None]) -> dict[str, np.ndarray]:
+def train(weights: dict[str, np.ndarray], pairs: Pairs, prose: Texts, recipe: Recipe, device: str, say: Callable[[str], None], look: Callable[[dict[str, np.ndarray], int], object] | None = None) -> dict[str, np.ndarray]:
     """Return the weights after a run."""
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
@@ -64,7 +65,7 @@ def train(weights: dict[str, np.ndarray], pairs: Pairs, prose: Texts, recipe: Re
         taken, order = order[: recipe.batch // GROUP], order[recipe.batch // GROUP :]
         which = torch.from_numpy(groups[taken].ravel()).to(device)
         optimizer.param_groups[0]["lr"] = recipe.rate * min(1.0, part / WARM_UP + 0.01) * (1 - max(0.0, (part - WARM_UP) / (1 - WARM_UP)))
-        with torch.autocast(device.partition(":")[0], torch.bfloat16):
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             loss = loss_of(model, published, pairs, prose, which, recipe)
         optimizer.zero_grad(set_to_none=True)
         loss.sum().backward()
@@ -72,6 +73,8 @@ def train(weights: dict[str, np.ndarray], pairs: Pairs, prose: Texts, recipe: Re
         optimizer.step()
         losses.append(loss.detach())
         n_steps += 1
+        if look and n_steps in LOOKS:
+            look(model.weights(), n_steps)
         if n_steps % 50 == 0 or n_steps == 1:
             mean = torch.stack(losses[-50:]).mean(0).tolist()
             say(f"{n_steps} steps, {n_steps * recipe.batch} pairs, {time.monotonic() - start:.0f} s, loss {[round(x, 4) for x in mean]}")
