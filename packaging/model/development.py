@@ -83,7 +83,10 @@ def loaded(arrays: Mapping[str, np.ndarray], device: str) -> Iterator[tuple[str,
     from tokens import Texts
 
     for name in dict.fromkeys(key.partition("/")[0] for key in arrays):
-        part = {key: arrays[f"{name}/{key}"] for key in ("passages", "passage_lengths", "questions", "question_lengths", "file", "judged")}
+        part = {
+            key: arrays[f"{name}/{key}"]
+            for key in ("passages", "passage_lengths", "questions", "question_lengths", "file", "judged")
+        }
         questions = Texts.of(part["questions"], part["question_lengths"], device)
         passages = Texts.of(part["passages"], part["passage_lengths"], device)
         yield name, questions, passages, torch.from_numpy(part["file"].astype(np.int64)).to(device), part["judged"]
@@ -92,14 +95,14 @@ def loaded(arrays: Mapping[str, np.ndarray], device: str) -> Iterator[tuple[str,
 def of_sets(encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str) -> dict[str, float]:
     """Return nDCG@10 of each set; repositories of one are averaged over their questions, and only `cosqa` is halved."""
     import torch
-    from tokens import embed
+    from tokens import cosines, embed
 
     rows: dict[str, list[float]] = {}
     with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         for name, questions, passages, file, judged in loaded(arrays, device):
             asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
             all_passages = torch.arange(len(passages.lengths), device=device)
-            scores = embed(encoder, questions, asked).float() @ embed(encoder, passages, all_passages).float().T
+            scores = cosines(embed(encoder, questions, asked), embed(encoder, passages, all_passages))
             of_files = torch.full((len(asked), int(file.max()) + 1), -2.0, device=device)
             of_files.scatter_reduce_(1, file[None].expand(len(asked), -1), scores, "amax")
             best = of_files.topk(min(10, of_files.shape[1]), dim=1).indices.cpu().tolist()
@@ -124,14 +127,14 @@ def ndcg(best: list[list[int]], asked: list[int], judged: np.ndarray) -> list[fl
 def of_pairs(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 4000) -> float:
     """Return nDCG@10 of held-out pairs, whose only relevant passage among all is their own."""
     import torch
-    from tokens import embed
+    from tokens import cosines, embed
 
     which = torch.arange(0, len(pairs.kind), max(1, len(pairs.kind) // most), device=device)
     passages = torch.arange(len(pairs.passages.lengths), device=device)
     with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-        scores = embed(encoder, pairs.questions, which).float() @ embed(encoder, pairs.passages, passages).float().T
+        scores = cosines(embed(encoder, pairs.questions, which), embed(encoder, pairs.passages, passages))
     rank = (scores > scores.gather(1, pairs.passage[which][:, None])).sum(1)
-    return float(torch.where(rank < 10, 1 / torch.log2(rank + 2.0), 0.0).mean())  # noqa: PLR2004
+    return float(torch.where(rank < 10, 1 / torch.log2(rank + 2.0), 0.0).mean())
 
 
 if __name__ == "__main__":

@@ -32,27 +32,33 @@ ROWS = """SELECT c.id, f.path, f.kind, c.ordinal, c.heading, t.text FROM chunks 
 PROSE = frozenset({"markdown", "restructuredtext", "html", "man", "asciidoc", "text", "org"})
 MOST_OF_PASSAGE = 4
 
-BLOCK = re.compile(r'/\*\*?.*?\*/|(?:^[ \t]*(?://[/!]?|\#(?!\s*(?:include|define|if|endif|elif|else|undef|pragma|error|!|\[)))[^\n]*\n)+|(?<=:\n)\s*[rRuU]?""".*?"""', re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"/\*\*?.*?\*/"
+    r"|(?:^[ \t]*(?://[/!]?|\#(?!\s*(?:include|define|if|endif|elif|else|undef|pragma|error|!|\[)))[^\n]*\n)+"
+    r'|(?<=:\n)\s*[rRuU]?""".*?"""',
+    re.DOTALL | re.MULTILINE,
+)
 MARKS = re.compile(r'^[ \t]*(?:/\*+!?|\*+/|///?!?|//!?|\*+|\#+!?|[rRuU]?""")[ \t]?|"""\s*$|\*+/\s*$', re.MULTILINE)
 TAGS = re.compile(r"^\s*(@\w|\\\w|:param|:return|>>>|\.\. |```|Args:|Parameters|Returns|Examples?:?$)", re.MULTILINE)
 DEFINES = re.compile(
-    r"^\s*(?:@|\#\[)|\b(?:def|class|func|fn|function|struct|interface|trait|impl|enum|module|type|public|private|protected|"
-    r"static|export|pub|fun|object|defp?|defmodule)\b|^[\w:<>*&,\s]+\([^;]*$",
+    r"^\s*(?:@|\#\[)|\b(?:def|class|func|fn|function|struct|interface|trait|impl|enum|module|type|public|private|"
+    r"protected|static|export|pub|fun|object|defp?|defmodule)\b|^[\w:<>*&,\s]+\([^;]*$",
 )
 MESSAGE = re.compile(
-    r"(?:raise \w+\(|throw (?:new )?\w+\(|errors\.New\(|Errorf\(|panic!?\(|bail!\(|Error\(|abort\()\s*f?(['\"`])([^'\"`\n]{20,140})\1"
+    r"(?:raise \w+\(|throw (?:new )?\w+\(|errors\.New\(|Errorf\(|panic!?\(|bail!\(|Error\(|abort\()\s*"
+    r"f?(['\"`])([^'\"`\n]{20,140})\1"
 )
 OPTION = re.compile(r"^\s*\W{0,4}(?:-\w\W{1,6})?--[\w-]+[^\n]{0,40}?\n?\s{2,}([A-Z][^\n]{20,200})", re.MULTILINE)
-PURPOSE = re.compile(r"^[\w.:, -]{1,80} (?:\\?-{1,2}|–|—) ([^\n]{15,140})$", re.MULTILINE)
+PURPOSE = re.compile(r"^[\w.:, -]{1,80} (?:\\?-{1,2}|\u2013|\u2014) ([^\n]{15,140})$", re.MULTILINE)
 INTRODUCES = re.compile(r"^([A-Z][^\n:]{25,200}):{1,2}\s*\n(?=\s*\n?(?:```|    |\t|<pre|\.\. code))", re.MULTILINE)
 SENTENCE = re.compile(r"(?:(?<=[.!?]\s)|^)([A-Z][^.!?\n]{30,220}[.!?])(?=\s|$)", re.MULTILINE)
 ENTRY = re.compile(r"^\s*[-*+] +(.{25,300}?)(?=\n\s*[-*+] |\n\n|$)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"`{1,2}:?(?:\w+:`)?~?([\w.]{4,60})(?:\(\))?`{1,2}|\b([a-z]\w*_\w+|[a-z]+[A-Z]\w+)\b")
 CHANGES = re.compile(r"change|history|news|release|whats_?new", re.IGNORECASE)
 GENERIC = re.compile(
-    r"^(usage|install\w*|examples?|overview|introduction|notes?|parameters?|arguments?|options?|returns?|see also|contents?"
-    r"|licen[sc]e|description|api|references?|summary|background|syntax|details|features|basics|name|synopsis|methods?"
-    r"|properties|attributes|other|v?\d[\d. ]*.*|\W*)$",
+    r"^(usage|install\w*|examples?|overview|introduction|notes?|parameters?|arguments?|options?|returns?|see also"
+    r"|contents?|licen[sc]e|description|api|references?|summary|background|syntax|details|features|basics|name"
+    r"|synopsis|methods?|properties|attributes|other|v?\d[\d. ]*.*|\W*)$",
     re.IGNORECASE,
 )
 NOISE = re.compile(

@@ -22,6 +22,8 @@ FROZEN = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.w
 
 
 class Layer(nn.Module):
+    """Attention, and what is computed of each token by itself."""
+
     def __init__(self) -> None:
         super().__init__()
         self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
@@ -49,7 +51,11 @@ class Encoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.places, self.types = nn.Embedding(WORDS, WIDTH), nn.Embedding(PLACES, WIDTH), nn.Embedding(2, WIDTH)
+        self.words, self.places, self.types = (
+            nn.Embedding(WORDS, WIDTH),
+            nn.Embedding(PLACES, WIDTH),
+            nn.Embedding(2, WIDTH),
+        )
         self.norm = nn.LayerNorm(WIDTH, 1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
 
@@ -113,14 +119,16 @@ class Encoder(nn.Module):
 def freeze(encoder: Encoder) -> None:
     """Keep the vectors of words and places as they are."""
     for module in (encoder.words, encoder.places):
-        module.weight.requires_grad_(False)  # noqa: FBT003 - PyTorch's own
+        module.weight.requires_grad_(False)
 
 
 def parse_safetensors(content: bytes) -> dict[str, np.ndarray]:
     start = 8 + int.from_bytes(content[:8], "little")
     types = {"F32": "<f4", "F16": "<f2"}
     return {
-        name: np.frombuffer(content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]], types[entry["dtype"]])
+        name: np.frombuffer(
+            content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]], types[entry["dtype"]]
+        )
         .reshape(entry["shape"])
         .astype(np.float32)
         for name, entry in json.loads(content[8:start]).items()
@@ -134,7 +142,11 @@ def write_safetensors(path: Path, weights: Weights, *, dtype: str = "F32") -> No
     header, content = {}, bytearray()
     for name, value in sorted(weights.items()):
         part = np.ascontiguousarray(value, numbers).tobytes()
-        header[name] = {"dtype": dtype, "shape": list(value.shape), "data_offsets": [len(content), len(content) + len(part)]}
+        header[name] = {
+            "dtype": dtype,
+            "shape": list(value.shape),
+            "data_offsets": [len(content), len(content) + len(part)],
+        }
         content += part
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % 8)

@@ -4,9 +4,9 @@
     packaging/model/prepare.py encode TEXTS TOKENIZER OUT
 
 `select` writes `OUT/train.jsonl` and `OUT/dev.jsonl` (the packages that are held out), a passage with its questions a
-line, and counts to `OUT/counts.json`; `encode`, for which a machine with more cores may be at hand, makes arrays of such
-a file: `passages` and `questions` are tokens one after the other with `passage_lengths` and `question_lengths`; of each
-pair `passage`, `kind`, `package`, `file`, and `start` to `end`, the tokens of the passage that the question repeats.
+line, and counts to `OUT/counts.json`. `encode`, for which a machine with more cores may be at hand, makes arrays of
+such a file: `passages` and `questions` are tokens one after the other with their lengths; of each pair `passage`,
+`kind`, `package`, `of_file` and `places`, the tokens of the passage that the question repeats.
 """
 
 from __future__ import annotations
@@ -36,11 +36,22 @@ TYPES = {"passage": np.int32, "kind": np.uint8, "package": np.uint8, "of_file": 
 KINDS = "doc module comment name error head faq lead cloze option example purpose change".split()
 LANGUAGES = {"golang-1.19": "golang", "c_sharp": "c#", "cpp": "c++", "go": "golang"}
 ASKED_WITH_LANGUAGE = frozenset("python javascript typescript go rust java c cpp ruby php kotlin".split())
+ABOUT_CODE = ("how {0} works", "where is {0}", "{0} handling", "{0} implementation", "code that {0}")
+WITH_LANGUAGE = ("{1} {0}", "{1} {0}", "{0} in {1}", "{0} {1}", "{1} how to {0}", "how to {0} in {1}")
 STOP = frozenset(
-    "a an the of to in on for with and or is are be as by from at it its this that these those into if given using will can "
-    "which when used not whether than then your you we our all any their so e.g i.e".split()
+    "a an the of to in on for with and or is are be as by from at it its this that these those into if given using "
+    "will can which when used not whether than then your you we our all any their so e.g i.e".split()
 )
-VERBS = {"does": "do", "is": "is", "this": "this", "has": "has", "process": "process", "pass": "pass", "its": "its", "class": "class"}
+VERBS = {
+    "does": "do",
+    "is": "is",
+    "this": "this",
+    "has": "has",
+    "process": "process",
+    "pass": "pass",
+    "its": "its",
+    "class": "class",
+}
 
 
 def main() -> None:
@@ -149,7 +160,9 @@ def leave_out_leaks(passages: dict[int, Fields], lines: set[bytes], counts: Coun
         del passages[id_]
 
 
-def usable(pairs: Iterable[Fields], passages: dict[int, Fields], asked: set[str], counts: Counter[str]) -> Iterator[Fields]:
+def usable(
+    pairs: Iterable[Fields], passages: dict[int, Fields], asked: set[str], counts: Counter[str]
+) -> Iterator[Fields]:
     """Yield pairs whose question is neither of an evaluation set nor a common phrase."""
     known = [pair for pair in pairs if pair["passage"] in passages]
     n_asked = Counter(normal(pair["question"]) for pair in known)
@@ -203,10 +216,25 @@ def as_asked(pair: Fields, format_: str) -> str:
     if kind in {"doc", "module", "comment"}:
         return code_question(without_name(question), format_, rng)
     if kind == "name":
-        return rng.choice((question, question, question, f"how {question} works", f"where is {question} implemented", f"{question} implementation"))
+        return rng.choice(
+            (
+                question,
+                question,
+                question,
+                f"how {question} works",
+                f"where is {question} implemented",
+                f"{question} implementation",
+            )
+        )
     if kind in {"head", "lead", "cloze", "option", "example", "purpose", "change"}:
         share = rng.random()
-        return question.lower() if share < 0.35 else (keywords(question, rng.choice((4, 5, 6, 7, 8))) or question) if share < 0.6 else question
+        return (
+            question.lower()
+            if share < 0.35
+            else (keywords(question, rng.choice((4, 5, 6, 7, 8))) or question)
+            if share < 0.6
+            else question
+        )
     return question.lower() if rng.random() < 0.3 else question
 
 
@@ -218,16 +246,13 @@ def code_question(question: str, format_: str, rng: random.Random) -> str:
         return question.lower()
     command = imperative(question).lower()
     if share < 0.46:
-        return f"how to {command}" if not re.match(r"(the|a|an|this|whether|if|is|has|true)\b", command) else f"how does {command} work"
+        is_noun = re.match(r"(the|a|an|this|whether|if|is|has|true)\b", command)
+        return f"how does {command} work" if is_noun else f"how to {command}"
     short = keywords(command, rng.choice((3, 4, 5, 6, 7))) or command
-    if share < 0.62:
+    if share < 0.62 or (share >= 0.72 and format_ not in ASKED_WITH_LANGUAGE):
         return short
-    if share < 0.72:
-        return rng.choice((f"how {short} works", f"where is {short}", f"{short} handling", f"{short} implementation", f"code that {short}"))
-    language = LANGUAGES.get(format_, format_)
-    if format_ not in ASKED_WITH_LANGUAGE:
-        return short
-    return rng.choice((f"{language} {short}", f"{language} {short}", f"{short} in {language}", f"{short} {language}", f"{language} how to {short}", f"how to {short} in {language}"))
+    forms = ABOUT_CODE if share < 0.72 else WITH_LANGUAGE
+    return rng.choice(forms).format(short, LANGUAGES.get(format_, format_))
 
 
 def without_name(question: str) -> str:

@@ -1,6 +1,6 @@
-"""The reader: a cross-encoder that judges question and passage together, trained on passages that a search takes for right.
+"""The reader: a cross-encoder of question and passage, trained on passages that a search takes for right.
 
-It has two outputs: how much better a passage is than its cosine says, which orders passages, and whether it answers at all.
+It has two outputs: how much better a passage is than its cosine says, and whether it answers at all.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from development import loaded, ndcg as ndcg_of
+from development import loaded
+from development import ndcg as ndcg_of
 from minilm import WIDTH, Encoder, freeze
-from tokens import by_length, embed
+from tokens import by_length, cosines, embed
 from torch import Tensor, nn
 from torch.nn import functional
-from train import are_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from minilm import Weights
     from tokens import Pairs, Texts
 
 QUESTION_LIMIT = 40
@@ -57,26 +58,37 @@ class Recipe(NamedTuple):
     rate: float = 1.5e-4
     questions: int = 192
     n_others: int = 5
-    left_out: float = 0.35
+    left_out: float = 0.9
     scale: float = 0.05
     limit: int = 200
     seed: int = 1
     steps: int = 0
 
 
-def judged(reader: Reader, questions: Texts, passages: Texts, asked: Tensor, read: Tensor, left_out: Tensor | None, limit: int) -> Tensor:
-    """Return both outputs for questions and passages that stand beside each other."""
-    lengths = questions.lengths[asked].clamp(max=QUESTION_LIMIT) + passages.lengths[read].clamp(max=limit)
+class Asked(NamedTuple):
+    """Questions and passages beside each other, by their numbers, and the tokens to leave out of each passage."""
+
+    questions: Texts
+    passages: Texts
+    question: Tensor
+    passage: Tensor
+    left_out: Tensor | None = None
+
+
+def judged(reader: Reader, asked: Asked, limit: int) -> Tensor:
+    """Return both outputs for each question with the passage beside it."""
+    question_lengths = asked.questions.lengths[asked.question].clamp(max=QUESTION_LIMIT)
 
     def outputs(part: Tensor) -> Tensor:
-        question, is_question = questions.rows(asked[part], None, QUESTION_LIMIT)
-        passage, is_passage = passages.rows(read[part], None if left_out is None else left_out[part], limit)
+        left_out = None if asked.left_out is None else asked.left_out[part]
+        question, is_question = asked.questions.rows(asked.question[part], None, QUESTION_LIMIT)
+        passage, is_passage = asked.passages.rows(asked.passage[part], left_out, limit)
         is_passage[:, 0] = False  # the mark that a text begins with
         types = torch.cat([torch.zeros_like(question), torch.ones_like(passage)], 1)
         ids, is_token, types = packed(torch.cat([question, passage], 1), torch.cat([is_question, is_passage], 1), types)
         return reader(ids, is_token, types)
 
-    return by_length(lengths, outputs)
+    return by_length(question_lengths + asked.passages.lengths[asked.passage].clamp(max=limit), outputs)
 
 
 def packed(ids: Tensor, is_token: Tensor, types: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -87,10 +99,14 @@ def packed(ids: Tensor, is_token: Tensor, types: Tensor) -> tuple[Tensor, Tensor
     return ids.gather(1, order), is_token.gather(1, order), types.gather(1, order)
 
 
-def neighbours(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 24, chunk: int = 2048) -> tuple[Tensor, Tensor, Tensor]:
+def neighbours(
+    encoder: Encoder, pairs: Pairs, device: str, *, most: int = 24, chunk: int = 2048
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return the passages nearest to each question with their cosines, and the cosine of the question's own passage."""
     with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-        passages = embed(encoder, pairs.passages, torch.arange(len(pairs.passages.lengths), device=device)).to(torch.bfloat16)
+        passages = embed(encoder, pairs.passages, torch.arange(len(pairs.passages.lengths), device=device)).to(
+            torch.bfloat16
+        )
         nearest, cosines, own = [], [], []
         for first in range(0, len(pairs.kind), chunk):
             which = torch.arange(first, min(first + chunk, len(pairs.kind)), device=device)
@@ -102,8 +118,9 @@ def neighbours(encoder: Encoder, pairs: Pairs, device: str, *, most: int = 24, c
     return torch.cat(nearest), torch.cat(cosines), torch.cat(own)
 
 
-def train(weights: Mapping[str, np.ndarray], embedder: Encoder, pairs: Pairs, recipe: Recipe, device: str, say: Callable[[str], None]) -> dict[str, np.ndarray]:
+def train(weights: Weights, embedder: Encoder, pairs: Pairs, recipe: Recipe, say: Callable[[str], None]) -> Weights:
     """Return the weights after a run; the first weights are those of the embedding model."""
+    device = pairs.passage.device.type
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
     nearest, cosines, own = neighbours(embedder, pairs, device)
@@ -135,8 +152,18 @@ def train(weights: Mapping[str, np.ndarray], embedder: Encoder, pairs: Pairs, re
     return reader.weights()
 
 
-def losses_of(reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, Tensor, Tensor], recipe: Recipe) -> Tensor:
-    """Return the loss of the order and of the judgement, and how often the right passage comes first with and without it."""
+def a_pair_of_each(pairs: Pairs) -> Tensor:
+    """Return a pair of each passage, by chance."""
+    order = torch.randperm(len(pairs.passage), device=pairs.passage.device)
+    pair = torch.zeros(len(pairs.passages.lengths), dtype=torch.int64, device=order.device)
+    pair[pairs.passage[order]] = order
+    return pair
+
+
+def losses_of(
+    reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, Tensor, Tensor], recipe: Recipe
+) -> Tensor:
+    """Return the losses of order and judgement, and how often the right passage is first, then and before."""
     nearest, cosines, own = near
     device, n = which.device, len(which)
     passage = pairs.passage[which]
@@ -145,10 +172,13 @@ def losses_of(reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, T
     others, closeness = nearest.gather(1, chosen), cosines.gather(1, chosen)
     strange = passage[torch.randperm(n, device=device)]
     read = torch.cat([passage[:, None], others, strange[:, None]], 1)
-    left_out = torch.zeros(*read.shape, 2, dtype=torch.int64, device=device)
-    left_out[:, 0] = pairs.places[which] * (torch.rand(n, 1, device=device) < recipe.left_out)
-    asked = which[:, None].expand_as(read)
-    outputs = judged(reader, pairs.questions, pairs.passages, asked.reshape(-1), read.reshape(-1), left_out.reshape(-1, 2), recipe.limit)
+    places = pairs.places[a_pair_of_each(pairs)[read]]
+    places[:, 0] = pairs.places[which]
+    # Of all passages alike: else the reader learns that a passage with a gap is the right one, and nothing more.
+    left_out = places * (torch.rand(*read.shape, 1, device=device) < recipe.left_out)
+    asked = which[:, None].expand_as(read).reshape(-1)
+    beside = Asked(pairs.questions, pairs.passages, asked, read.reshape(-1), left_out.reshape(-1, 2))
+    outputs = judged(reader, beside, recipe.limit)
     outputs = outputs.float().view(n, -1, 2)
     prior = torch.cat([own[:, None], closeness], 1) / recipe.scale
     scores = outputs[:, :-1, 0] + prior.detach()
@@ -164,7 +194,9 @@ def losses_of(reader: Reader, pairs: Pairs, which: Tensor, near: tuple[Tensor, T
     return torch.stack([order, judgement, right, before])
 
 
-def of_sets(reader: Reader, encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str, *, most: int = 20) -> dict[str, dict[str, float]]:
+def of_sets(
+    reader: Reader, encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str, *, most: int = 20
+) -> dict[str, dict[str, float]]:
     """Return nDCG@10 of each set when the passages nearest to a question are ordered by cosine and reader together.
 
     Names are the weights of the reader beside a cosine over .05; `only` is the reader alone.
@@ -174,10 +206,11 @@ def of_sets(reader: Reader, encoder: Encoder, arrays: Mapping[str, np.ndarray], 
         for name, questions, passages, file, judgements in loaded(arrays, device):
             asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
             every = torch.arange(len(passages.lengths), device=device)
-            scores = embed(encoder, questions, asked).float() @ embed(encoder, passages, every).float().T
+            scores = cosines(embed(encoder, questions, asked), embed(encoder, passages, every))
             best = scores.topk(min(most, scores.shape[1]), dim=1)
             n = best.indices.shape[1]
-            outputs = judged(reader, questions, passages, asked.repeat_interleave(n), best.indices.reshape(-1), None, 200)
+            beside = Asked(questions, passages, asked.repeat_interleave(n), best.indices.reshape(-1))
+            outputs = judged(reader, beside, 200)
             outputs = outputs.float().view(len(asked), n, 2)
             cosine = best.values / 0.05
             ways = {"0": cosine, "only": outputs[..., 0], "answers": outputs[..., 1]}

@@ -34,7 +34,7 @@ class Texts(NamedTuple):
         )
 
     def rows(self, which: Tensor, left_out: Tensor | None, limit: int) -> tuple[Tensor, Tensor]:
-        """Return the tokens of some texts, padded, and which are tokens; `left_out` are first and last of those to skip."""
+        """Return some texts, padded, and what is a token; `left_out` are the first to skip and the first not to."""
         lengths = self.lengths[which]
         if left_out is not None:
             n_left_out = left_out[:, 1] - left_out[:, 0]
@@ -74,11 +74,18 @@ class Pairs(NamedTuple):
 
 def embed(encoder: Encoder, texts: Texts, which: Tensor, *, left_out: Tensor | None = None, limit: int = 256) -> Tensor:
     """Return the vectors of some texts, in their order."""
+
     def vectors(part: Tensor) -> Tensor:
         ids, is_token = texts.rows(which[part], None if left_out is None else left_out[part], limit)
         return encoder(ids, is_token)
 
     return by_length(texts.lengths[which].clamp(max=limit), vectors)
+
+
+def cosines(one: Tensor, other: Tensor) -> Tensor:
+    """Return products in full precision: halves would tie passages that lie close together."""
+    with torch.autocast(one.device.type, enabled=False):
+        return one.float() @ other.float().T
 
 
 def by_length(lengths: Tensor, compute: Callable[[Tensor], Tensor], micro_tokens: int = MICRO_TOKENS) -> Tensor:
@@ -89,7 +96,11 @@ def by_length(lengths: Tensor, compute: Callable[[Tensor], Tensor], micro_tokens
     while first < len(sizes):
         last = first + 1
         while last < len(sizes) and (last + 1 - first) * max(int(sizes[last]), 16) <= micro_tokens:
-            last = min(last + 32, len(sizes)) if (last + 33 - first) * int(sizes[min(last + 32, len(sizes) - 1)]) <= micro_tokens else last + 1
+            last = (
+                min(last + 32, len(sizes))
+                if (last + 33 - first) * int(sizes[min(last + 32, len(sizes) - 1)]) <= micro_tokens
+                else last + 1
+            )
         parts.append(compute(order[first:last]))
         first = last
     back = torch.empty_like(order)

@@ -15,8 +15,8 @@ import tarfile
 from pathlib import Path, PurePosixPath
 
 SUFFIXES = frozenset(
-    ".py .pyi .js .mjs .cjs .jsx .ts .tsx .go .rs .java .kt .scala .c .h .cc .cpp .hpp .cxx .rb .php .cs .ex .exs .erl .lua "
-    ".sh .md .mdx .rst .adoc .txt .html .pod .org .1 .2 .3 .5 .7 .8".split()
+    ".py .pyi .js .mjs .cjs .jsx .ts .tsx .go .rs .java .kt .scala .c .h .cc .cpp .hpp .cxx .rb .php .cs .ex .exs .erl "
+    ".lua .sh .md .mdx .rst .adoc .txt .html .pod .org .1 .2 .3 .5 .7 .8".split()
 )
 UNWANTED = re.compile(
     r"(^|/)(tests?|specs?|__tests__|testdata|testing|fixtures|vendor(ed)?|_vendor|third[_-]?party|externals?|deps|contrib/libs"
