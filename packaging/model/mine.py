@@ -62,7 +62,8 @@ GENERIC = re.compile(
     re.IGNORECASE,
 )
 NOISE = re.compile(
-    r"copyright|licen[sc]e|todo|fixme|deprecat|noqa|eslint|pragma|generated|@internal|https?:|see also|inheritdoc|^\W*$",
+    r"copyright|licen[sc]e|todo|fixme|deprecat|noqa|eslint|pragma|generated|@internal|https?:|see also|inheritdoc"
+    r"|^\W*$",
     re.IGNORECASE,
 )
 
