@@ -1,4 +1,4 @@
-"""What a lent GPU does with its minutes: tries recipes, trains the best with two seeds, then the reader.
+"""What a GPU does in a quarter of an hour: tries recipes, trains the best with two seeds, then the reader.
 
     packaging/model/device.py DATA OUT SECONDS embedding|reading [--tiny]
 

@@ -26,7 +26,7 @@ UNWANTED = re.compile(
 )
 LARGEST_FILE = 300_000
 MOST_FILES = 2_000
-MOST_BYTES = 9_000_000
+MOST_BYTES = 2_700_000
 
 
 def main() -> None:
