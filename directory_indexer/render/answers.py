@@ -11,7 +11,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.render.heads import head_line, kind_of_place
+from directory_indexer.render.heads import certainty, head_line, kind_of_place
 from directory_indexer.render.printable import PathStyle, printable, single_line
 from directory_indexer.render.quantities import count, day
 from directory_indexer.render.spans import Line, Span, Style, line
@@ -236,9 +236,9 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 def heading_of(hit: Hit) -> str:
     """Say where in its document a hit stands: page, and heading or title."""
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
-    if hit.scan:
-        page += f" (scanned, {hit.scan.confidence:.0%} sure)"
-    return " · ".join(part for part in (page, hit.heading or hit.facts.title, kind_of_place(hit)) if part)
+    return " · ".join(
+        part for part in (page + certainty(hit), hit.heading or hit.facts.title, kind_of_place(hit)) if part
+    )
 
 
 def date_of(hit: Hit) -> str:

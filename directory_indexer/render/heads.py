@@ -47,10 +47,15 @@ def place_of(hit: Hit) -> str:
     if hit.row:
         return f", row {hit.row}"
     if hit.page:
-        return f", page {hit.page}" + (f" (scanned, {hit.scan.confidence:.0%} sure)" if hit.scan else "")
+        return f", page {hit.page}{certainty(hit)}"
     file_format = FORMATS.get(hit.facts.kind)
     has_lines = (file_format is None or file_format.is_text) and not _COMMIT.search(hit.path)
     return f":{hit.excerpt.line}" if has_lines else ""
+
+
+def certainty(hit: Hit) -> str:
+    """Format how sure OCR is of a scanned page, to follow its number; "" for other pages."""
+    return f" (scanned, {hit.scan.confidence:.0%} sure)" if hit.scan else ""
 
 
 def kind_of_place(hit: Hit) -> str:

@@ -198,7 +198,7 @@ _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.NAME, _LEAST_NAME, _beginning_within),
     (Style.HIT, _LEAST_WIDTH // 2, _path_within),
 )
-"""What is shortened, in this order, and to how many columns at least."""
+"""The styles that are shortened, in this order, and the columns that each keeps at least."""
 
 
 def _style(span: Span) -> RichStyle:

@@ -50,16 +50,16 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
     if former is not None and former.space is not None:
         # The new vectors answer when the last chunk has one, wherever it lies.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
-        wait = f"{n_waiting:,} of all {n_total:,} chunks {'wait' if n_waiting > 1 else 'waits'}"
+        wait = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
         yield StandingNote(f"{wait} to be embedded again; until then {former.space.name} answers")
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_held(holders)
-        chunks = "the chunks there" if n_chunks is None else f"{n_chunks:,} chunk{'s' if n_chunks > 1 else ''}"
+        passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
-        note = f"{n_waiting:,} of {chunks} {are} not embedded yet: {_found_so_far(making)}"
-        yield StandingNote(note, f"not all of {chunks} are embedded yet")
+        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_found_so_far(making)}"
+        yield StandingNote(note, f"not all of {passages} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

@@ -200,12 +200,14 @@ def test_an_answer_says_what_is_not_embedded_where_it_looked(index: Index) -> No
     assert remarks(index, "carrots", "leeks", **in_notes) == ()
     assert remarks(index, "carrots path:notes") == ()
     assert remarks(index, "zeppelin", "leeks path:notes") == (
-        "8 of 10 chunks are not embedded yet: they are found by words alone",
+        "8 of 10 passages are not embedded yet: they are found by words alone",
     )
-    assert remarks(index, "ledger", **in_code) == ("8 of 8 chunks are not embedded yet: they are found by words alone",)
-    assert remarks(index, "ledger path:3.md") == ("1 of 1 chunk is not embedded yet: they are found by words alone",)
+    assert remarks(index, "ledger", **in_code) == (
+        "8 of 8 passages are not embedded yet: they are found by words alone",
+    )
+    assert remarks(index, "ledger path:3.md") == ("1 of 1 passage is not embedded yet: they are found by words alone",)
     assert remarks(index, "ledger path:3.md", embedding_seconds=9.0) == (
-        "1 of 1 chunk is not embedded yet: 1 of them was judged by meaning for this question",
+        "1 of 1 passage is not embedded yet: 1 of them was judged by meaning for this question",
     )
 
 
@@ -253,9 +255,9 @@ def test_first_vectors_of_another_directory_stay_when_those_of_one_are_made_anew
 
 def test_an_answer_counts_what_waits_in_many_files(large: Index) -> None:
     [note] = remarks(large, "ledger", scope=(file_path(large.root.parent / "many"),))
-    assert note == "600 of the chunks there are not embedded yet: they are found by words alone"
+    assert note == "600 of the passages there are not embedded yet: they are found by words alone"
     [note] = remarks(large, "ledger path:many/1")
-    assert note == "111 of 111 chunks are not embedded yet: they are found by words alone"
+    assert note == "111 of 111 passages are not embedded yet: they are found by words alone"
 
 
 @pytest.mark.timeout(60)

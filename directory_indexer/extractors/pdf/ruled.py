@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby, pairwise, product
+from itertools import groupby, islice, pairwise, product
 from statistics import mode
 from typing import Any, Final, NamedTuple
 
@@ -68,7 +68,7 @@ class Table(NamedTuple):
 def tables_on(page: Any) -> list[Table]:
     """Return the tables of a page, from top to bottom."""
     horizontal, vertical = _lines_of(page)
-    grids = list(_grids(horizontal, vertical))
+    grids = list(islice(_grids(horizontal, vertical), _MAX_TABLES))
     words = page.get_text("words") if grids else []
     tables = (_table(xs, ys, horizontal, vertical, words) for xs, ys in grids)
     return sorted((table for table in tables if _is_table(table)), key=lambda table: table.ys[0])
@@ -194,6 +194,9 @@ _FIRST_BLOCK: Final = 2_000_000
 _MAX_BOXES: Final = 50_000
 _MAX_LINES: Final = 1_000
 _MAX_CELLS: Final = 20_000
+_MAX_TABLES: Final = 50
+"""More grids on a page are a drawing; all words of the page are looked up in each of them."""
+
 _FEW_LINES: Final = 3
 _FEW_ROWS: Final = 2
 _SHORT: Final = 8

@@ -58,7 +58,7 @@ class LookAtDirectoryCall(NamedTuple):
 
 
 class SuggestedDirectoriesCall(NamedTuple):
-    """What was typed so far of a directory to add."""
+    """The path of a directory to add, as far as it was typed."""
 
     path: Annotated[
         str, "The beginning of its path; empty: directories that most people have.", Field(max_length=4096)
