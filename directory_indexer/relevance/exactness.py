@@ -27,7 +27,7 @@ class TypedText:
         self._needles = [needle for word in words if (needle := _bare(_folded(word.text)))]
         self._words = list(map(_pattern, self._needles))
         self._row = _pattern(_folded(plan.query.meaning)) if plan.row else None
-        self._has_all_words = len(words) == len(plan.typed)
+        self._knows_all_words = bool(words) and len(words) == len(plan.typed)
 
     @property
     def has_signs(self) -> bool:
@@ -41,7 +41,7 @@ class TypedText:
         the whole of it in a row. `names` is what stands above the passage, in which its words count less.
         """
         # A passage that lacks some of the words cannot have all of them in a row.
-        if share < 1 and (not self._row or (self._has_all_words and share < NAMED_LEVEL)):
+        if share < 1 and (not self._row or (self._knows_all_words and share < NAMED_LEVEL)):
             return share
         held = f"{_folded(text)}\n{_folded(names)}"
         if self._row and self._row.search(held):

@@ -11,10 +11,11 @@ from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.analyzer import HeldWords, extra_words, index_fields, query_words, words
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.relevance.exactness import weights_of
+from directory_indexer.relevance.exactness import TypedText, weights_of
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import rank
+from directory_indexer.relevance.textmatch import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _TYPED = ("kestrel", "falcon", "heron", "egret")
 _LATER = ("top_quality", "same_file")
 _OTHERS = ("river", "stone", "cloud", "meadow")
+_FILLERS = ("of", "the", "and", "to", "is")
+_ALL_WORDS = (*_TYPED, *_OTHERS, *_FILLERS)
 
 
 class _Words:
@@ -34,10 +37,12 @@ class _Words:
         return {term: 2 + 40 * (len(term) % 3) for term in terms}
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        return [(word, n) for word, n in self.counts(_TYPED).items() if word.startswith(prefix)][:limit]
+        return [(word, n) for word, n in self.counts(_ALL_WORDS).items() if word.startswith(prefix)][:limit]
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
-        held = [(word, n) for word, n in self.counts(_TYPED).items() if (word.endswith(part) if ends else part in word)]
+        held = [
+            (word, n) for word, n in self.counts(_ALL_WORDS).items() if (word.endswith(part) if ends else part in word)
+        ]
         return HeldWords(held[:limit])
 
 
@@ -87,6 +92,15 @@ def test_one_more_word_of_the_query_never_lowers_a_passage(
     more = [*texts[0][:at], word, *texts[0][at + 1 :]]
     after = _score(" ".join(query), [f"{' '.join(more)} n0", *numbered[1:]], cosines)
     assert after[0] >= before[0] - 1e-9
+
+
+@given(st.lists(st.sampled_from(_ALL_WORDS), min_size=2, max_size=12, unique=True))
+def test_a_passage_that_holds_the_whole_query_in_a_row_reaches_the_highest_level(query: list[str]) -> None:
+    plan = plan_match(parse_query(" ".join(query)), _Words())
+    text = f"before {' '.join(query)} behind"
+    share = Matcher(plan).match(text, names="").typed
+    assert plan.row == tuple(query)
+    assert TypedText(plan).level(text, "", share=share) == 3
 
 
 @given(st.lists(st.sampled_from([0, 0.2, 0.5, 0.99, 1, 2, 3]), min_size=1, max_size=40), st.integers(1, 10_000))
