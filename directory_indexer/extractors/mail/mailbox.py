@@ -16,7 +16,7 @@ from directory_indexer.files import SkipReason
 
 
 def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open a mailbox."""
+    """Open a mailbox, whose messages are members."""
     return Contents(None, _messages(file, budget))
 
 
@@ -40,7 +40,7 @@ def _messages(file: BinaryIO, budget: Budget) -> Iterator[Member]:
 
 def _member(number: int, lines: list[bytes], n_bytes: int, budget: Budget) -> Member:
     budget.take_member()
-    # The blank line before the next message comes with that: until then the message must be the same without it.
+    # The blank line before the next message is appended with that message, and must not change this one.
     content = b"".join(lines).rstrip(b"\r\n") + b"\n"
     headers = Headers.of(BytesHeaderParser().parsebytes(_head_of(content)).raw_items())
     sent = headers.sent
@@ -55,8 +55,8 @@ def _member(number: int, lines: list[bytes], n_bytes: int, budget: Budget) -> Me
 
 def _head_of(content: bytes) -> bytes:
     head = content[:_MAX_HEAD]
-    found = _BLANK_LINE.search(head)
-    return head[: found.start()] if found else head
+    match = _BLANK_LINE.search(head)
+    return head[: match.start()] if match else head
 
 
 _MAX_LINE: Final = 1 << 20

@@ -17,7 +17,7 @@ class Comment(NamedTuple):
 
 
 def read_authors(package: Package, relations: Iterable[Relation]) -> dict[str, str]:
-    """Give the names of those who comment, by the ids that their comments have."""
+    """Return the names of those who comment, by the ids that their comments have."""
     authors = _Authors()
     for one in relations:
         if one.role in _AUTHOR_ROLES:

@@ -12,7 +12,7 @@ _Writer: TypeAlias = Callable[[datetime], str]
 
 def moment_writer(code: str) -> _Writer:
     """Return what writes dates and times by a code, of which the first section counts."""
-    tokens = [(found.lastgroup or "", found[found.lastgroup or 0]) for found in _TOKEN.finditer(code.split(";", 1)[0])]
+    tokens = [(match.lastgroup or "", match[match.lastgroup or 0]) for match in _TOKEN.finditer(code.split(";", 1)[0])]
     is_half_day = any(group == "part" and text.lower() in {"am/pm", "a/p"} for group, text in tokens)
     parts = _parts(*_names(code), is_half_day=is_half_day)
     writers = [_literal(text) if group != "part" else parts[text] for group, text in _with_minutes(tokens)]
@@ -20,8 +20,8 @@ def moment_writer(code: str) -> _Writer:
 
 
 def _names(code: str) -> tuple[list[str], list[str]]:
-    found = _LANGUAGE.search(code)
-    tag = (found["tag"] or _TAGS.get(int(found["number"], 16) & _PRIMARY_LANGUAGE, "")) if found else ""
+    match = _LANGUAGE.search(code)
+    tag = (match["tag"] or _TAGS.get(int(match["number"], 16) & _PRIMARY_LANGUAGE, "")) if match else ""
     months, days = _NAMES.get(tag.lower(), _NAMES["en"])
     return months.split(), days.split()
 

@@ -38,7 +38,7 @@ class Numbering:
         counts = self._counts.setdefault(key, [None] * len(_DEPTHS))
         counts[level] = one.start if (count := counts[level]) is None else count + 1
         counts[level + 1 :] = [None] * (len(_DEPTHS) - level - 1)
-        mark = _PLACE.sub(lambda found: _written(int(found[1]) - 1, counts, levels), one.pattern).strip()
+        mark = _PLACE.sub(lambda match: _written(int(match[1]) - 1, counts, levels), one.pattern).strip()
         return "  " * level + mark if mark else ""
 
 

@@ -30,7 +30,7 @@ class Styles:
         self._numbering = numbering
 
     def level_and_mark(self, form: ParagraphForm) -> tuple[int, str]:
-        """Give the level of a heading, 0 for none, and the mark of the next item of a list, "" for none."""
+        """Return the level of a heading, 0 for none, and the mark of the next item of a list, "" for none."""
         form = self._resolved(form)
         level = int(form.outline) + 1 if form.outline in _OUTLINE_LEVELS else 0
         return level, self._numbering.next_mark(form.numbering, form.depth) if form.numbering else ""
@@ -67,8 +67,8 @@ class StyleForms:
         if name == "style":
             self._id = attributes.get("styleId", "")
             self.forms[self._id] = ParagraphForm()
-        elif name == "name" and (found := _HEADING.fullmatch(value)):
-            self._say(outline=str(int(found[1] or 1) - 1))
+        elif name == "name" and (match := _HEADING.fullmatch(value)):
+            self._say(outline=str(int(match[1] or 1) - 1))
         elif field := _FIELDS.get(name):
             self._say(**{field: value})
 

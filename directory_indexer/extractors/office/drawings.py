@@ -10,7 +10,7 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def drawing_texts(package: Package, relations: Iterable[Relation]) -> Iterator[str]:
-    """Give the words of each chart and diagram that a part refers to, one paragraph or label to a line."""
+    """Yield the words of each chart and diagram that a part refers to, one paragraph or label to a line."""
     for one in relations:
         if one.role in _DRAWINGS:
             labels = _Labels()

@@ -17,7 +17,7 @@ from directory_indexer.extractors.packages import Package
 
 
 def embedded_in(package: Package, budget: Budget) -> Iterator[Member]:
-    """Give the files that are embedded in a package, by their own names where those are known, and large pictures.
+    """Yield the files that are embedded in a package, by their own names where those are known, and large pictures.
 
     Raises:
         SkipFileError: they are more than is read.
@@ -39,7 +39,7 @@ def embedded_in(package: Package, budget: Budget) -> Iterator[Member]:
 
 
 def _pictures(package: Package, budget: Budget) -> Iterator[Member]:
-    """Give the pictures on which there may be text."""
+    """Yield the pictures on which there may be text."""
     for part, found in ((part, _PICTURE.search(part)) for part in package.names()):
         if found is None:
             continue
@@ -85,12 +85,12 @@ def packed_file(name: str, stream: bytes) -> EmbeddedFile:
 
     MS-OLEDS 2.3.6 leaves the content of the stream to programs; this is what Windows writes behind its length.
     """
-    found = _PACKED.match(stream)
-    if not found:
+    match = _PACKED.match(stream)
+    if not match:
         return EmbeddedFile(name, stream)
-    label = found["name"].decode("utf-8", "replace").replace("\\", "/").rpartition("/")[2]
-    size = int.from_bytes(found["size"], "little")
-    return EmbeddedFile(label or name, stream[found.end() : found.end() + size])
+    label = match["name"].decode("utf-8", "replace").replace("\\", "/").rpartition("/")[2]
+    size = int.from_bytes(match["size"], "little")
+    return EmbeddedFile(label or name, stream[match.end() : match.end() + size])
 
 
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

@@ -63,16 +63,16 @@ def read_office_2003(content: bytes) -> Document:
 def _parts(text: str) -> Iterator[tuple[str, bytes]]:
     """Yield the parts of a package in one file; one that does not end goes on to the end of the file."""
     name, at = "", 0
-    while found := _PART.search(text, at):
-        at = found.end()
-        if found["part"]:
-            named = _PART_NAME.search(found["attributes"])
+    while match := _PART.search(text, at):
+        at = match.end()
+        if match["part"]:
+            named = _PART_NAME.search(match["attributes"])
             name = named[1].lstrip("/") if named else ""
             continue
-        end = text.find(f"</{found['tag']}", at)
+        end = text.find(f"</{match['tag']}", at)
         data = text[at : None if end < 0 else end]
         if 0 < len(name) <= _MAX_NAME:
-            yield name, data.encode() if found["xml"] else _unwritten(data)
+            yield name, data.encode() if match["xml"] else _unwritten(data)
         name, at = "", len(text) if end < 0 else end
 
 

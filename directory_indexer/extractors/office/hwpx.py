@@ -33,7 +33,7 @@ def open_hwpx(file: BinaryIO, kind: str, budget: Budget) -> Contents:
         ExtractionError: it is damaged, and nothing of it can be read.
     """
     package = Package(read_whole(file), budget)
-    sections = {int(found[1]): part for part in package.names() if (found := _SECTION.fullmatch(part))}
+    sections = {int(match[1]): part for part in package.names() if (match := _SECTION.fullmatch(part))}
     if not sections:
         raise ExtractionError("damaged document of Hancom Office: it has no sections")
     draft = Draft()

@@ -64,7 +64,7 @@ def _cell(node: _Node) -> Cell:
 
 
 def _text(node: _Node) -> str:
-    """Give all the text in a node; blocks within it stand apart."""
+    """Return all the text in a node; blocks within it stand apart."""
     return "".join(_pieces(node)).strip()
 
 

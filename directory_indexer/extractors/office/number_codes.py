@@ -22,16 +22,16 @@ class Token(NamedTuple):
 def sections_of(code: str) -> list[list[Token]]:
     """Split a code into its sections, each into tokens; colours, widths and what fills a cell say nothing."""
     sections: list[list[Token]] = [[]]
-    for found in _TOKEN.finditer(code):
-        match found.lastgroup:
+    for match in _TOKEN.finditer(code):
+        match match.lastgroup:
             case "section":
                 sections.append([])
             case "quoted" | "escaped" | "currency":
-                sections[-1].append(Token("", found[found.lastgroup]))
+                sections[-1].append(Token("", match[match.lastgroup]))
             case "signs":
-                sections[-1].append(Token(found[0]))
+                sections[-1].append(Token(match[0]))
             case "plain":
-                sections[-1].append(Token("", found[0]))
+                sections[-1].append(Token("", match[0]))
             case _:
                 pass
     return sections

@@ -22,7 +22,7 @@ class NumberFormats:
         self._epoch = _EPOCH_OF_1904 if has_1904_epoch else EPOCH
 
     def shown(self, written: str, style: str) -> str:
-        """Give a number as its format shows it, dates and times in ISO 8601, too; what is no number stays as it is."""
+        """Return a number as its format shows it, dates and times in ISO 8601, too; what is no number stays as it is."""
         code = self._codes.get(style, "")
         if not code and written.isdecimal() and len(written) <= _EXACT_DIGITS:
             return written

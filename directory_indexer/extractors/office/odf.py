@@ -77,7 +77,7 @@ def _require_readable(package: Package) -> None:
 
 
 def _drawn(package: Package, folders: Iterable[str]) -> Iterator[str]:
-    """Give the words of charts and formulas, each of which is a document of its own in the package."""
+    """Yield the words of charts and formulas, each of which is a document of its own in the package."""
     for folder in dict.fromkeys(folders):
         part = posixpath.normpath(posixpath.join(folder.removeprefix("./"), "content.xml"))
         if text := object_text(package, part):

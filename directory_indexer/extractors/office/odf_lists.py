@@ -59,7 +59,7 @@ class OpenLists:
             self._open[-1].is_fresh = False
 
     def next_mark(self) -> str:
-        """Give the mark of a paragraph, with two blanks before it for each list around its own; "" for none."""
+        """Return the mark of a paragraph, with two blanks before it for each list around its own; "" for none."""
         if not self._open or not self._open[-1].is_fresh:
             return ""
         innermost = self._open[-1]

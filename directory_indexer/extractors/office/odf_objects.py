@@ -9,7 +9,7 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def object_text(package: Package, part: str) -> str:
-    """Give the labels of a chart or the source of a formula, one to a line, each once."""
+    """Return the labels of a chart or the source of a formula, one to a line, each once."""
     labels = _Labels()
     read_xml(package.pieces(part), labels, skipped=_SKIPPED)
     return "\n".join(labels.lines)

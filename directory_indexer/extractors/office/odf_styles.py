@@ -51,7 +51,7 @@ class Styles:
         """Take a stretch of text, which styles do not have."""
 
     def heading_level(self, style: str) -> int:
-        """Give the level of the headings that have a style; 0 if its paragraphs are none."""
+        """Return the level of the headings that have a style; 0 if its paragraphs are none."""
         if style not in self._heading_levels:
             self._heading_levels[style] = self._level_of(style)
         return self._heading_levels[style]

@@ -50,7 +50,7 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
 
 
 def _presentation(file: olefile.OleFileIO, names: dict[str, str]) -> tuple[bytes, bytes] | None:
-    """Give the streams of a presentation, which may lie in a storage beside those for older programs."""
+    """Return the streams of a presentation, which may lie in a storage beside those for older programs."""
     within = next((names[one] for one in ("pp97_dualstorage",) if one in names), "")
     streams = [f"{within}/{name}".lstrip("/") for name in ("PowerPoint Document", "Current User")]
     if not file.exists(streams[0]):
@@ -66,7 +66,7 @@ def _is_encrypted(file: olefile.OleFileIO, names: dict[str, str]) -> bool:
 
 
 def _has_password(workbook: bytes) -> bool:
-    """Tell whether one of the first records of a workbook says how the others are encrypted."""
+    """Whether one of the first records of a workbook says how the others are encrypted."""
     position = 0
     while position + _RECORD_HEADER <= len(workbook):
         record, n_bytes = struct.unpack_from("<HH", workbook, position)

@@ -30,7 +30,7 @@ def read_summary(stream: bytes) -> tuple[str, Metadata]:
 
 
 def _properties(stream: bytes) -> dict[int, bytes]:
-    """Give the properties that count by their numbers, each from its type on."""
+    """Return the properties that count by their numbers, each from its type on."""
     try:
         [start] = struct.unpack_from("<I", stream, _FIRST_SECTION_AT)
         _, n_properties = struct.unpack_from("<II", stream, start)

@@ -44,10 +44,10 @@ def _main_part(package: Package) -> str:
 
 
 def _reader_of(package: Package, main: str) -> Callable[[Package, str], Document]:
-    found = _PROGRAM.search(package.content_type(main)) or _PROGRAM.search(main)
-    if not found:
+    match = _PROGRAM.search(package.content_type(main)) or _PROGRAM.search(main)
+    if not match:
         raise ExtractionError("damaged Office document: nothing tells which program it is for")
-    return _READERS[found[0]]
+    return _READERS[match[0]]
 
 
 _USUAL_MAIN_PARTS: Final = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "visio/document.xml")

@@ -85,7 +85,7 @@ def _slides(stream: bytes, document: Record, found: dict[int, Record]) -> Iterat
 
 
 def _outlines(stream: bytes, document: Record) -> Iterator[tuple[int, int, list[_Text]]]:
-    """Give of each slide the number of its object, its id and the texts of its outline."""
+    """Yield of each slide the number of its object, its id and the texts of its outline."""
     lists = (one for one in records(stream, document.start, document.end) if one.kind == SLIDE_LIST)
     for listed in (one for one in lists if one.instance == _OF_SLIDES):
         inner = list(records(stream, listed.start, listed.end))
@@ -116,7 +116,7 @@ def _comments(stream: bytes, slide: Record) -> Iterator[str]:
 
 
 def _notes(stream: bytes, found: dict[int, Record]) -> dict[int, list[str]]:
-    """Give the notes of the speaker by the id of the slide that they are about."""
+    """Return the notes of the speaker by the id of the slide that they are about."""
     notes: dict[int, list[str]] = {}
     for page in {one.start: one for one in found.values() if one.kind == NOTES}.values():
         about = next((one for one in records(stream, page.start, page.end) if one.kind == NOTES_OF), None)

@@ -57,7 +57,7 @@ def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator
 
 
 def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]:
-    """Give the number of the document, and the newest state of each object by its number; none where none is known.
+    """Return the number of the document, and the newest state of each object by its number; none where none is known.
 
     Raises:
         SkipFileError: the presentation needs a password.
@@ -79,7 +79,7 @@ def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]
 
 
 def _saves(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """Give where the directory of each save is and the number of its document, the newest save first."""
+    """Yield where the directory of each save is and the number of its document, the newest save first."""
     seen: set[int] = set()
     while at not in seen and (edit := _at(stream, at)) and edit.kind == _EDIT:
         seen.add(at)

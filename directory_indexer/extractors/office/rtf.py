@@ -18,7 +18,7 @@ from directory_indexer.extractors.office.stories import words_of, write_block
 
 
 def is_rtf(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is rich text."""
+    """Whether a file is rich text."""
     return head.startswith(_HEADER)
 
 
@@ -39,7 +39,7 @@ def open_rtf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 
 def rtf_text(content: bytes) -> str:
-    """Give the text of rich text that is part of a file, as far as it is sound.
+    """Return the text of rich text that is part of a file, as far as it is sound.
 
     Raises:
         SkipFileError: it has more text than is read.
@@ -172,8 +172,8 @@ class _Styles:
         self._name += text[:_MAX_NAME]
         if ";" not in text:
             return
-        found = _HEADING.fullmatch(self._name.partition(";")[0].strip())
-        if level := self._level or (int(found[1] or 1) if found else 0):
+        match = _HEADING.fullmatch(self._name.partition(";")[0].strip())
+        if level := self._level or (int(match[1] or 1) if match else 0):
             self.levels[self._style] = level
         self._style = self._level = 0
         self._name = ""

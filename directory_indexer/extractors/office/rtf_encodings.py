@@ -37,7 +37,7 @@ class Fonts:
             self._encodings[self._font] = encoding
 
     def encoding(self, font: int | None) -> str:
-        """Give the encoding of a font."""
+        """Return the encoding of a font."""
         return self._encodings.get(font, self._of_document)
 
     @property

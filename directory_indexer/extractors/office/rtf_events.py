@@ -186,12 +186,12 @@ class _Reading:
     def _skip_group(self) -> None:
         """Go to the brace that ends the group."""
         depth = 1
-        while depth and (found := _BRACES.search(self._content, self._position)):
-            self._position = found.end()
-            if found[1]:
-                self._position += int(found[1])
-            elif found[0] in _DEPTHS:
-                depth += _DEPTHS[found[0]]
+        while depth and (match := _BRACES.search(self._content, self._position)):
+            self._position = match.end()
+            if match[1]:
+                self._position += int(match[1])
+            elif match[0] in _DEPTHS:
+                depth += _DEPTHS[match[0]]
         if depth:
             self._position = len(self._content)
         else:

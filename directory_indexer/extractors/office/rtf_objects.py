@@ -13,7 +13,7 @@ from directory_indexer.extractors.office.embedded import packed_file, unwrapped
 
 
 def objects_in(content: bytes, budget: Budget) -> Iterator[Member]:
-    """Give the files that are embedded in rich text, by their own names where those are known.
+    """Yield the files that are embedded in rich text, by their own names where those are known.
 
     Raises:
         SkipFileError: they are more than is read.
@@ -46,7 +46,7 @@ def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
 
 
 def _embedded(stored: bytes) -> tuple[bytes, bytes]:
-    """Give the class and the content of an object; its header has three texts behind their lengths."""
+    """Return the class and the content of an object; its header has three texts behind their lengths."""
     if stored[4:8] != _IS_EMBEDDED:
         return b"", b""
     at, texts = _FIXED_BYTES, []

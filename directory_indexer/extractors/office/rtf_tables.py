@@ -23,7 +23,7 @@ class OpenTable:
 
     @property
     def is_in_cell(self) -> bool:
-        """Tell whether a cell has begun and not ended."""
+        """Whether a cell has begun and not ended."""
         return bool(self._cell)
 
     def control(self, word: str) -> None:

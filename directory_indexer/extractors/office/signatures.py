@@ -15,62 +15,62 @@ from typing import Final
 
 
 def is_docx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - this and the others have the signature of `Format.sniff`
-    """Tell whether a file is a Word document."""
+    """Whether a file is a Word document."""
     return _is_package("docx", head, is_named=is_named)
 
 
 def is_pptx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a PowerPoint presentation."""
+    """Whether a file is a PowerPoint presentation."""
     return _is_package("pptx", head, is_named=is_named)
 
 
 def is_xlsx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an Excel workbook."""
+    """Whether a file is an Excel workbook."""
     return _is_package("xlsx", head, is_named=is_named)
 
 
 def is_xlsb(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a binary Excel workbook."""
+    """Whether a file is a binary Excel workbook."""
     return _is_package("xlsb", head, is_named=is_named)
 
 
 def is_vsdx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a Visio drawing."""
+    """Whether a file is a Visio drawing."""
     return _is_package("vsdx", head, is_named=is_named)
 
 
 def is_odt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument text."""
+    """Whether a file is an OpenDocument text."""
     return _is_package("odt", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_ods(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument spreadsheet."""
+    """Whether a file is an OpenDocument spreadsheet."""
     return _is_package("ods", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_odp(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument presentation."""
+    """Whether a file is an OpenDocument presentation."""
     return _is_package("odp", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_odg(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument drawing."""
+    """Whether a file is an OpenDocument drawing."""
     return _is_package("odg", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_doc(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file may be a Word document of before 2007."""
+    """Whether a file may be a Word document of before 2007."""
     return head.startswith(_OLE) and is_named
 
 
 def is_ppt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file may be a PowerPoint presentation of before 2007."""
+    """Whether a file may be a PowerPoint presentation of before 2007."""
     return head.startswith(_OLE) and is_named
 
 
 def is_ole(head: bytes, _: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is one of many kinds, which its first kilobytes do not tell, and its reader finds out."""
+    """Whether a file is one of many kinds, which its first kilobytes do not tell, and its reader finds out."""
     return head.startswith(_OLE)
 
 
@@ -103,7 +103,7 @@ def _is_package(kind: str, head: bytes, *, is_named: bool) -> bool:
 
 
 def _is_flat(head: bytes) -> bool:
-    """Tell whether a file is OpenDocument in one XML file, which may be written in UTF-16."""
+    """Whether a file is OpenDocument in one XML file, which may be written in UTF-16."""
     return _FLAT.search(head.replace(b"\0", b"")) is not None
 
 
@@ -114,8 +114,8 @@ def _package_kind(head: bytes) -> str:
         return office_xml_kind(head)
     if media_type := _OPEN_DOCUMENT.match(head, _FIRST_NAME):
         return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
-    if found := _MAIN_PART.search(_first_part(head)):
-        return _MAIN_PART_KINDS[found[0]]
+    if match := _MAIN_PART.search(_first_part(head)):
+        return _MAIN_PART_KINDS[match[0]]
     names = list(_part_names(head))
     if any(name.endswith(b".bin") for name in names if name.startswith(b"xl/wor")):
         return "xlsb"
@@ -136,10 +136,10 @@ def _part_names(head: bytes) -> Iterator[bytes]:
 
 def _first_part(head: bytes) -> bytes:
     """Unpack the list of what the parts of a package are, which most programs write first."""
-    found = _CONTENT_TYPES.match(head)
-    if not found:
+    match = _CONTENT_TYPES.match(head)
+    if not match:
         return b""
-    start = found.end() + int.from_bytes(found[1], "little")
+    start = match.end() + int.from_bytes(match[1], "little")
     try:
         return zlib.decompressobj(-zlib.MAX_WBITS).decompress(head[start:], _MAX_LIST)
     except zlib.error:

@@ -63,7 +63,7 @@ def _cell(cell: TableCell) -> Cell:
 
 
 def words_of(blocks: Iterable[Block]) -> Iterator[str]:
-    """Give what lies in blocks paragraph by paragraph, however deep in tables."""
+    """Yield what lies in blocks paragraph by paragraph, however deep in tables."""
     for block in blocks:
         if isinstance(block, Paragraph):
             yield f"{block.mark} {block.text}" if block.mark else block.text
@@ -106,7 +106,7 @@ class Story:
 
     @property
     def is_in_paragraph(self) -> bool:
-        """Tell whether text that is written now has a paragraph."""
+        """Whether text that is written now has a paragraph."""
         return bool(self._paragraphs)
 
     def begin_paragraph(self) -> None:

@@ -185,7 +185,7 @@ class _Rows:
 
 def _unescaped(text: str) -> str:
     """Return a text with characters in the place of their numbers, as in `_x0041_`."""
-    return _CHARACTER.sub(lambda found: _NO_TEXT.sub(" ", chr(int(found[1], 16))), text) if "_x" in text else text
+    return _CHARACTER.sub(lambda match: _NO_TEXT.sub(" ", chr(int(match[1], 16))), text) if "_x" in text else text
 
 
 def _of_margin_code(code: re.Match[str]) -> str:

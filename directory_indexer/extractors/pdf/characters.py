@@ -45,6 +45,6 @@ def _as_typed(forms: re.Match[str]) -> str:
     return unicodedata.normalize("NFKC", forms[0])
 
 
-def _accented(found: re.Match[str]) -> str:
-    letter = unicodedata.normalize("NFC", found[2].replace("\u0131", "i") + _ACCENTS[found[1]])
-    return letter if len(letter) == 1 else found[0]
+def _accented(match: re.Match[str]) -> str:
+    letter = unicodedata.normalize("NFC", match[2].replace("\u0131", "i") + _ACCENTS[match[1]])
+    return letter if len(letter) == 1 else match[0]

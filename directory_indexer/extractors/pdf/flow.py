@@ -92,7 +92,7 @@ def _block_tops(lines: Sequence[_Line]) -> dict[tuple[int, int], int]:
 
 
 def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, int], int]) -> bool:
-    """Tell whether a line begins beside the block before it, as the next cell of a table does: that ends no row."""
+    """Whether a line begins beside the block before it, as the next cell of a table does: that ends no row."""
     above, below = previous.row, line.row
     if previous.page != line.page or above.block == below.block or below.left < above.right:
         return False

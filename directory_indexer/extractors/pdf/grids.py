@@ -22,7 +22,7 @@ def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
 
 
 def _may_be_names(row: Row) -> bool:
-    """Tell whether a row has short cells, each with letters and without digits."""
+    """Whether a row has short cells, each with letters and without digits."""
     return len(row.cells) >= _FEW_NAMES and all(
         len(cell.text) <= _LONG_NAME and any(map(str.isalpha, cell.text)) and not _has_digit(cell) for cell in row.cells
     )

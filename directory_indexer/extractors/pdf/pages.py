@@ -130,7 +130,7 @@ def body_size(pages: Iterable[Page]) -> int:
 
 
 def is_larger(row: Row, than: int) -> bool:
-    """Tell whether a row is printed clearly larger than a size."""
+    """Whether a row is printed clearly larger than a size."""
     return row.size >= than * _LARGER
 
 

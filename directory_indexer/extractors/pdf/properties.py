@@ -27,10 +27,10 @@ def metadata_of(said: Mapping[str, str], xmp: str, *, language: str, n_pages: in
 
 def _time(written: str) -> str:
     """Read a date of PDF: `D:20240301120000+01'00'`, of which all but the year may be missing."""
-    found = _DATE.match(written)
-    if not found:
+    match = _DATE.match(written)
+    if not match:
         return iso_time(written)
-    year, month, day, hour, minute, second, sign, zone_hour, zone_minute = found.groups()
+    year, month, day, hour, minute, second, sign, zone_hour, zone_minute = match.groups()
     date = "-".join(filter(None, (year, month, day)))
     if not hour:
         return iso_time(date)

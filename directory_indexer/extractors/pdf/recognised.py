@@ -18,7 +18,7 @@ _LINE_HEIGHT = 140
 
 
 def rows_of(found: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
-    """Give the lines of a page, whose size is in tenths of a point, without what stands `beside` them as text.
+    """Return the lines of a page, whose size is in tenths of a point, without what stands `beside` them as text.
 
     Where nothing does, a page that was scanned turned is given upright, so that its order is that of reading.
     """
@@ -44,13 +44,13 @@ def rows_of(found: Recognition, *, width: int, height: int, beside: Sequence[Row
 
 
 def _height(line: Line, turn: int) -> int:
-    """Give the usual height of the words of a line; 0 where the engine does not say where they stand."""
+    """Return the usual height of the words of a line; 0 where the engine does not say where they stand."""
     boxes = [turned(word.box, turn) for word in line.words if word.box]
     return int(median(box.bottom - box.top for box in boxes)) if boxes else 0
 
 
 def _sides(line: Line, number: int, size: tuple[int, int], turn: int) -> tuple[int, int, int, int]:
-    """Give left, top, right and bottom of a line; what comes without places is put line below line."""
+    """Return left, top, right and bottom of a line; what comes without places is put line below line."""
     width, height = size
     box = _box_of(line)
     if box is None:
@@ -68,6 +68,6 @@ def _box_of(line: Line) -> Box | None:
 
 
 def _is_on(row: Row, other: Row) -> bool:
-    """Tell whether the middle of a row lies in another one."""
+    """Whether the middle of a row lies in another one."""
     x, y = (row.left + row.right) // 2, (row.top + row.bottom) // 2
     return other.left <= x <= other.right and other.top <= y <= other.bottom

@@ -60,7 +60,7 @@ def draw_page(content: bytes, kind: str, page: int, *, dpi: int, turn: int = 0, 
 
 
 def _own_dpi(page: pymupdf.Page) -> int:
-    """Give the resolution at which a page that is one picture is drawn pixel by pixel."""
+    """Return the resolution at which a page that is one picture is drawn pixel by pixel."""
     sizes: Sequence[dict[str, float]] = page.get_image_info()
     if not sizes or not page.rect.width:
         return _POINTS_PER_INCH

@@ -59,7 +59,7 @@ def _scale(rect: pymupdf.Rect) -> float:
 
 
 def _words(page: pymupdf.Page) -> Iterator[Word]:
-    """Give the words with their places as the page is shown, which may be turned."""
+    """Yield the words with their places as the page is shown, which may be turned."""
     rect, turn = page.rect, page.rotation_matrix
     for left, top, right, bottom, text, *_ in page.get_text("words")[:_MOST_WORDS]:
         place = pymupdf.Rect(left, top, right, bottom) * turn

@@ -105,7 +105,7 @@ def _has_hidden_text(page: Any) -> bool:
 
 
 def _draws_letters(page: Any) -> bool:
-    """Tell whether letters may have been drawn as paths, as programs do that avoid fonts."""
+    """Whether letters may have been drawn as paths, as programs do that avoid fonts."""
     return len(page.read_contents() or b"") > _LONG_DRAWING and len(page.get_cdrawings()) > _MANY_PATHS
 
 
