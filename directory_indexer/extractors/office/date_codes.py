@@ -1,4 +1,4 @@
-"""Dates and times as the codes of workbooks show them: `dd.mm.yyyy`, `[$-407]d. mmmm yyyy`, `h:mm AM/PM`."""
+"""Dates and times as workbooks display them by format code: `dd.mm.yyyy`, `[$-407]d. mmmm yyyy`, `h:mm AM/PM`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Writer: TypeAlias = Callable[[datetime], str]
 
 
 def moment_writer(code: str) -> _Writer:
-    """Return what writes dates and times by a code, of which the first section counts."""
+    """Return a formatter of dates and times for a format code, of which the first section counts."""
     tokens = [(match.lastgroup or "", match[match.lastgroup or 0]) for match in _TOKEN.finditer(code.split(";", 1)[0])]
     is_half_day = any(group == "part" and text.lower() in {"am/pm", "a/p"} for group, text in tokens)
     parts = _parts(*_names(code), is_half_day=is_half_day)
@@ -27,7 +27,7 @@ def _names(code: str) -> tuple[list[str], list[str]]:
 
 
 def _with_minutes(tokens: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the tokens with signs as they are known; minutes, behind hours or before seconds, are `n`, as in Basic."""
+    """Yield the tokens with normalised signs; minutes, behind hours or before seconds, are `n`, as in Basic."""
     signs = [(at, text.lower()) for at, (group, text) in enumerate(tokens) if group == "part"]
     around = {at: (signs[nth - 1][1] if nth else "") for nth, (at, _) in enumerate(signs)}
     behind = {at: (signs[nth + 1][1] if nth + 1 < len(signs) else "") for nth, (at, _) in enumerate(signs)}

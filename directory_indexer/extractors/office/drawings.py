@@ -1,4 +1,4 @@
-"""Words in the drawings of Office documents: charts, diagrams and text boxes."""
+"""Text in the drawings of Office documents: charts, diagrams and text boxes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def drawing_texts(package: Package, relations: Iterable[Relation]) -> Iterator[str]:
-    """Yield the words of each chart and diagram that a part refers to, one paragraph or label to a line."""
-    for one in relations:
-        if one.role in _DRAWINGS:
+    """Yield the text of each chart and diagram that a part refers to, one paragraph or label to a line."""
+    for relation in relations:
+        if relation.role in _DRAWINGS:
             labels = _Labels()
-            read_xml(package.pieces(one.part), labels, skipped=_SKIPPED)
+            read_xml(package.pieces(relation.part), labels, skipped=_SKIPPED)
             if labels.lines:
                 yield "\n".join(labels.lines)
-        if one.role == "drawing":
-            yield from drawing_texts(package, _charts(package, one.part))
+        if relation.role == "drawing":
+            yield from drawing_texts(package, _charts(package, relation.part))
 
 
 def _charts(package: Package, drawing: str) -> Iterator[Relation]:
-    return (one for one in package.relations(drawing).values() if one.role in _DRAWINGS and one.role != "drawing")
+    return (
+        relation
+        for relation in package.relations(drawing).values()
+        if relation.role in _DRAWINGS and relation.role != "drawing"
+    )
 
 
 class _Labels:
@@ -52,4 +56,4 @@ _DRAWINGS: Final = frozenset({"chart", "chartEx", "diagramData", "drawing", "cha
 _TEXTS: Final = frozenset({"t", "v"})
 _LINES: Final = frozenset({"p", "v", "txPr"})
 _SKIPPED: Final = frozenset({"numCache", "numLit", "Fallback", "fld"})
-"""The numbers of a chart are those of the sheet that it is drawn from."""
+"""The numbers of a chart are skipped, since they are in its sheet."""

@@ -1,4 +1,4 @@
-"""Finds tables by their first row: names above columns that the cells below keep to, over the ends of pages."""
+"""Detection of tables by their first row: names above columns to which the cells below are aligned, across pages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from directory_indexer.extractors.pdf.pages import Cell, Row
 
 
 def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
-    """Take the rows of the table whose columns are named by the row at `index`; none where it names no columns."""
+    """Return the rows of the table whose column names are the row at `index`; none if it has no names."""
     names = rows[index].row
     if not _may_be_names(names):
         return []
-    table = list(_keeping_to(names.cells, rows[index + 1 : index + 1 + _MAX_ROWS]))
+    table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_ROWS]))
     while table and len(table[-1].row.cells) < _FEW_CELLS:
         table.pop()
-    data = [one.row for one in table if len(one.row.cells) >= _FEW_CELLS]
+    data = [placed.row for placed in table if len(placed.row.cells) >= _FEW_CELLS]
     return table if len(data) >= _FEW_ROWS and _are_unlike(names, data) else []
 
 
@@ -28,8 +28,8 @@ def _may_be_names(row: Row) -> bool:
     )
 
 
-def _keeping_to(names: Sequence[Cell], rows: Sequence[PlacedRow]) -> Iterator[PlacedRow]:
-    """Yield the rows up to the first one that reaches over all columns, as a line of prose does."""
+def _aligned_rows(names: Sequence[Cell], rows: Sequence[PlacedRow]) -> Iterator[PlacedRow]:
+    """Yield the rows up to the first that spans all columns, as a line of prose does."""
     for placed in rows:
         row = placed.row
         # The gap between two cells may be as narrow as one between words, so that they look like one.
@@ -40,7 +40,7 @@ def _keeping_to(names: Sequence[Cell], rows: Sequence[PlacedRow]) -> Iterator[Pl
 
 
 def _are_unlike(names: Row, data: Sequence[Row]) -> bool:
-    """Tell names from the first of many rows: they are bold alone, or stand above numbers."""
+    """Whether names differ from the first of many rows: only they are bold, or they stand above numbers."""
     if names.is_bold and not all(row.is_bold for row in data):
         return True
     n_with_digits = sum(any(map(_has_digit, row.cells)) for row in data)
