@@ -221,7 +221,7 @@ def _decode_detected(content: bytes) -> str | None:
     text = content.decode(_detected_encoding(content), "replace")
     if strangeness(text) > MAX_STRANGENESS:
         others = (content.decode(encoding, "replace") for encoding in _OVERLOOKED_ENCODINGS)
-        text = next((other for other in others if strangeness(other) <= _MAX_STRANGENESS_OF_OTHERS), text)
+        text = next((other for other in others if strangeness(other) <= _MAX_IMPLAUSIBILITY_OF_OTHERS), text)
     is_sound = text.count("\ufffd") <= len(text) * _MAX_STRANGE_SHARE
     return text if is_sound and reads_as_writing(text) else None
 
@@ -325,7 +325,7 @@ _DETECTABLE_ENCODINGS: Final = (
 _OVERLOOKED_ENCODINGS: Final = "mac_roman big5hkscs gb18030 cp932 cp949 cp737".split()
 """Encodings that are tried when the text makes no sense in the detected one."""
 
-_MAX_STRANGENESS_OF_OTHERS: Final = 0.08
+_MAX_IMPLAUSIBILITY_OF_OTHERS: Final = 0.08
 """With six encodings to try, any bytes may come near to writing in one of them (0.11)."""
 
 # Compiled on first use, since most texts need none of them.

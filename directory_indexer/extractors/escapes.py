@@ -1,8 +1,7 @@
-r"""Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX, decoded before indexing.
+"""Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX, decoded before indexing.
 
 Each line stays a line: the escape of a line end becomes a blank. A quotation mark, and anything else that may end a
-value, is decoded only at the edge of a word, so that the masking of secrets sees where a value ends: `"password":
-"ab\"cd"`.
+value, is decoded only at the edge of a word, so that the masking of secrets sees where a value ends that has one in it.
 """
 
 from __future__ import annotations

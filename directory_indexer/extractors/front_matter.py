@@ -114,7 +114,7 @@ def _listed_values(values_by_meaning: dict[str, list[str]], meaning: str) -> tup
 
 
 def _find_time(text: str) -> str:
-    match = _TIME.search(text)
+    match = _DATE_AND_TIME.search(text)
     if not match:
         return ""
     date, time = match["date"].replace("/", "-"), match["time"] or ""
@@ -129,7 +129,7 @@ _FIELD: Final = re.compile(r"(?P<name>[A-Za-z][\w. -]{0,40}?)[ \t]*:(?=[ \t]|$)(
 _ITEM: Final = re.compile(r"[ \t]*-[ \t]+(?:name:[ \t]*)?(?P<value>.*)")
 _FOLDING: Final = re.compile(r"^[|>][+-]?\d?$")
 _COMMENT: Final = re.compile(r"(?:^|\s)#[^\"']*$")
-_TIME: Final = re.compile(
+_DATE_AND_TIME: Final = re.compile(
     r"(?P<date>\b\d{4}(?:[-/]\d\d(?:[-/]\d\d)?)?)(?P<time>[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?"
 )
 _KEYWORDS: Final = {

@@ -21,6 +21,6 @@ _RUNNABLE: Final = frozenset({"html", "mhtml", "svg", "xml"})
 """Documents that may hold scripts: a browser takes XML for HTML or SVG if it says so."""
 
 _OPENABLE: Final = frozenset(
-    kind for kind in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if kind not in _RUNNABLE
+    name for name in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if name not in _RUNNABLE
 ) - {"ini", "dotenv"}
 """Kinds that the desktop may open: no code, no archives, no launcher entries (`ini`)."""

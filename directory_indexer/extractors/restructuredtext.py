@@ -17,11 +17,11 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 def extract_restructuredtext(text: str, kind: str) -> Document:
     """Return a reStructuredText with its section titles."""
-    headings = tuple(_headings(text))
+    headings = tuple(_adorned_headings(text))
     return Document(text, kind, title_of(headings), sections_of(headings), metadata=read_keywords(text, kind))
 
 
-def _headings(text: str) -> Iterator[Heading]:
+def _adorned_headings(text: str) -> Iterator[Heading]:
     levels: dict[tuple[str, bool], int] = {}
     end_of_last = 0
     for underline in _UNDERLINED.finditer(text):

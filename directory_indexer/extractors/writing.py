@@ -32,7 +32,7 @@ def _share_of_misplaced(text: str) -> float:
     for before, glyph, after in zip(glyphs, glyphs[1:], glyphs[2:], strict=False):
         if glyph.is_foreign and not _is_drawn(glyph):
             n_foreign += 1
-            n_strange += _is_strange(before, glyph, after)
+            n_strange += _is_implausible(before, glyph, after)
     for word in re.finditer(_NO_WORD, text):
         n_strange += sum(glyph.is_foreign and glyph.script in _SPACED for glyph in map(_glyph, word[0]))
     return min(n_strange / n_foreign, 1.0) if n_foreign else 0.0
@@ -54,17 +54,17 @@ def _glyph(character: str) -> _Glyph:
     return _Glyph(character, category, script, not character.isascii())
 
 
-def _is_strange(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
+def _is_implausible(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
     if glyph.category in _NO_WRITING or glyph.character == "\ufffd":
         return True
     if before.character == glyph.character == after.character and glyph.script != "unspaced" and glyph.category != "Pd":
         return True
     if not glyph.script:
-        return _is_strange_sign(before, glyph, after)
+        return _is_implausible_sign(before, glyph, after)
     return _clash(before, glyph) or _clash(glyph, after)
 
 
-def _is_strange_sign(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
+def _is_implausible_sign(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
     """Whether a sign stands within a word, or next to another sign."""
     if glyph.character in _WITHIN_WORDS or glyph.category in _LOOSE:
         return False

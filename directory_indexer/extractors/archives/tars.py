@@ -48,7 +48,7 @@ def is_xz(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `For
 
 def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open a tar archive."""
-    return Contents(None, _members(file, budget, budget))
+    return Contents(None, _tar_members(file, budget, budget))
 
 
 def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -76,7 +76,7 @@ def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], bud
     if is_archive:
         # All that is decompressed counts, whether it is read as a member or not; so members are not counted again.
         uncounted = Budget(n_bytes=budget.n_bytes, member_bytes=budget.member_bytes)
-        return Contents(None, _members(_CountedStream(unpack(), budget), budget, uncounted))
+        return Contents(None, _tar_members(_CountedStream(unpack(), budget), budget, uncounted))
     return Contents(None, _only_member(unpack, budget, packed_bytes))
 
 
@@ -125,7 +125,7 @@ class _CountedStream(io.RawIOBase):
         return content
 
 
-def _members(stream: IO[bytes] | io.RawIOBase, budget: Budget, member_budget: Budget) -> Iterator[Member]:
+def _tar_members(stream: IO[bytes] | io.RawIOBase, budget: Budget, member_budget: Budget) -> Iterator[Member]:
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for info in archive:

@@ -18,7 +18,7 @@ from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.extractors.packages import Package
 
-HEADER: Final = b"PK\3\4"
+ZIP_HEADER: Final = b"PK\3\4"
 
 _UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
@@ -35,7 +35,7 @@ _PROGRAMS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex", b"[Con
 
 def is_zip(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a plain ZIP archive, and not a package."""
-    return head.startswith(HEADER) and (is_named or not head[30:].startswith(_PROGRAMS))
+    return head.startswith(ZIP_HEADER) and (is_named or not head[30:].startswith(_PROGRAMS))
 
 
 def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -49,7 +49,7 @@ def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
     except (NotImplementedError, *DAMAGED) as error:
         file.seek(0)
         return Contents(None, _members_before(damaged(error), Package(read_whole(file), budget)))
-    return Contents(None, _members(archive, budget))
+    return Contents(None, _zip_members(archive, budget))
 
 
 def _members_before(damage: ExtractionError, package: Package) -> Iterator[Member]:
@@ -70,7 +70,7 @@ def _members_before(damage: ExtractionError, package: Package) -> Iterator[Membe
     raise damage
 
 
-def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
+def _zip_members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
     infos = archive.infolist()
     names = _names([("" if info.flag_bits & _UTF8_FLAG else info.filename, info.extra) for info in infos])
     for info, decoded in zip(infos, names, strict=True):

@@ -38,7 +38,7 @@ class _Labels:
         self._is_text = False
 
     def start(self, name: str, _: dict[str, str]) -> None:
-        self._is_text = name in _TEXTS
+        self._is_text = name in _LABEL_TEXTS
 
     def text(self, text: str) -> None:
         if self._is_text:
@@ -53,7 +53,7 @@ class _Labels:
 
 
 _DRAWINGS: Final = frozenset({"chart", "chartEx", "diagramData", "drawing", "chartUserShapes"})
-_TEXTS: Final = frozenset({"t", "v"})
+_LABEL_TEXTS: Final = frozenset({"t", "v"})
 _LINES: Final = frozenset({"p", "v", "txPr"})
 _SKIPPED: Final = frozenset({"numCache", "numLit", "Fallback", "fld"})
 """The numbers of a chart are skipped, since they are in its sheet."""

@@ -34,7 +34,7 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
             names = {path[0].casefold(): path[0] for path in file.listdir(streams=True, storages=True) if path}
             if _is_encrypted(file, names):
                 raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
-            title, metadata = _properties(file)
+            title, metadata = _read_properties(file)
             slides = _presentation(file, names)
     except _DAMAGE as error:
         raise ExtractionError(f"damaged OLE file: {str(error)[:_MESSAGE_CHARACTERS]}") from error
@@ -81,7 +81,7 @@ def _has_password(workbook: bytes) -> bool:
     return False
 
 
-def _properties(file: olefile.OleFileIO) -> tuple[str, Metadata]:
+def _read_properties(file: olefile.OleFileIO) -> tuple[str, Metadata]:
     """Return the title and metadata in the summary of an office program; damaged ones are empty."""
     try:
         return read_summary(file.openstream(_SUMMARY).read(MAX_BYTES) if file.exists(_SUMMARY) else b"")

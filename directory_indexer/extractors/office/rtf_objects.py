@@ -32,7 +32,7 @@ def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
     try:
         if program == _PACKAGER:
             file = packed_file(name, content)
-        elif content.startswith(_WHOLE_FILES):
+        elif content.startswith(_WHOLE_FILE_HEADERS):
             file = unwrapped(name, content)
         else:
             return None
@@ -63,4 +63,4 @@ _NO_DIGITS: Final = re.compile(rb"[^0-9a-fA-F]+")
 _FIXED_BYTES: Final = 8
 _IS_EMBEDDED: Final = b"\2\0\0\0"
 _PACKAGER: Final = b"Package"
-_WHOLE_FILES: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")
+_WHOLE_FILE_HEADERS: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")

@@ -14,11 +14,11 @@ def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
     names = rows[index].row
     if not _may_be_names(names):
         return []
-    table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_ROWS]))
+    table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_GRID_ROWS]))
     while table and len(table[-1].row.cells) < _FEW_CELLS:
         table.pop()
     data = [placed.row for placed in table if len(placed.row.cells) >= _FEW_CELLS]
-    return table if len(data) >= _FEW_ROWS and _are_unlike(names, data) else []
+    return table if len(data) >= _FEW_DATA_ROWS and _are_unlike(names, data) else []
 
 
 def _may_be_names(row: Row) -> bool:
@@ -55,10 +55,10 @@ def _has_digit(cell: Cell) -> bool:
     return any(map(str.isdigit, cell.text))
 
 
-_MAX_ROWS: Final = 2000
+_MAX_GRID_ROWS: Final = 2000
 _FEW_NAMES: Final = 3
 _FEW_CELLS: Final = 2
-_FEW_ROWS: Final = 3
+_FEW_DATA_ROWS: Final = 3
 _LONG_NAME: Final = 40
 _TOUCHING: Final = 20
 """Two points: cells of neighbouring columns may touch."""

@@ -15,7 +15,7 @@ _MAX_CHARS = 160
 _MAX_BOLD_CHARS = 60
 _MAX_LEVELS = 5
 _MAX_SHARE = 0.3
-_MIN_LETTERS = 3
+_MIN_HEADING_LETTERS = 3
 _STEP = 5
 _NOT_WORD = re.compile(r"[\W_]+")
 _NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
@@ -115,7 +115,7 @@ def _reads_as_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
     if len(rows) > _MAX_ROWS or len(text) > _MAX_CHARS or "…" in text:
         return False
     letters = sum(character.isalpha() for character in text)
-    is_wordy = letters >= _MIN_LETTERS and 2 * letters >= len(text)
+    is_wordy = letters >= _MIN_HEADING_LETTERS and 2 * letters >= len(text)
     return is_wordy and (is_large or not _reads_as_text(text))
 
 

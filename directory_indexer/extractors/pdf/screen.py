@@ -42,7 +42,7 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
                 if page > document.page_count:
                     raise ExtractionError(f"has no page {page}")
                 drawn = document[page - 1]
-                scale = _scale(drawn.rect)
+                scale = _screen_scale(drawn.rect)
                 pixels = drawn.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
                 raster = Raster(pixels.width, pixels.height, pixels.samples, pixels.n)
                 words = tuple(_words(drawn)) if kind == "pdf" else ()
@@ -53,7 +53,7 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _scale(rect: pymupdf.Rect) -> float:
+def _screen_scale(rect: pymupdf.Rect) -> float:
     width, height = max(float(rect.width), 1.0), max(float(rect.height), 1.0)
     return min(_WIDEST / width, math.sqrt(_MAX_PIXELS / (width * height)))
 

@@ -54,13 +54,13 @@ def _command(fields: Record) -> str:
     value = fields.get("command", fields.get("cmd"))
     if isinstance(value, list):  # bash -lc "what is meant"
         words = [word for word in value if isinstance(word, str)]
-        return words[-1] if words[:1] and words[0].rpartition("/")[2] in _SHELLS else " ".join(words)
+        return words[-1] if words[:1] and words[0].rpartition("/")[2] in _SHELL_PROGRAMS else " ".join(words)
     return value if isinstance(value, str) else ""
 
 
 _MOST_WAITING: Final = 1_000
 _MAX_ABOUT: Final = 120
-_SHELLS: Final = frozenset({"bash", "sh", "zsh", "powershell", "pwsh"})
+_SHELL_PROGRAMS: Final = frozenset({"bash", "sh", "zsh", "powershell", "pwsh"})
 _ABOUT: Final = (
     *("file_path", "filePath", "absolute_path", "pattern", "query", "path", "url", "description", "prompt", "input"),
 )
