@@ -16,7 +16,7 @@ from pymupdf import mupdf  # noqa: E402
 for _name in _ADD_ONS:
     del sys.modules[_name]
 
-__all__ = ["DAMAGE", "LOCK", "mupdf", "opened", "pymupdf"]
+__all__ = ["mupdf", "pymupdf"]
 
 LOCK: Final = threading.Lock()
 """MuPDF has global state: every use must hold this lock."""
