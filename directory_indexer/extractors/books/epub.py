@@ -76,7 +76,9 @@ def _blocks(package: Package, part: str) -> list[Block]:
 def _write_page(blocks: list[Block], chapter: Chapter | None, n_levels: int, draft: Draft) -> int:
     """Write a page; return the level offset of its headings, for pages that continue the chapter."""
     if chapter:
-        headings = [block_.level for block_ in blocks[:_NEAR] if isinstance(block_, Paragraph) and block_.level]
+        headings = [
+            paragraph.level for paragraph in blocks[:_NEAR] if isinstance(paragraph, Paragraph) and paragraph.level
+        ]
         if not headings:
             draft.heading(chapter.depth, chapter.title)
         n_levels = chapter.depth - (headings[0] if headings else 0)

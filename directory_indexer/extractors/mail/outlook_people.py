@@ -49,11 +49,11 @@ def _without_directory(address: str) -> str:
 def _merge_people(people: Iterable[str]) -> tuple[str, ...]:
     """Return each person once, in the fullest form."""
     longest: dict[str, str] = {}
-    for person_ in filter(None, people):
-        key = _address(person_) or person_.lower()
-        longest[key] = max(longest.get(key, ""), person_, key=len)
-    named = {person_.partition(" <")[0].lower() for key, person_ in longest.items() if "@" in key}
-    return tuple(person_ for key, person_ in longest.items() if "@" in key or key not in named)
+    for recipient in filter(None, people):
+        key = _address(recipient) or recipient.lower()
+        longest[key] = max(longest.get(key, ""), recipient, key=len)
+    named = {recipient.partition(" <")[0].lower() for key, recipient in longest.items() if "@" in key}
+    return tuple(recipient for key, recipient in longest.items() if "@" in key or key not in named)
 
 
 def _address(written: str) -> str:

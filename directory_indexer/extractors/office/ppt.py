@@ -101,9 +101,9 @@ def _texts(stream: bytes, container: Record) -> Iterator[_Text]:
     return _boxes(stream, all_records(stream, container.start, container.end))
 
 
-def _boxes(stream: bytes, records_: Iterator[Record] | list[Record]) -> Iterator[_Text]:
+def _boxes(stream: bytes, box_records: Iterator[Record] | list[Record]) -> Iterator[_Text]:
     kind = _OTHER
-    for record in records_:
+    for record in box_records:
         if record.kind == TEXT_KIND and _size(record) >= _NUMBER.size:
             [kind] = _NUMBER.unpack_from(stream, record.start)
         elif record.kind in {TEXT_CHARACTERS, TEXT_BYTES}:

@@ -28,7 +28,7 @@ def rows_of(recognition: Recognition, *, width: int, height: int, beside: Sequen
     first_block = max((row.block for row in beside), default=-1) + 1
     lines = [line for line in recognition.lines if line.words]
     heights = [_height(line, turn) * height // WHOLE for line in lines]
-    usual = int(median(height_ for height_ in heights if height_)) if any(heights) else _USUAL_SIZE
+    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
     rows = [
         Row(
             clean(line.text),
