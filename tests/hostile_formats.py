@@ -69,7 +69,7 @@ def keep_memory(_item: int) -> int:
 
 
 class Command:
-    """What runs a command when it is read."""
+    """An object that runs a command when it is unpickled."""
 
     def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
         return os.system, ("exit 1",)
@@ -80,7 +80,7 @@ def hand_over_command(_item: str) -> Command:
 
 
 def hand_over_attribute(_item: str) -> None:
-    """Have an attribute of a record's class set when the result is read."""
+    """Set an attribute of a record's class when the result is unpickled."""
     _answer(b"cdirectory_indexer.files\nSourceFile\n(N}S'size'\nI7\nstb.")
 
 

@@ -63,7 +63,7 @@ def properties(**values: str) -> str:
 
 def frame(*paragraphs: str, role: str = "") -> str:
     kind = f' presentation:class="{role}"' if role else ""
-    written = "".join(paragraph(one) for one in paragraphs)
+    written = "".join(paragraph(text) for text in paragraphs)
     return f"<draw:frame{kind}><draw:text-box>{written}</draw:text-box></draw:frame>"
 
 

@@ -42,7 +42,10 @@ def ole(streams: Storage) -> bytes:
     )  # fmt: skip
     table = struct.pack(f"<{n_tables * _PER_TABLE}I", *fat, *[_FREE] * (n_tables * _PER_TABLE - len(fat)))
     return (
-        header + table + directory + b"".join(one.ljust(-(-len(one) // _SECTOR) * _SECTOR, b"\0") for one in contents)
+        header
+        + table
+        + directory
+        + b"".join(stream.ljust(-(-len(stream) // _SECTOR) * _SECTOR, b"\0") for stream in contents)
     )
 
 
@@ -67,7 +70,7 @@ def _nodes(streams: Storage) -> list[_Node]:
             first = before + 1 + len(names) // 2
             nodes[parent] = nodes[parent]._replace(relatives=(*nodes[parent].relatives[:2], first))
         for index, name in enumerate(names, 1):
-            left, right = (_FREE if one == _FREE else before + one for one in _siblings(index, len(names)))
+            left, right = (_FREE if sibling == _FREE else before + sibling for sibling in _siblings(index, len(names)))
             child = children[name]
             if isinstance(child, bytes):
                 nodes.append(_Node(name, _STREAM, (left, right, _FREE), child))

@@ -1,4 +1,4 @@
-"""What a run makes of one file and of its members, without an index."""
+"""Result of reading one file and its members in a run, without an index."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ def outcomes_of(path: Path, limits: Limits | None = None) -> Outcomes:
         limits=limits,
         is_wary=True,
     )
-    found = list(parse_all([ParseRequest(stamped(file_path(path), path.stat()), None)], policy))
-    members = (outcome for one in found if isinstance(one, MemberOutcomes) for _, outcome in one.outcomes)
+    results = list(parse_all([ParseRequest(stamped(file_path(path), path.stat()), None)], policy))
+    members = (outcome for result in results if isinstance(result, MemberOutcomes) for _, outcome in result.outcomes)
     outcomes = Outcomes({}, {}, {})
-    for one in chain(members, (one for one in found if not isinstance(one, MemberOutcomes))):
-        match one:
+    for result in chain(members, (result for result in results if not isinstance(result, MemberOutcomes))):
+        match result:
             case ParsedFile():
-                outcomes.texts[one.source.path.removeprefix(str(path))] = "\n".join(chunk.text for chunk in one.chunks)
+                outcomes.texts[result.source.path.removeprefix(str(path))] = "\n".join(
+                    chunk.text for chunk in result.chunks
+                )
             case FileFailure():
-                outcomes.failures[one.path.removeprefix(str(path))] = one.message
+                outcomes.failures[result.path.removeprefix(str(path))] = result.message
             case SkippedFile():
-                outcomes.skipped[one.path.removeprefix(str(path))] = one.reason
+                outcomes.skipped[result.path.removeprefix(str(path))] = result.reason
     return outcomes

@@ -60,23 +60,23 @@ def blank(width: int = WIDTH, height: int = HEIGHT, grey: int = 250) -> Picture:
 def tiff(*pictures: Picture) -> bytes:
     """Write pictures as the pages of one file, without packing."""
     file = bytearray(b"II*\0" + struct.pack("<I", 8))
-    for number, one in enumerate(pictures, 1):
+    for number, image in enumerate(pictures, 1):
         entries = {
-            256: (4, one.width),
-            257: (4, one.height),
+            256: (4, image.width),
+            257: (4, image.height),
             258: (3, 8),
             259: (3, 1),
             262: (3, 1),
             273: (4, len(file) + 2 + 12 * 9 + 4),
             277: (3, 1),
-            278: (4, one.height),
-            279: (4, len(one.samples)),
+            278: (4, image.height),
+            279: (4, len(image.samples)),
         }
         file += struct.pack("<H", len(entries))
         for tag, (type_, value) in entries.items():
             file += struct.pack("<HHII", tag, type_, 1, value)
-        behind = len(file) + 4 + len(one.samples)
-        file += struct.pack("<I", behind if number < len(pictures) else 0) + one.samples
+        behind = len(file) + 4 + len(image.samples)
+        file += struct.pack("<I", behind if number < len(pictures) else 0) + image.samples
     return bytes(file)
 
 
@@ -90,9 +90,9 @@ def scan(*pages: str | Picture) -> bytes:
 
 def add_scan(pdf: pymupdf.Document, page: str | Picture) -> pymupdf.Page:
     """Add a page that is a picture."""
-    shown = picture(page) if isinstance(page, str) else page
-    added = pdf.new_page(width=shown.width / 2, height=shown.height / 2)
-    added.insert_image(added.rect, stream=shown.png())
+    image = picture(page) if isinstance(page, str) else page
+    added = pdf.new_page(width=image.width / 2, height=image.height / 2)
+    added.insert_image(added.rect, stream=image.png())
     return added
 
 

@@ -23,7 +23,7 @@ BASE64 = "iVBORw0KGgo" + "QUJDREVGR0hJSktMTU5PUA" * 200
 THINKING = "Hmm, the hidden ruminations about quokkas should never be found."
 
 
-def claude_code(said: Sequence[Said], *, session: str, day: str, directory: str = "/home/ann/shop") -> bytes:
+def claude_code(turns: Sequence[Said], *, session: str, day: str, directory: str = "/home/ann/shop") -> bytes:
     """Write a session of Claude Code: a snapshot, records of one part each, a summary."""
     records: list[dict[str, Any]] = [
         {
@@ -34,7 +34,7 @@ def claude_code(said: Sequence[Said], *, session: str, day: str, directory: str 
         }
     ]
     parent: str | None = None
-    for number, (role, text) in enumerate(said):
+    for number, (role, text) in enumerate(turns):
         common = {
             "parentUuid": parent,
             "isSidechain": False,
@@ -103,7 +103,7 @@ def _claude_input(name: str, argument: str) -> dict[str, Any]:
 
 
 def codex(
-    said: Sequence[Said], *, session: str, day: str, directory: str = "/home/ann/api", is_doubled: bool = True
+    turns: Sequence[Said], *, session: str, day: str, directory: str = "/home/ann/api", is_doubled: bool = True
 ) -> bytes:
     """Write a session of Codex: items of the model and, in most versions, events that say the same."""
     instructions = "You are a coding agent. " * 500
@@ -120,7 +120,7 @@ def codex(
     records.append(
         _rollout(day, 0, "turn_context", {"cwd": directory, "approval_policy": "never", "model": "gpt-5.3-codex"})
     )
-    for number, (role, text) in enumerate(said):
+    for number, (role, text) in enumerate(turns):
         match role:
             case "user" | "assistant":
                 item = _codex_message(role, text)
@@ -165,7 +165,7 @@ def _codex_message(role: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
-def gemini(said: Sequence[Said], *, session: str, day: str) -> bytes:
+def gemini(turns: Sequence[Said], *, session: str, day: str) -> bytes:
     """Write a session of Gemini as it was written until version 0.38: one object."""
     facts = {
         "sessionId": session,
@@ -173,10 +173,10 @@ def gemini(said: Sequence[Said], *, session: str, day: str) -> bytes:
         "startTime": _clock(day, 0),
         "lastUpdated": _clock(day, 99),
     }
-    return json.dumps({**facts, "messages": list(_gemini_messages(said, day))}, indent=2).encode()
+    return json.dumps({**facts, "messages": list(_gemini_messages(turns, day))}, indent=2).encode()
 
 
-def gemini_journal(said: Sequence[Said], *, session: str, day: str) -> bytes:
+def gemini_journal(turns: Sequence[Said], *, session: str, day: str) -> bytes:
     """Write a session of Gemini as it is written since: a journal, in which a prompt was taken back."""
     facts = {"sessionId": session, "projectHash": "7f" * 32, "startTime": _clock(day, 0), "kind": "main"}
     context = {
@@ -192,15 +192,15 @@ def gemini_journal(said: Sequence[Said], *, session: str, day: str) -> bytes:
         "content": [{"text": "Never mind the quokkas"}],
     }
     records: list[dict[str, Any]] = [facts, {"$set": {"messages": [context]}}, taken_back, {"$rewindTo": "x1"}]
-    for message in _gemini_messages(said, day):
+    for message in _gemini_messages(turns, day):
         records += [{**message, "toolCalls": []}, message] if message.get("toolCalls") else [message]
         records.append({"$set": {"lastUpdated": message["timestamp"]}})
     return _lines(records)
 
 
-def _gemini_messages(said: Sequence[Said], day: str) -> Iterable[dict[str, Any]]:
+def _gemini_messages(turns: Sequence[Said], day: str) -> Iterable[dict[str, Any]]:
     message: dict[str, Any] = {}
-    for number, (role, text) in enumerate(said):
+    for number, (role, text) in enumerate(turns):
         if role in {"user", "assistant"}:
             if message:
                 yield message
@@ -231,7 +231,7 @@ class OpenCodeSession(NamedTuple):
     messages: list[tuple[dict[str, Any], list[dict[str, Any]]]]
 
 
-def opencode(said: Sequence[Said], *, session: str, day: str, title: str) -> OpenCodeSession:
+def opencode(turns: Sequence[Said], *, session: str, day: str, title: str) -> OpenCodeSession:
     """Make a session of OpenCode."""
     info: dict[str, Any] = {
         "id": session,
@@ -242,7 +242,7 @@ def opencode(said: Sequence[Said], *, session: str, day: str, title: str) -> Ope
     }
     info["time"] = {"created": _millis(day, 0), "updated": _millis(day, 99)}
     messages: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
-    for number, (role, text) in enumerate(said):
+    for number, (role, text) in enumerate(turns):
         if role == "result":
             continue
         begins = role == "user" or not messages or messages[-1][0]["role"] == "user"
@@ -266,7 +266,7 @@ def opencode(said: Sequence[Said], *, session: str, day: str, title: str) -> Ope
             state = {
                 "status": "completed",
                 "input": {"pattern": argument},
-                "output": said[number + 1][1],
+                "output": turns[number + 1][1],
                 "title": argument,
             }
             part |= {
@@ -312,11 +312,11 @@ def write_opencode_store(sessions: Iterable[OpenCodeSession], path: Path) -> Non
             id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created, time_updated, data TEXT
         );"""
     )
-    for one in sessions:
-        info, times = one.info, one.info["time"]
+    for session in sessions:
+        info, times = session.info, session.info["time"]
         row = (info["id"], "global", info["directory"], info["title"], times["created"], times["updated"])
         connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
-        for message, parts in one.messages:
+        for message, parts in session.messages:
             created = message["time"]["created"]
             connection.execute(
                 "INSERT INTO message VALUES (?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""What Outlook packs into one attachment, as it writes it: attributes, and properties in some of them."""
+"""TNEF attachments as Outlook writes them: attributes, and properties in some of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What turns the bytes of a file into a document, by kind of file."""
+"""File formats: from the bytes of a file to a document."""
 
 from __future__ import annotations
 
 from typing import Final
 
 EXTRACTOR_VERSION: Final = 2
-"""Changes whenever files of all kinds would give other documents; where only some would, `Format.version` does."""
+"""Raised when the documents of all formats change; where only some do, `Format.version` is raised."""

@@ -1,7 +1,7 @@
-"""What bytes that are no text are: recognised by their content, for a name that a person understands.
+"""Signatures of binary formats, to name a file that cannot be read as text.
 
-Whether bytes are text is decided in `decoding`, by what they hold; a signature alone decides nothing here, because
-a note may well begin with "BM25" or "PK".
+Whether bytes are text is decided in `decoding`, by their content; a signature alone decides nothing here, because a
+note may well begin with "BM25" or "PK".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ UNKNOWN: Final = "unknown binary format"
 
 
 def describe(content: bytes) -> str:
-    """Name what binary content is, as well as its first bytes tell."""
+    """Return the name of a binary format, as well as its first bytes tell it."""
     if content.startswith(_PREFIXES):
         name = next(name for prefix, name in _SIGNATURES if content.startswith(prefix))
         return _describe_container(name, content)

@@ -1,4 +1,4 @@
-"""What reading one file may cost, counted over everything that it contains, at any depth."""
+"""Limits on what reading one file may cost, counted over all of its members, at any depth."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from directory_indexer.files import SkipReason
 from directory_indexer.scans import NoPages, RecognisedPages
 
 MAX_BYTES: Final = 256_000_000
-"""So much is unpacked from one file, all of its members together."""
+"""The most bytes that are unpacked from one file, all of its members together."""
 
 MAX_MEMBERS: Final = 100_000
 MAX_DEPTH: Final = 4
-"""So deep are containers opened that lie in containers."""
+"""The most levels of containers within containers that are opened."""
 
 MAX_RATIO: Final = 200
 """Real documents seldom unpack to more than 50 times their size; what zlib can reach is 1,030."""
 
 FREE_BYTES: Final = 1_000_000
-"""The ratio says nothing about what is smaller than this."""
+"""Below this size the ratio is not checked, since it says nothing there."""
 
 
 class Budget:
@@ -45,7 +45,7 @@ class Budget:
 
         self.depth = depth
         self.recognised = recognised or NoPages()
-        """What OCR has read before, which is not paid for again."""
+        """Results of earlier OCR runs, so that no page is recognised twice."""
 
     def take_member(self) -> None:
         """Count one member.
@@ -68,26 +68,26 @@ class Budget:
             raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
 
     def counted(self, pieces: Iterable[bytes], *, packed_bytes: int) -> Iterator[bytes]:
-        """Hand on what is unpacked from `packed_bytes`, piece by piece, and count it.
+        """Yield what is unpacked from `packed_bytes` piece by piece, and count it.
 
         Raises:
-            SkipFileError: it is too much, for the budget, for one member, or for what it was unpacked from.
+            SkipFileError: the budget, the limit of a member or the compression ratio is exceeded.
         """
-        most = min(self.member_bytes, max(FREE_BYTES, packed_bytes * MAX_RATIO))
+        max_bytes = min(self.member_bytes, max(FREE_BYTES, packed_bytes * MAX_RATIO))
         n_bytes = 0
         for piece in pieces:
             n_bytes += len(piece)
-            if n_bytes > most:
+            if n_bytes > max_bytes:
                 raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
             self.take(len(piece))
             yield piece
 
     @property
     def reads_pictures(self) -> bool:
-        """Tell whether pictures matter that are part of a document."""
+        """Whether pictures within a document are read, too."""
         return not isinstance(self.recognised, NoPages)
 
     @property
     def is_spent(self) -> bool:
-        """Tell whether nothing more may be unpacked: the container ends here, not only one of its members."""
+        """Whether the budget of the whole container is used up, and not only that of one member."""
         return self.n_bytes < 0 or self.n_members < 0

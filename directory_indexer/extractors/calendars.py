@@ -21,12 +21,12 @@ def extract_calendar(text: str, kind: str) -> Document:
     draft = Draft()
     for properties in components:
         draft.heading(1, _first(properties, "SUMMARY") or _first(properties, "DESCRIPTION"))
-        _write(draft, properties, _ENTRY_LABELS)
+        _write_properties(draft, properties, _ENTRY_LABELS)
     metadata = Metadata()
     if len(components) == 1:
         metadata = Metadata(
             authors=values(_people(components[0], "ORGANIZER")),
-            created=_time(_first(components[0], "DTSTART")),
+            created=_parse_time(_first(components[0], "DTSTART")),
             recipients=values(_people(components[0], "ATTENDEE")),
             tags=values(_first(components[0], "CATEGORIES").split(",")),
         )
@@ -39,58 +39,60 @@ def extract_contacts(text: str, kind: str) -> Document:
     for properties in _components(text, frozenset({"VCARD"})):
         parts = _first(properties, "N").replace(";", " ")
         draft.heading(1, _first(properties, "FN") or parts or _first(properties, "ORG"))
-        _write(draft, properties, _CARD_LABELS)
+        _write_properties(draft, properties, _CARD_LABELS)
     return draft.document(kind)
 
 
 def whole_characters(content: bytes) -> bytes:
-    """Put folds behind the characters that they cut in two: a program may fold anywhere (RFC 5545, 3.1)."""
+    """Move line folds behind the characters that they split: a program may fold anywhere (RFC 5545, 3.1)."""
     return _CUT_CHARACTER.sub(rb"\1\3\2", content)
 
 
 class _Property(NamedTuple):
-    """A property of a component by its name in capitals, its parameters as they are written, and its plain value."""
+    """A property of a component: its name in capitals, its parameters as they are written, and its decoded value."""
 
     name: str
     parameters: str
     value: str
 
 
-def _write(draft: Draft, properties: list[_Property], labels: dict[str, str]) -> None:
-    draft.rows(f"{labels[one.name]}: {shown}" for one in properties if one.name in labels and (shown := _shown(one)))
-    for one in properties:
-        if one.name in _TEXTS:
-            draft.paragraph(one.value)
+def _write_properties(draft: Draft, properties: list[_Property], labels: dict[str, str]) -> None:
+    draft.rows(
+        f"{labels[item.name]}: {text}" for item in properties if item.name in labels and (text := _format_value(item))
+    )
+    for item in properties:
+        if item.name in _TEXTS:
+            draft.paragraph(item.value)
 
 
-def _components(text: str, wanted: frozenset[str]) -> Iterator[list[_Property]]:
-    """Yield the properties of each wanted component, without those of the components in it."""
+def _components(text: str, names: frozenset[str]) -> Iterator[list[_Property]]:
+    """Yield the properties of each component with one of these names, without those of nested components."""
     properties: list[_Property] = []
     depth = 0
-    for one in _properties(text):
-        is_wanted = one.value.upper() in wanted
-        if one.name == "BEGIN":
-            depth += bool(depth) or is_wanted
-        elif one.name == "END" and depth:
-            depth = 0 if is_wanted else depth - 1
+    for item in _properties(text):
+        is_component = item.value.upper() in names
+        if item.name == "BEGIN":
+            depth += bool(depth) or is_component
+        elif item.name == "END" and depth:
+            depth = 0 if is_component else depth - 1
             if not depth:
                 yield properties
                 properties = []
         elif depth == 1:
-            properties.append(one)
+            properties.append(item)
     if properties:
         yield properties
 
 
 def _properties(text: str) -> Iterator[_Property]:
-    for line in _unfolded(text):
-        if found := _CONTENT_LINE.match(line):
-            parameters = found["parameters"]
-            yield _Property(found["name"].upper(), parameters, _plain(line[found.end() :], parameters))
+    for line in _unfold(text):
+        if match := _CONTENT_LINE.match(line):
+            parameters = match["parameters"]
+            yield _Property(match["name"].upper(), parameters, _decode_value(line[match.end() :], parameters))
 
 
-def _unfolded(text: str) -> Iterator[str]:
-    """Join lines that are continued: by a blank, or by the soft line breaks of quoted-printable (vCard 2.1)."""
+def _unfold(text: str) -> Iterator[str]:
+    """Yield lines with their continuations joined, after a leading blank or a soft line break (vCard 2.1)."""
     pieces: list[str] = []
     for line in text.split("\n"):
         if pieces and line.startswith((" ", "\t")):
@@ -104,47 +106,47 @@ def _unfolded(text: str) -> Iterator[str]:
     yield "".join(pieces)
 
 
-def _plain(value: str, parameters: str) -> str:
+def _decode_value(value: str, parameters: str) -> str:
     if _QUOTED in parameters.upper():
         value = quopri.decodestring(value.encode()).decode("utf-8", "replace").replace("\r\n", "\n")
-    return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
+    return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value).strip()
 
 
-def _shown(one: _Property) -> str:
-    if one.name in _TIMES:
-        return _time(one.value).replace("T", " ") or one_value(one.value)
-    if one.name in _PEOPLE:
-        return _person(one)
-    if "ENCODING=B" in one.parameters.upper() or one.value.startswith("data:"):
+def _format_value(item: _Property) -> str:
+    if item.name in _TIMES:
+        return _parse_time(item.value).replace("T", " ") or one_value(item.value)
+    if item.name in _PEOPLE:
+        return _format_person(item)
+    if "ENCODING=B" in item.parameters.upper() or item.value.startswith("data:"):
         return ""
-    return ", ".join(filter(None, (one_value(part) for part in one.value.split(";"))))
+    return ", ".join(filter(None, (one_value(part) for part in item.value.split(";"))))
 
 
-def _person(one: _Property) -> str:
-    address = one_value(re.sub(r"(?i)^mailto:", "", one.value))
-    name = _COMMON_NAME.search(one.parameters)
+def _format_person(item: _Property) -> str:
+    address = one_value(re.sub(r"(?i)^mailto:", "", item.value))
+    name = _COMMON_NAME.search(item.parameters)
     return f"{name[1] or name[2]} <{address}>" if name else address
 
 
 def _people(properties: list[_Property], name: str) -> Iterator[str]:
-    return (_person(one) for one in properties if one.name == name)
+    return (_format_person(item) for item in properties if item.name == name)
 
 
 def _first(properties: list[_Property], name: str) -> str:
-    return next((one_value(one.value) for one in properties if one.name == name), "")
+    return next((one_value(item.value) for item in properties if item.name == name), "")
 
 
-def _time(written: str) -> str:
-    found = _TIME.match(written)
-    if not found:
-        return iso_time(written[:10])
-    year, month, day, hour, minute, zone = found.groups()
+def _parse_time(text: str) -> str:
+    match = _TIME.match(text)
+    if not match:
+        return iso_time(text[:10])
+    year, month, day, hour, minute, zone = match.groups()
     return iso_time(f"{year}-{month}-{day}" + (f"T{hour}:{minute}{zone}" if hour else ""))
 
 
 def _calendar_name(text: str) -> str:
-    found = _NAME_OF_CALENDAR.search(text[:_NAME_WITHIN])
-    return one_value(found[1]) if found else ""
+    match = _NAME_OF_CALENDAR.search(text[:_NAME_WITHIN])
+    return one_value(match[1]) if match else ""
 
 
 _CUT_CHARACTER: Final = re.compile(rb"([\xc2-\xf4][\x80-\xbf]{0,2})(\r?\n[ \t])([\x80-\xbf]{1,3})")

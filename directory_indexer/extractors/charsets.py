@@ -1,4 +1,4 @@
-"""Character sets by the labels that mail and pages declare, meant as browsers mean them (WHATWG Encoding Standard).
+"""Character sets by the labels that mail and pages declare, read as browsers read them (WHATWG Encoding Standard).
 
 A declared character set is widened to the one that programs write under its name, and a byte that does not fit it costs
 one character.
@@ -13,7 +13,7 @@ from typing import Final
 
 
 def codec_of(label: str) -> str | None:
-    """Return the codec of a declared label; None where no such character set is known."""
+    """Return the Python codec of a declared label; None if the character set is unknown."""
     name = re.sub(_PART_OF_ISO_8859, r"iso8859-\1", label.strip(" \t\r\n\"'").lower())
     for spelling in (_ALIASES.get(name, name), name.removeprefix("x-"), name.replace("windows-", "cp")):
         try:
@@ -25,7 +25,7 @@ def codec_of(label: str) -> str | None:
 
 
 def decode_strictly(content: bytes, codec: str) -> str | None:
-    """Decode bytes that fit a codec without exception; None where they do not."""
+    """Decode bytes; None unless all of them fit the codec."""
     try:
         return decode_leniently(content, codec, errors="strict")
     except ValueError:
@@ -33,20 +33,20 @@ def decode_strictly(content: bytes, codec: str) -> str | None:
 
 
 def decode_leniently(content: bytes, codec: str, *, errors: str = "replace") -> str:
-    """Decode bytes, each that does not fit the codec as U+FFFD."""
+    """Decode bytes; each byte that does not fit the codec becomes U+FFFD."""
     if codec.startswith("iso2022_jp"):
         with contextlib.suppress(ValueError):
             return content.decode("iso2022_jp_2")
-        return "".join(_shifted_stretches(content, errors))
+        return "".join(_decode_iso2022_jp(content, errors))
     return content.decode(codec, errors)
 
 
-def _shifted_stretches(content: bytes, errors: str) -> list[str]:
-    """Decode ISO-2022-JP with the signs of NEC, such as the circled digits, which no codec of Python has there."""
+def _decode_iso2022_jp(content: bytes, errors: str) -> list[str]:
+    """Decode ISO-2022-JP with the NEC extensions, such as circled digits, which no Python codec has."""
     ascii_only, *shifted = re.split(rb"\x1b(\$[@B]|\$\([DOPQ]|\([BIJ])", content)
     texts = [ascii_only.decode("ascii", errors)]
     for escape, stretch in zip(shifted[::2], shifted[1::2], strict=True):
-        # The other half of the table of bytes is where EUC has the same characters, and Shift_JIS the narrow kana.
+        # With the high bit set, EUC has the same characters at these bytes, and Shift_JIS the half-width kana.
         raised = bytes(byte | 0x80 if byte > _SPACE else byte for byte in stretch)
         match escape:
             case b"(B" | b"(J":
@@ -65,7 +65,7 @@ _PART_OF_ISO_8859: Final = r"^iso[-_]?8859[-_]?(\d{1,2})$"
 _FAMILIES: Final = tuple(
     "ascii big5 cp euc gb hp hz iso2022 iso8859 johab koi8 kz1048 mac ptcp154 shift tis utf".split()
 )
-"""How the codecs of Python begin that stand for character sets; there are others, for Zip files or host names."""
+"""Prefixes of the Python codecs that are character sets; others are for Zip files or host names."""
 
 _ALIASES: Final = {
     alias: codec
@@ -91,7 +91,7 @@ _ALIASES: Final = {
     }.items()
     for alias in aliases.split()
 }
-"""The labels of the standard that Python does not know."""
+"""Labels of the standard that Python does not know."""
 
 _WIDER: Final = {
     "ascii": "cp1252",
@@ -107,4 +107,4 @@ _WIDER: Final = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-"""What the standard decodes under the name of another: its superset, which those who write that name use."""
+"""Supersets that the standard decodes under the name of another character set, as those who write that name do."""

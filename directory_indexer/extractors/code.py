@@ -1,7 +1,7 @@
-"""How source code becomes a document whose sections are its definitions, whatever the language.
+"""Source code as a document whose sections are its definitions.
 
-All work is done on the UTF-8 bytes that tree-sitter speaks of; only the finished section starts become characters.
-Nothing recurses and nothing scans a line twice, so deep nesting and 10 MB on one line cost what their size costs.
+All offsets are those of the UTF-8 bytes that tree-sitter works on; only the final section starts are converted to
+characters. Nothing recurses and no line is scanned twice, so deep nesting or 10 MB on one line take linear time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CODE_KINDS: frozenset[str] = frozenset(GRAMMARS)
 """The kinds of file that `extract_code` can read."""
 
 # Ordinary code parses at 1 to 4 MB a second; what takes longer is generated, or broken in a way that is not worth it.
-# Some parsers never ask: whoever calls must be able to do without this process.
+# Some parsers never check the deadline, so the caller must be able to kill this process.
 _MAX_SECONDS = 15.0
 _SECONDS = 1.0
 _SECONDS_PER_MB = 5.0
@@ -53,9 +53,9 @@ class _Open(NamedTuple):
 
 
 def extract_code(text: str, kind: str, *, seconds: float | None = None) -> Document:
-    """Cut source code into its definitions; where that takes more processor time than its size allows, leave it whole.
+    """Split source code into its definitions; if that takes more processor time than its size allows, keep it whole.
 
-    `seconds` is another limit.
+    `seconds` overrides the limit.
     """
     # A grammar takes NUL for the end of the file; one byte for one byte keeps every offset.
     source = text.encode("utf-8", "replace").replace(b"\0", b" ")
@@ -69,23 +69,23 @@ def extract_code(text: str, kind: str, *, seconds: float | None = None) -> Docum
 
 
 def _parts(source: bytes, definitions: Iterable[Definition], leads: list[Lead]) -> Iterator[_Part]:
-    """Give a part for each definition, and one for what goes on around it when it has ended."""
+    """Yield a part for each definition, and one for the code around it after its end."""
     stack: list[_Open] = []
     floor = 0
     yield _Part(0, ())
     for definition in definitions:
         while stack and stack[-1].definition.end <= definition.start:
-            floor = _end(source, stack.pop().definition.end, before=definition.start)
+            floor = _extended_end(source, stack.pop().definition.end, before=definition.start)
             yield _Part(floor, _headings(stack))
         if len(stack) == _MAX_DEPTH or (stack and _is_part_of(definition, stack[-1])):
             continue
         line_end = source.find(b"\n", definition.start) % (len(source) + 1)
         stack.append(_Open(definition, line_end, (*_headings(stack), *definition.names)))
-        start = _start(source, definition.start, floor, leads)
+        start = _extended_start(source, definition.start, floor, leads)
         yield _Part(start, _headings(stack))
         floor = start + 1
     while stack:
-        floor = _end(source, stack.pop().definition.end, before=len(source))
+        floor = _extended_end(source, stack.pop().definition.end, before=len(source))
         yield _Part(floor, _headings(stack))
 
 
@@ -94,18 +94,18 @@ def _headings(stack: list[_Open]) -> tuple[str, ...]:
 
 
 def _is_part_of(inner: Definition, outer: _Open) -> bool:
-    """Tell whether it is no section: on one line with the outer, or the same, as in `const store = class store {`."""
+    """Whether a definition is no section of its own: on one line with the outer one, or the same."""
     return inner.end <= outer.line_end or (inner.names == outer.definition.names and inner.start <= outer.line_end)
 
 
-def _end(source: bytes, end: int, *, before: int) -> int:
-    """Move the end of a definition behind what closes its last line, unless another one begins there."""
+def _extended_end(source: bytes, end: int, *, before: int) -> int:
+    """Return the end of a definition, moved behind what closes its last line unless another definition begins there."""
     rest = _REST_OF_LINE.match(source, end)
     return rest.end() if rest and rest.end() <= before else end
 
 
-def _start(source: bytes, start: int, floor: int, leads: list[Lead]) -> int:
-    """Move the start of a definition over its line and over the comments and attributes directly above it."""
+def _extended_start(source: bytes, start: int, floor: int, leads: list[Lead]) -> int:
+    """Return the start of a definition, moved up over the comments and attributes directly above it."""
     line = _line_start(source, start, floor)
     if line is None:
         return start
@@ -123,7 +123,7 @@ def _start(source: bytes, start: int, floor: int, leads: list[Lead]) -> int:
 
 
 def _line_start(source: bytes, position: int, floor: int) -> int | None:
-    """Find where the line begins, unless that is before `floor`."""
+    """Return where the line begins; None if that is before `floor`."""
     newline = source.rfind(b"\n", floor, position)
     if newline >= 0:
         return newline + 1
@@ -131,12 +131,12 @@ def _line_start(source: bytes, position: int, floor: int) -> int | None:
 
 
 def _indentation(source: bytes, line: int) -> int:
-    found = _INDENTATION.match(source, line)
-    return found.end() - line if found else 0
+    match = _INDENTATION.match(source, line)
+    return match.end() - line if match else 0
 
 
 def _touch(source: bytes, end: int, start: int) -> bool:
-    """Tell whether at most one blank line lies between; some grammars count the end of its line to a comment."""
+    """Whether at most one blank line lies between; some grammars include the line end in a comment."""
     if source[end - 1 : end] == b"\n":
         end -= 1
     return (
@@ -147,13 +147,13 @@ def _touch(source: bytes, end: int, start: int) -> bool:
 
 
 def _without_scraps(source: bytes, parts: list[_Part]) -> list[_Part]:
-    """Leave out parts that hold nothing but closing brackets, and beginnings of what only goes on."""
-    kept: list[_Part] = []
+    """Return the parts without those of closing brackets alone, and without starts of parts that merely continue."""
+    result: list[_Part] = []
     for part, following in pairwise((*parts, _Part(len(source), ()))):
-        is_continued = kept and kept[-1].headings == part.headings and not _after_blank_line(source, part.start)
+        is_continued = result and result[-1].headings == part.headings and not _after_blank_line(source, part.start)
         if not is_continued and not _SCRAP.fullmatch(source, part.start, following.start):
-            kept.append(part if kept else part._replace(start=0))
-    return kept
+            result.append(part if result else part._replace(start=0))
+    return result
 
 
 def _after_blank_line(source: bytes, start: int) -> bool:
@@ -161,7 +161,7 @@ def _after_blank_line(source: bytes, start: int) -> bool:
 
 
 def _in_characters(parts: list[_Part], source: bytes, text: str) -> Iterator[Section]:
-    """Turn byte offsets into character offsets; one pass, and none at all where they are the same."""
+    """Yield sections at character offsets; pure ASCII needs no conversion."""
     n_bytes = n_characters = 0
     for part in parts:
         n_new = part.start - n_bytes

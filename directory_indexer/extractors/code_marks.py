@@ -1,4 +1,4 @@
-"""Where source code defines something, as the grammar of its language says."""
+"""Definitions in source code, found by tree-sitter queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD_BYTES = 4096
 
 
 class Definition(NamedTuple):
-    """A stretch of bytes that defines something, with the names on the way to it."""
+    """A range of bytes that defines something, with its name and the names of its owners."""
 
     start: int
     end: int
@@ -30,14 +30,14 @@ class Definition(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """A stretch of bytes that belongs to the definition behind it, as decorators do."""
+    """A range of bytes that belongs to the definition after it, such as decorators and comments."""
 
     start: int
     end: int
 
 
 def marks_in(source: bytes, kind: str, *, deadline: float) -> tuple[list[Definition], list[Lead]]:
-    """Give the definitions of a source, outermost first, and what leads to them.
+    """Return the definitions in source code, outermost first, and their leading comments and decorators.
 
     Raises:
         TimeoutError: the deadline of processor time has passed.
@@ -53,7 +53,7 @@ def marks_in(source: bytes, kind: str, *, deadline: float) -> tuple[list[Definit
 
 
 def _outermost_first(definitions: list[Definition]) -> list[Definition]:
-    """Sort by place, and keep the first of several names that a query found for one stretch."""
+    """Return the definitions by position; of several names for one range, the first that a query matched."""
     by_stretch = {definition[:2]: definition for definition in reversed(definitions)}
     return sorted(by_stretch.values(), key=lambda definition: (definition.start, -definition.end))
 
@@ -78,10 +78,10 @@ def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[N
 
 
 class _Reader:
-    """Gives a text from any place on: to the parser, and again for every word that a query compares.
+    """Source that tree-sitter reads from any offset: the parser first, then each word that a query compares.
 
-    tree-sitter 0.26.1 never gives back what the parser was given, but a view that was released holds nothing. Words are
-    read from bytes alone, and given back.
+    tree-sitter 0.26.1 never releases what the parser was passed, so it gets a view, which can be released. Words are
+    passed as bytes, and are released.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -96,14 +96,14 @@ class _Reader:
         return self._view
 
     def end_parsing(self) -> None:
-        """Take back what was given last."""
+        """Release the view that the parser still holds."""
         if self._view is not None:
             self._view.release()
         self._view = None
 
 
 def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:
-    """Tell whether so much could not be parsed that a query, whose time grows with the square of it, takes too long."""
+    """Whether so much failed to parse that a query takes too long: its time grows with the square of that."""
     cursor = root.walk()
     n_rubble = 0
     is_below = True
@@ -124,19 +124,19 @@ def _is_rubble(root: Node, is_late: Callable[[], bool]) -> bool:
 
 
 def _definition_in(source: bytes, captures: dict[str, list[Node]]) -> Definition | None:
-    """Read a match; None when it has no name, or is a binding that is no longer than a line."""
+    """Return the definition of a match; None if it has no name, or is a binding of a single line."""
     node = captures.get("definition", captures.get("binding", []))[0]
     start, end = node.byte_range
     if "binding" in captures and source.find(b"\n", start, end - 1) < 0:
         return None
     field = node.child_by_field_name("name")
-    labels = [_label(source, part) for part in captures.get("name", [field] if field else [])]
-    owners = [_label(source, part) for part in captures.get("owner", [])]
+    labels = [_node_text(source, part) for part in captures.get("name", [field] if field else [])]
+    owners = [_node_text(source, part) for part in captures.get("owner", [])]
     name = " ".join(filter(None, labels))
     return Definition(start, end, (*owners, name)) if name else None
 
 
-def _label(source: bytes, node: Node) -> str:
+def _node_text(source: bytes, node: Node) -> str:
     start, end = node.byte_range
     return " ".join(source[start : min(end, start + 4 * _MAX_NAME)].decode("utf-8", "ignore").split())[:_MAX_NAME]
 
@@ -144,15 +144,15 @@ def _label(source: bytes, node: Node) -> str:
 @cache
 def _language(kind: str) -> tuple[Language, Query]:
     grammar = GRAMMARS[kind]
-    language = Language(getattr(_binding(grammar.module), grammar.function)())
+    language = Language(getattr(_import_binding(grammar.module), grammar.function)())
     return language, Query(language, grammar.query)
 
 
-def _binding(package: str) -> ModuleType:
-    """Import the native part of a grammar alone: the rest imports what reads query files, for 10 ms and more."""
-    found = importlib.util.find_spec(package)
-    places = found.submodule_search_locations if found else None
-    spec = importlib.machinery.PathFinder.find_spec(f"{package}._binding", places)
+def _import_binding(package: str) -> ModuleType:
+    """Import only the native part of a grammar: the rest imports modules that read query files, in 10 ms and more."""
+    spec_of_package = importlib.util.find_spec(package)
+    locations = spec_of_package.submodule_search_locations if spec_of_package else None
+    spec = importlib.machinery.PathFinder.find_spec(f"{package}._binding", locations)
     if spec is None or spec.loader is None:
         return importlib.import_module(package)
     binding = importlib.util.module_from_spec(spec)

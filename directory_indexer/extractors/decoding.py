@@ -1,4 +1,4 @@
-"""How the bytes of a file become text, whatever their encoding, and which bytes are no text.
+"""Decoding of text files in any encoding, and detection of files that are no text.
 
 A line ends at LF, CRLF or, in files without a single LF, at CR; nothing else ends one. After decoding LF is the only
 line end, so lines are counted by it alone. Form feeds, U+0085, U+2028 and their like stay in the text as characters.
@@ -25,20 +25,20 @@ with lazily:
 
 
 def decode(content: bytes) -> str:
-    """Turn the bytes of a text file into text with LF line ends.
+    """Decode a text file, with LF line ends.
 
     Raises:
         SkipFileError: the bytes are no text; the message says what they are.
 
     """
     text = _decode_marked(content)
-    return _with_plain_lines(_decode_unmarked(content) if text is None else text)
+    return _normalize_lines(_decode_unmarked(content) if text is None else text)
 
 
 def decode_declared(content: bytes, label: str | None) -> str:
-    """Decode bytes whose character set is declared, or None; those that do not fit it cost a character each.
+    """Decode bytes with a declared character set, or None; a byte that does not fit it becomes U+FFFD.
 
-    What is written in another one altogether is decoded as what it is, for labels are wrong more often than not there.
+    Text that is in another character set is decoded as what it is: labels are wrong more often than not.
     """
     codec = codec_of(label or "")
     if codec and codec.startswith(_ASCII_FAMILIES):
@@ -51,7 +51,7 @@ def decode_declared(content: bytes, label: str | None) -> str:
     return content.decode(codec if codec in _MULTIBYTE_ENCODINGS else "cp1252", "replace") if text is None else text
 
 
-def _with_plain_lines(text: str) -> str:
+def _normalize_lines(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         # A lone CR among LFs only moves the cursor of a terminal, as in the log of a progress bar.
@@ -83,19 +83,19 @@ def _decode_unmarked(content: bytes) -> str:
     if b"\x1b$" in sample and content.isascii() and (text := _decode_shifted(content)) is not None:
         return text
     if not _may_be_text(content, sample, controls):
-        raise _binary(content)
+        raise _binary_error(content)
     if content.isascii():
         return content.decode("ascii")
     text = _decode_utf8(content, _declared_encoding(content[:_DECLARATION_BYTES]))
     if text is None and len(controls.replace(b"\0", b"")) <= len(sample) * _MAX_LEGACY_CONTROL_SHARE:
         text = _decode_detected(content)
     if text is None:
-        raise _binary(content)
+        raise _binary_error(content)
     return text
 
 
 def _may_be_text(content: bytes, sample: bytes, controls: bytes) -> bool:
-    """Whether control characters are as rare as in a text, or part its fields, as NULs and SOH do."""
+    """Whether control characters are as rare as in text, or separate its fields, as NUL and SOH do."""
     n_nuls = controls.count(0)
     if n_nuls <= len(sample) * _MAX_NUL_SHARE:
         # A header with some control characters may stand before pixels that are all ASCII.
@@ -108,7 +108,7 @@ def _may_be_text(content: bytes, sample: bytes, controls: bytes) -> bool:
 
 
 def _has_fields(sample: bytes) -> bool:
-    """Whether what control characters part is long enough for words, and has the characters of words."""
+    """Whether the fields between control characters are long enough for words, and have characters of words."""
     fields = [field for field in re.split(_CONTROLS, sample) if field]
     text = b"".join(fields)
     is_little = len(text) < (_FEW_BYTES if b"\n" in text else len(sample) * _MIN_TEXT_SHARE)
@@ -128,7 +128,7 @@ def _sample(content: bytes) -> bytes:
 
 
 def _wide_encoding(sample: bytes, controls: bytes) -> str | None:
-    """Guess UTF-16 or UTF-32 by where the NULs of its ASCII characters stand."""
+    """Guess UTF-16 or UTF-32 by the positions of the NULs of its ASCII characters."""
     nuls = [sample[offset::4].count(0) / (len(sample) / 4) for offset in range(4)]
     if nuls[3] > _MOSTLY_NUL and nuls[2] > _MOSTLY_NUL:
         return "utf-32-le"
@@ -145,9 +145,9 @@ def _wide_encoding(sample: bytes, controls: bytes) -> str | None:
 
 
 def _decode_wide(content: bytes, encoding: str | None, *, is_marked: bool = False) -> str | None:
-    """Decode UTF-16 or UTF-32 unless the result is no writing, as when numbers are taken for characters.
+    """Decode UTF-16 or UTF-32; None if the result is no writing, as when numbers are read as characters.
 
-    A byte order mark is proof enough where the characters are those of a text.
+    With a byte order mark it is enough that the characters are those of a text.
     """
     if encoding is None:
         return None
@@ -164,9 +164,9 @@ def _decode_shifted(content: bytes) -> str | None:
 
 
 def _decode_utf8(content: bytes, declared: str | None) -> str | None:
-    """Decode UTF-8, the declared encoding, or both of them line by line; None where it is another one."""
-    # Some short texts in a multi-byte encoding are valid UTF-8 by chance, so there the author's word comes first;
-    # any bytes satisfy a single-byte encoding, so there the proof comes first.
+    """Decode UTF-8, the declared encoding, or a mix of both line by line; None if it is another encoding."""
+    # Some short texts in a multi-byte encoding are valid UTF-8 by chance, so there the declaration is tried first;
+    # any bytes are valid in a single-byte encoding, so there UTF-8 is tried first.
     if declared in _MULTIBYTE_ENCODINGS and (text := decode_strictly(content, declared)) is not None:
         return text
     if (text := decode_strictly(content, "utf-8")) is not None:
@@ -177,14 +177,14 @@ def _decode_utf8(content: bytes, declared: str | None) -> str | None:
 
 
 def _decode_damaged(content: bytes, encoding: str) -> str | None:
-    """Decode what is written in an encoding but for some bytes; None where too many do not fit it."""
+    """Decode text that has some invalid bytes; None if there are too many."""
     text = decode_leniently(content, encoding)
     n_good, n_bad = _count_foreign(text)
     return text if n_good >= n_bad * _MIN_GOOD_PER_BAD else None
 
 
 def _decode_lines(content: bytes, declared: str | None) -> str | None:
-    """Decode lines of UTF-8 among lines in an older encoding, as where programs append to each other's files."""
+    """Decode lines of UTF-8 mixed with lines in a legacy encoding, as when programs append to one file."""
     lines = [_Line.of(line) for line in content.split(b"\n")]
     foreign = b"\n".join(line.content for line in lines if not line.is_utf8)
     n_good = sum(line.n_good for line in lines if line.is_utf8)
@@ -196,7 +196,7 @@ def _decode_lines(content: bytes, declared: str | None) -> str | None:
 
 
 class _Line(NamedTuple):
-    """A line, whether it is UTF-8 but for some bytes, and how many characters beyond ASCII it has as such."""
+    """A line, whether it is UTF-8 but for some bytes, and how many non-ASCII characters it has as such."""
 
     content: bytes
     is_utf8: bool
@@ -211,17 +211,17 @@ class _Line(NamedTuple):
 
 
 def _count_foreign(text: str) -> tuple[int, int]:
-    """Count the characters beyond ASCII, and the bytes that were none."""
+    """Return the number of non-ASCII characters and of invalid bytes."""
     n_bad = text.count("\ufffd")
     return len(text) - len(text.encode("ascii", "ignore")) - n_bad, n_bad
 
 
 def _decode_detected(content: bytes) -> str | None:
-    """Decode an encoding that nothing declares; None where what comes of it is no writing."""
+    """Decode text in an undeclared encoding; None if the result is no writing."""
     text = content.decode(_detected_encoding(content), "replace")
     if strangeness(text) > MAX_STRANGENESS:
         others = (content.decode(encoding, "replace") for encoding in _OVERLOOKED_ENCODINGS)
-        text = next((other for other in others if strangeness(other) <= _MAX_STRANGENESS_OF_OTHERS), text)
+        text = next((other for other in others if strangeness(other) <= _MAX_IMPLAUSIBILITY_OF_OTHERS), text)
     is_sound = text.count("\ufffd") <= len(text) * _MAX_STRANGE_SHARE
     return text if is_sound and reads_as_writing(text) else None
 
@@ -229,16 +229,16 @@ def _decode_detected(content: bytes) -> str | None:
 def _detected_encoding(content: bytes) -> str:
     # 40 ms to import, for the one file in hundreds that is not UTF-8.
 
-    found = chardet.detect(
+    result = chardet.detect(
         b"\n".join(_foreign_lines(content)),
         include_encodings=_DETECTABLE_ENCODINGS,
         compat_names=False,
     )
-    return found["encoding"] or "cp1252"
+    return result["encoding"] or "cp1252"
 
 
 def _foreign_lines(content: bytes) -> Iterator[bytes]:
-    """Pick lines that are not ASCII: among lines of code the detector overlooks the few that tell (0.60 to 1.00)."""
+    """Yield the lines that are not ASCII: among lines of code the detector overlooks those few (0.60 to 1.00)."""
     first = next(re.finditer(_FOREIGN_BYTE, content)).start()
     start = max(content.rfind(b"\n", 0, first) + 1, first - _CONTEXT_BYTES)
     budget = _DETECTION_BYTES
@@ -253,12 +253,12 @@ def _foreign_lines(content: bytes) -> Iterator[bytes]:
 def _declared_encoding(head: bytes) -> str | None:
     declaration = re.search(_DECLARATION, b"\n".join(head.splitlines()[:2])) or re.search(_META_CHARSET, head)
     name = codec_of(declaration[1].decode("ascii")) if declaration else None
-    # A file that can be read as far as its declaration is not in UTF-16, whatever it says.
-    is_meant = name in _MULTIBYTE_ENCODINGS or (name or "").startswith(_SINGLE_BYTE_FAMILIES)
-    return name if is_meant else None
+    # A declaration that can be read as ASCII is not in UTF-16, whatever it says.
+    is_plausible = name in _MULTIBYTE_ENCODINGS or (name or "").startswith(_SINGLE_BYTE_FAMILIES)
+    return name if is_plausible else None
 
 
-def _binary(content: bytes) -> SkipFileError:
+def _binary_error(content: bytes) -> SkipFileError:
     return SkipFileError(SkipReason.BINARY, describe(content))
 
 
@@ -295,7 +295,7 @@ _TEXT_BYTES: Final = bytes({7, 8, 9, 10, 11, 12, 13, 27} | set(range(0x20, 0x7F)
 _CONTROLS: Final = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]+"
 _ASCII: Final = bytes(range(0x80))
 _ASCII_FAMILIES: Final = ("iso2022", "hz", "utf-7", "utf-16", "utf-32")
-"""Encodings whose bytes are all those of ASCII, or of which half are NULs."""
+"""Encodings whose bytes are all ASCII, or of which half are NULs."""
 
 _FEW_FOREIGN_BYTES: Final = 8
 _LETTERS_AND_DIGITS: Final = string.ascii_letters.encode() + string.digits.encode()
@@ -320,15 +320,15 @@ _DETECTABLE_ENCODINGS: Final = (
     "cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp850 cp866 cp874 koi8-r iso8859-2 iso8859-5 "
     "cp932 euc_jis_2004 gb18030 big5hkscs cp949 euc_kr"
 ).split()
-"""What text files are found in. Of all 90 that the detector knows, the exotic ones win by accident (0.93 to 0.96)."""
+"""The encodings of real text files. Of all 90 that the detector knows, exotic ones win by accident (0.93 to 0.96)."""
 
 _OVERLOOKED_ENCODINGS: Final = "mac_roman big5hkscs gb18030 cp932 cp949 cp737".split()
-"""What else a text is tried in that makes no sense in the encoding that it was found in."""
+"""Encodings that are tried when the text makes no sense in the detected one."""
 
-_MAX_STRANGENESS_OF_OTHERS: Final = 0.08
-"""Of any bytes and six encodings, one may come near to writing (0.11)."""
+_MAX_IMPLAUSIBILITY_OF_OTHERS: Final = 0.08
+"""With six encodings to try, any bytes may come near to writing in one of them (0.11)."""
 
-# Compiled when a text first needs them, which most do not.
+# Compiled on first use, since most texts need none of them.
 _DECLARATION: Final = rb"(?:coding\s*[:=]|charset\s*=|@charset)\s*[\"']?([A-Za-z][-\w.]{1,30})"
 _META_CHARSET: Final = rb"(?i)<meta\s[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z][-\w.]{1,30})"
 _FOREIGN_BYTE: Final = rb"[\x80-\xff]"

@@ -1,4 +1,4 @@
-"""The text of a file with its structure, as every extractor gives it."""
+"""Documents: the text of a file with its sections, cells and metadata."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from directory_indexer.scans import Scan
 
 
 class Section(NamedTuple):
-    """A stretch of a document that starts at character `start` and ends where the next one starts.
+    """A range of a document from character `start` to the start of the next section.
 
-    `headings` is the path of headings or symbols, outermost first; `page` counts from 1. One that `is_apart` shares no
-    passage with its neighbours, however short it is: the turn of a conversation.
+    `headings` is the path of headings or symbols, outermost first; `page` counts from 1. A section that `is_apart`,
+    such as a turn of a conversation, never shares a chunk with its neighbours, however short it is.
     """
 
     start: int
@@ -19,14 +19,14 @@ class Section(NamedTuple):
 
 
 class CellMark(NamedTuple):
-    """The cell whose row begins at character `start` of a document, as people name it: `Budget!A17`."""
+    """The name of the cell at the start of the row that begins at character `start`: `Budget!A17`."""
 
     start: int
     cell: str
 
 
 class Metadata(NamedTuple):
-    """What a document says about itself beside its title; whatever it does not say is empty.
+    """Metadata of a document other than its title; what it does not declare is empty.
 
     Times are ISO 8601, as exact as the document has them: `2024`, `2024-05-01` or `2024-05-01T12:00:00+02:00`.
     """
@@ -40,42 +40,42 @@ class Metadata(NamedTuple):
     subject: str = ""
     tags: tuple[str, ...] = ()
     sender: tuple[str, ...] = ()
-    """Of a message, as in its `From`: a name with an address, or one of them; so are `recipients` and `copied`."""
+    """Of a message, as in its `From`: a name with an address, or either of them; likewise `recipients` and `copied`."""
 
     recipients: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
     message_id: str = ""
     thread: str = ""
-    """The id of the message that a conversation began with."""
+    """The id of the message that started the conversation."""
 
     n_pages: int | None = None
-    """How many pages or slides it has."""
+    """The number of pages or slides."""
 
 
 class Description(NamedTuple):
-    """What whoever sent a document says about it; it counts for more than what the document says itself."""
+    """Metadata that the sender of a document supplies; it overrides what the document declares itself."""
 
     title: str = ""
     metadata: Metadata = Metadata()
     is_fetched: bool = False
-    """Whether it came from the web: of a page, what people read counts then, and not the lines of its source."""
+    """Whether it came from the web: a page is then stored as its readable text, not as the lines of its source."""
 
 
 class FileFacts(NamedTuple):
-    """What is known of a file beside its text; each has a column in the index by its name."""
+    """Facts about a file beside its text; each is stored in the index column of its name."""
 
     kind: str = ""
     title: str = ""
     language: str = ""
-    """The first part of its BCP 47 tag, as the document says it or as it was recognised; of prose alone."""
+    """The first part of its BCP 47 tag, declared or detected; for prose alone."""
 
 
 class Document(NamedTuple):
-    """The text of one file as one stream, with the places where headings, symbols and pages begin.
+    """The text of one file as a single string, with the positions of headings, symbols and pages.
 
-    For formats that are text already, `text` has the very lines of the file; for the others (PDF, notebooks) lines
-    are counted in `text`. `sections` is sorted by `start` and its first entry, if any, starts at 0. `cells` is sorted
-    by `start`, too: one mark for each row of a spreadsheet. `scans` are its pages that are pictures of text.
+    For text formats `text` has the very lines of the file; for the others (PDF, notebooks) lines are counted in `text`.
+    `sections` is sorted by `start` and its first entry, if any, starts at 0. `cells` is sorted by `start`, too: one
+    mark for each row of a spreadsheet. `scans` are its pages that are pictures of text.
     """
 
     text: str
@@ -88,12 +88,12 @@ class Document(NamedTuple):
 
     @property
     def facts(self) -> FileFacts:
-        """What the extractor has found out beside the text."""
+        """The kind, title and language of the file."""
         return FileFacts(self.kind, self.title, self.metadata.language)
 
     @property
     def page_starts(self) -> tuple[int, ...]:
-        """Give the character at which each page begins; a page without text begins where the next one does."""
+        """Return the character at which each page begins; a page without text begins where the next page does."""
         starts: list[int] = []
         for section in self.sections:
             while section.page is not None and len(starts) < section.page:

@@ -1,4 +1,4 @@
-"""A document in the making: paragraphs, list items and rows one after the other, under headings and on pages."""
+"""A builder of documents: paragraphs, list items and table rows in order, under headings and on pages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from directory_indexer.extractors.properties import written_title
 from directory_indexer.files import SkipReason
 
 MAX_CHARACTERS: Final = 64_000_000
-"""What a document may have; one that has more is skipped as too large."""
+"""The maximum length of a document; a longer one is skipped as too large."""
 
 
 class Draft:
-    """Puts a document together; each block is a paragraph of its own, items of a list and rows of a table adjoin.
+    """Builds a document; blocks are separated by a blank line, items of a list and rows of a table by a line end.
 
-    Each method that writes raises `SkipFileError` once there is more text than is read.
+    Each method that writes raises `SkipFileError` once the text is too long.
     """
 
     def __init__(self) -> None:
         self.title = ""
-        """The first title or heading that was written."""
+        """The first title or heading."""
 
         self._parts: list[str] = []
         self._length = 0
@@ -38,17 +38,17 @@ class Draft:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing was written."""
+        """Whether nothing was written."""
         return self._last is None
 
     def page(self, number: int) -> None:
-        """Begin a page or slide, which no heading of an earlier one reaches."""
+        """Begin a page or slide, which no earlier heading covers."""
         self._page = number
         self._headings.clear()
         self._begins_section = True
 
     def heading(self, level: int, text: str) -> None:
-        """Write a heading, on one line; level 1 is the outermost."""
+        """Write a heading on one line; level 1 is the outermost."""
         if not (text := " ".join(_clean(text).split())):
             return
         while self._headings and self._headings[-1][0] >= level:
@@ -63,12 +63,12 @@ class Draft:
         self._write("paragraph", _clean(text))
 
     def item(self, mark: str, text: str) -> None:
-        """Write an item of a list behind its mark: `-`, `1.`, with blanks before it for one of an inner list."""
+        """Write a list item behind its mark, `-` or `1.`, which is indented in a nested list."""
         if text := _clean(text):
             self._write("item", f"{mark} {text}")
 
     def rows(self, lines: Iterable[str]) -> None:
-        """Write the rows of one table; those of a long one stand under the names of its columns."""
+        """Write the rows of one table; those of a long table stand under the names of its columns."""
         self._last = self._last and "paragraph"
         self._table = _Rows()
         for line in lines:
@@ -82,7 +82,7 @@ class Draft:
         self._cells.append(CellMark(self._length - len(self._parts[-1]), cell))
 
     def document(self, kind: str, title: str = "", metadata: Metadata | None = None) -> Document:
-        """Give what was written; without a title of its own it has that of its first heading."""
+        """Return the document; without a title of its own it has that of its first heading."""
         text = "".join([*self._parts, "\n"] if self._parts else [])
         sections = self._sections
         if sections and sections[0].start:
@@ -129,10 +129,10 @@ class Draft:
 
 
 class _Rows:
-    """What is known of the table that is being written.
+    """State of the table being written.
 
-    `columns` are the names in its first row, "" where that has none; `start` is the character at which the second row
-    begins, 0 as long as there is none.
+    `columns` are the names in its first row, "" if that has none; `start` is the character at which the second row
+    begins, 0 if there is none yet.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class _Rows:
         self._n_rows = 0
 
     def add(self, line: str, start: int) -> None:
-        """Take note of a row that begins at a character."""
+        """Record a row that begins at a character."""
         self._n_rows += 1
         if self._n_rows == 1:
             self.columns = column_names(line.strip("| ").split(" | "))
@@ -151,7 +151,7 @@ class _Rows:
 
 
 def column_names(cells: Sequence[str]) -> str:
-    """List what the cells of a first row name; "" where they are no names."""
+    """Return the names in the cells of a first row; "" if they are no names."""
     names = [cell.strip(" \"'") for cell in cells]
     return one_line(", ".join(filter(None, names))) if len(names) > 1 and all(map(_is_name, names)) else ""
 
@@ -169,7 +169,7 @@ def _clean(text: str) -> str:
 _Block = Literal["heading", "paragraph", "item", "row"]
 _SECOND: Final = 2
 _LONG_TABLE: Final = 400
-"""Characters after which the first row may lie in another chunk: numbers have about two of them in a token."""
+"""Characters after which the first row may lie in another chunk: numbers have about two characters a token."""
 
 _MAX_NAME: Final = 60
 _NUMBER: Final = re.compile(r"[-+\d.,%$\u20ac\u00a3()/: ]+")

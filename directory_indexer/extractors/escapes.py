@@ -1,7 +1,7 @@
-r"""Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX: what is indexed has their characters.
+"""Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX, decoded before indexing.
 
-Each line stays a line: the escape of a line end becomes a blank. A quotation mark, and what else may end a value, is
-decoded only at the edge of a word, so that what masks secrets sees where a value ends: `"password": "ab\"cd"`.
+Each line stays a line: the escape of a line end becomes a blank. A quotation mark, and anything else that may end a
+value, is decoded only at the edge of a word, so that the masking of secrets sees where a value ends that has one in it.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from directory_indexer.extractors.document import Document
 
 
 def extract_escaped(text: str, kind: str) -> Document:
-    """Take a text of a kind as it is, but for its escapes."""
+    """Return the text with its escapes decoded."""
     return Document(unescaped(text, kind), kind)
 
 
 def unescaped(text: str, kind: str) -> str:
-    """Return a text of a kind with characters in the place of their escapes."""
+    """Return a text with the escapes of its kind decoded."""
     if kind == "xml":
-        return _ENTITY.sub(_of_entity, text) if "&" in text else text
+        return _ENTITY.sub(_decode_entity, text) if "&" in text else text
     if "\\" not in text:
         return text
     if kind in _OF_LATEX:
-        text = _LETTER.sub(_of_letter, _ACCENT.sub(_of_accent, text))
+        text = _LETTER.sub(_decode_letter, _ACCENT.sub(_decode_accent, text))
         return _CAPITAL.sub(r"\1\2", text) if kind == "bibtex" else text
     if kind in _WITH_PLAIN_VALUES:
-        return _QUOTED.sub(lambda quoted: _ESCAPE.sub(_of_escape, quoted[0]), text)
-    return (_PROPERTY_ESCAPE if kind == "properties" else _ESCAPE).sub(_of_escape, text)
+        return _QUOTED.sub(lambda quoted: _ESCAPE.sub(_decode_escape, quoted[0]), text)
+    return (_PROPERTY_ESCAPE if kind == "properties" else _ESCAPE).sub(_decode_escape, text)
 
 
-def _of_escape(escape: re.Match[str]) -> str:
-    written = escape[0]
-    if written[1] in "uUx":
-        return _of_numbers(written)
-    if written in _EDGED and _is_within_word(escape):
-        return written
-    return _BLANKS.get(written, written[1:])
+def _decode_escape(escape: re.Match[str]) -> str:
+    source = escape[0]
+    if source[1] in "uUx":
+        return _decode_numeric(source)
+    if source in _EDGED and _is_within_word(escape):
+        return source
+    return _BLANKS.get(source, source[1:])
 
 
-def _of_numbers(written: str) -> str:
-    """Decode escapes that follow each other; some programs write the bytes of UTF-8 in them, one in each."""
+def _decode_numeric(source: str) -> str:
+    """Decode consecutive numeric escapes; some programs write the bytes of UTF-8 in them, one in each."""
     try:
-        text = written.encode().decode("unicode_escape")
+        text = source.encode().decode("unicode_escape")
     except UnicodeDecodeError:
-        return written
+        return source
     if text.isascii():
         return _CONTROL.sub(" ", text)
     try:
@@ -57,33 +57,33 @@ def _of_numbers(written: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
-def _of_entity(entity: re.Match[str]) -> str:
-    written = entity[0]
-    text = html.unescape(written)
+def _decode_entity(entity: re.Match[str]) -> str:
+    source = entity[0]
+    text = html.unescape(source)
     if entity["tag"]:
-        return text.replace("\n", " ") if "\n" not in written else written
+        return text.replace("\n", " ") if "\n" not in source else source
     if text in _MARKS and _is_within_word(entity):
-        return written
+        return source
     return "" if text == _SOFT_HYPHEN else _CONTROL.sub(" ", text)
 
 
-def _of_accent(accent: re.Match[str]) -> str:
-    written = accent[0].strip("{} ")
-    return unicodedata.normalize("NFC", written[-1] + _COMBINING[written[1]])
+def _decode_accent(accent: re.Match[str]) -> str:
+    source = accent[0].strip("{} ")
+    return unicodedata.normalize("NFC", source[-1] + _COMBINING[source[1]])
 
 
-def _of_letter(letter: re.Match[str]) -> str:
+def _decode_letter(letter: re.Match[str]) -> str:
     return _LETTERS[letter[0].strip("\\{} \t")]
 
 
-def _is_within_word(found: re.Match[str]) -> bool:
-    before = found.string[found.start() - 1 : found.start()]
-    behind = found.string[found.end() : found.end() + 1]
+def _is_within_word(match: re.Match[str]) -> bool:
+    before = match.string[match.start() - 1 : match.start()]
+    behind = match.string[match.end() : match.end() + 1]
     return before not in _BEFORE_WORDS and behind not in _BEHIND_WORDS
 
 
 _WITH_PLAIN_VALUES: Final = frozenset({"yaml", "toml"})
-"""The kinds in which a backslash outside of quotes is a backslash."""
+"""Kinds in which a backslash outside of quotes is a plain character."""
 
 _QUOTED: Final = re.compile(r"(?:(?<=[:=,\[{?-] )|(?<=[\[{=,])|^[ \t]*+)\"(?:[^\"\\]++|\\[\s\S])*+\"", re.MULTILINE)
 _OF_LATEX: Final = frozenset({"latex", "bibtex"})

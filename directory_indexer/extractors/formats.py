@@ -1,8 +1,8 @@
-"""Which formats there are; one row is one format.
+"""The table of formats: one row is one format.
 
-A binary format is added by a module that reads it and by its row, which names that module in the block of imports. Each
-module is imported for the first file that it reads: all of them take 10 ms, tree-sitter 15 and pymupdf 2 s, and an
-edited file needs one. A suffix is at once the short name that people type, so `--type py` needs no entry of its own.
+To add a binary format, write a module that reads it, import that module lazily below and add a row. Each module is
+imported for the first file that it reads: all of them take 10 ms, tree-sitter 15 and pymupdf 2 s, and an edited file
+needs one. A suffix is also the short name that people type, so `--type py` needs no entry of its own.
 
 Pygments knows more formats, but costs 35 ms to import and takes `*.module` for JSON and `*.load` for fish; identify
 lacks a third of these.
@@ -95,7 +95,7 @@ with lazily:
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    # It stands here since the module that reads PDF takes 2 s to import, and a note may have the suffix.
+    # It is here because the module that reads PDF takes 2 s to import, and a note may have the suffix.
     # The header may stand anywhere in the first 1024 bytes; without the suffix only the very start is trusted.
     return head.startswith(_PDF_HEADER) or (is_named and _PDF_HEADER in head[:1024])
 
@@ -108,7 +108,7 @@ _PDF_HEADER: Final = b"%PDF-"
 _MOBI_HEADER: Final = b"BOOKMOBI"
 _ZIP_HEADER: Final = b"PK\3\4"
 _OFFICE_HEADER: Final = (_ZIP_HEADER, b"<?xml", b"\xef\xbb\xbf<?xml", b"\xff\xfe<\0?\0", b"\xfe\xff\0<\0?")
-"""Packages, and XML files for which some programs keep documents of the same formats."""
+"""Packages, and single XML files in which some programs save documents of the same formats."""
 
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -137,7 +137,7 @@ FORMATS: Final[dict[str, Format]] = {
     "calendar": Format(
         "docs", "ics ical ifb", Decoded(extract_calendar, whole_characters), opening=rb"BEGIN:VCALENDAR\b", version=2
     ),
-    # What `histories` makes of the commits of a repository, which is no file and has no bytes to tell it by.
+    # Commits of a repository, made by `histories`: they are no files and have no bytes to recognise them by.
     "commit": Format("data", "", aliases="commits"),
     "contacts": Format(
         "docs", "vcf vcard", Decoded(extract_contacts, whole_characters), opening=rb"BEGIN:VCARD\b", version=2
@@ -239,7 +239,7 @@ FORMATS: Final[dict[str, Format]] = {
         "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
     ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
-    # Whatever else is an OLE file is taken for a workbook until it is read: no name, or a wrong one, tells what it is.
+    # Any other OLE file is taken for a workbook until it is read: its name is missing or may be wrong.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
     "xlsx": Format(
@@ -310,4 +310,4 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 PICTURED: Final = frozenset("bmp docx gif jpeg odg odp ods odt png pnm pptx tiff vsdx webp xlsx".split())
-"""The kinds whose pictures may be read: those that are pictures, and those that have pictures as members."""
+"""Kinds with pictures to recognise: pictures themselves, and documents that have pictures as members."""

@@ -1,7 +1,7 @@
-"""What authors of texts write before them: fields in YAML or TOML, keywords of Org, fields of reStructuredText.
+"""Metadata that authors write above a text: front matter in YAML or TOML, keywords of Org, fields of reStructuredText.
 
-Of YAML that is scanned which people write there: values, quoted or not, lists on one line or several, folded text. A
-parser that follows the whole language takes a hundred times as long, and one alias may stand for gigabytes.
+Only the YAML that people write there is read: values, quoted or not, lists on one line or several, folded text. A full
+parser takes a hundred times as long, and one alias may stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ with lazily:
 
 
 class FrontMatter(NamedTuple):
-    """What stands before a text, which begins at character `end`."""
+    """The front matter of a text, which begins at character `end`."""
 
     end: int
     title: str
@@ -28,43 +28,43 @@ class FrontMatter(NamedTuple):
 
 
 def read_front_matter(text: str) -> FrontMatter | None:
-    """Read the fields before a Markdown text, between lines of `---` (YAML) or `+++` (TOML); None where none are."""
-    found = _FRONT_MATTER.match(text[:_WITHIN])
-    if not found:
+    """Return the front matter of a Markdown text, between lines of `---` (YAML) or `+++` (TOML); None if none."""
+    match = _FRONT_MATTER.match(text[:_WITHIN])
+    if not match:
         return None
-    fields = _toml_fields(found["fields"]) if found["fence"] == "+++" else _yaml_fields(found["fields"])
+    fields = _toml_fields(match["fields"]) if match["fence"] == "+++" else _yaml_fields(match["fields"])
     title, metadata = understood(fields)
-    return FrontMatter(found.end(), title, metadata)
+    return FrontMatter(match.end(), title, metadata)
 
 
 def read_keywords(text: str, kind: str) -> Metadata:
-    """Read the fields of an Org, reStructuredText, AsciiDoc or LaTeX text that is no Markdown."""
-    found = _KEYWORDS[kind].finditer(text[:_WITHIN])
-    return understood((one["name"], [one["value"]]) for one in found)[1]
+    """Read the keywords of an Org, reStructuredText, AsciiDoc or LaTeX text."""
+    matches = _KEYWORDS[kind].finditer(text[:_WITHIN])
+    return understood((match["name"], [match["value"]]) for match in matches)[1]
 
 
 def understood(fields: Iterable[tuple[str, list[str]]]) -> tuple[str, Metadata]:
-    """Tell what fields mean by the names that people give them, and give the title apart."""
-    said: dict[str, list[str]] = {}
-    for name, written in fields:
+    """Return the title and the metadata in fields, by the names that people give them."""
+    values_by_meaning: dict[str, list[str]] = {}
+    for name, texts in fields:
         if meaning := _MEANINGS.get(name.strip().lower().replace("-", "_").replace(" ", "_").removeprefix("dc.")):
-            said.setdefault(meaning, []).extend(written)
-    return one_line(_first(said, "title")), Metadata(
-        authors=_listed(said, "authors"),
-        created=_time(_first(said, "created")),
-        modified=_time(_first(said, "modified")),
-        language=primary_language(_first(said, "language")),
-        subject=one_value(_first(said, "subject")),
-        tags=_listed(said, "tags"),
+            values_by_meaning.setdefault(meaning, []).extend(texts)
+    return one_line(_first_text(values_by_meaning, "title")), Metadata(
+        authors=_listed_values(values_by_meaning, "authors"),
+        created=_find_time(_first_text(values_by_meaning, "created")),
+        modified=_find_time(_first_text(values_by_meaning, "modified")),
+        language=primary_language(_first_text(values_by_meaning, "language")),
+        subject=one_value(_first_text(values_by_meaning, "subject")),
+        tags=_listed_values(values_by_meaning, "tags"),
     )
 
 
 def _yaml_fields(lines: str) -> Iterator[tuple[str, list[str]]]:
     name, text, items = "", list[str](), list[str]()
     for line in lines.split("\n"):
-        if found := _FIELD.match(line):
+        if match := _FIELD.match(line):
             yield name, items or _yaml_values(" ".join(text))
-            name, text, items = found["name"], [_FOLDING.sub("", found["value"].strip())], []
+            name, text, items = match["name"], [_FOLDING.sub("", match["value"].strip())], []
         elif item := _ITEM.match(line):
             items += _yaml_values(item["value"])
         elif line.startswith((" ", "\t")) and not items:
@@ -75,11 +75,11 @@ def _yaml_fields(lines: str) -> Iterator[tuple[str, list[str]]]:
 def _yaml_values(value: str) -> list[str]:
     value = _COMMENT.sub("", value).strip()
     if value.startswith("[") and value.endswith("]"):
-        return [_unquoted(one) for one in value[1:-1].split(",")]
-    return [_unquoted(value)]
+        return [_unquote(item) for item in value[1:-1].split(",")]
+    return [_unquote(value)]
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     value = value.strip()
     if value[:1] in ("'", '"') and value.endswith(value[0]) and len(value) > 1:
         return value[1:-1].replace(f"\\{value[0]}", value[0])
@@ -93,31 +93,31 @@ def _toml_fields(lines: str) -> Iterator[tuple[str, list[str]]]:
         return
     taxonomies = table.get("taxonomies")
     for name, value in (*table.items(), *(taxonomies.items() if isinstance(taxonomies, dict) else ())):
-        yield name, list(_plain(value))
+        yield name, list(_flatten(value))
 
 
-def _plain(value: Any) -> Iterator[str]:
+def _flatten(value: Any) -> Iterator[str]:
     if isinstance(value, list):
-        for one in value:
-            yield from _plain(one.get("name", "") if isinstance(one, dict) else str(one))
+        for item in value:
+            yield from _flatten(item.get("name", "") if isinstance(item, dict) else str(item))
     elif not isinstance(value, dict):
         yield str(value)
 
 
-def _first(said: dict[str, list[str]], meaning: str) -> str:
-    return next((one.strip() for one in said.get(meaning, ()) if one.strip()), "")
+def _first_text(values_by_meaning: dict[str, list[str]], meaning: str) -> str:
+    return next((text.strip() for text in values_by_meaning.get(meaning, ()) if text.strip()), "")
 
 
-def _listed(said: dict[str, list[str]], meaning: str) -> tuple[str, ...]:
-    written = said.get(meaning, [])
-    return listed(written[0]) if len(written) == 1 else values(written)
+def _listed_values(values_by_meaning: dict[str, list[str]], meaning: str) -> tuple[str, ...]:
+    texts = values_by_meaning.get(meaning, [])
+    return listed(texts[0]) if len(texts) == 1 else values(texts)
 
 
-def _time(written: str) -> str:
-    found = _TIME.search(written)
-    if not found:
+def _find_time(text: str) -> str:
+    match = _DATE_AND_TIME.search(text)
+    if not match:
         return ""
-    date, time = found["date"].replace("/", "-"), found["time"] or ""
+    date, time = match["date"].replace("/", "-"), match["time"] or ""
     return iso_time(f"{date}T{time[1:]}") or iso_time(date)
 
 
@@ -129,7 +129,7 @@ _FIELD: Final = re.compile(r"(?P<name>[A-Za-z][\w. -]{0,40}?)[ \t]*:(?=[ \t]|$)(
 _ITEM: Final = re.compile(r"[ \t]*-[ \t]+(?:name:[ \t]*)?(?P<value>.*)")
 _FOLDING: Final = re.compile(r"^[|>][+-]?\d?$")
 _COMMENT: Final = re.compile(r"(?:^|\s)#[^\"']*$")
-_TIME: Final = re.compile(
+_DATE_AND_TIME: Final = re.compile(
     r"(?P<date>\b\d{4}(?:[-/]\d\d(?:[-/]\d\d)?)?)(?P<time>[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?"
 )
 _KEYWORDS: Final = {

@@ -14,7 +14,7 @@ from directory_indexer.extractors.outline import one_line
 
 
 class Commit(NamedTuple):
-    """One commit; times are in seconds since the epoch, and `files` are those that differ from its first parent."""
+    """A commit; times are in seconds since the epoch, and `files` are those that differ from its first parent."""
 
     hash: str
     author: str
@@ -25,7 +25,7 @@ class Commit(NamedTuple):
 
 
 def document_of(commit: Commit, kind: str) -> Document:
-    """Write a commit out: its message, and below it the files."""
+    """Return a commit as a document: its message, and below it the changed files."""
     subject, _, body = commit.message.strip("\n").partition("\n")
     files = [*commit.files[:_MOST_FILES]]
     if len(commit.files) > _MOST_FILES:
@@ -33,13 +33,13 @@ def document_of(commit: Commit, kind: str) -> Document:
     parts = (subject, body.strip("\n")[:_MAX_MESSAGE], "\n".join(files))
     text = "\n\n".join(filter(None, parts)).replace("\r\n", "\n").replace("\r", "\n")
     metadata = Metadata(
-        authors=(commit.author,), created=_moment(commit.written_at), modified=_moment(commit.committed_at)
+        authors=(commit.author,), created=_format_time(commit.written_at), modified=_format_time(commit.committed_at)
     )
     return Document(text + "\n", kind, one_line(subject), metadata=metadata)
 
 
 def open_git_file(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Refuse a file that is called as a git directory is.
+    """Refuse a file with the name of a git directory.
 
     Raises:
         ExtractionError: always.
@@ -47,7 +47,7 @@ def open_git_file(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noq
     raise ExtractionError("it only points to a git directory; the history belongs to the repository there")
 
 
-def _moment(seconds: int) -> str:
+def _format_time(seconds: int) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError, OSError):

@@ -1,11 +1,11 @@
-"""The programming languages that are cut along their definitions: where each grammar comes from, and what to look for.
+"""Programming languages whose files are split at their definitions: the grammar of each and the query for them.
 
-A query names what counts in a language, by these captures:
+A query marks the parts of a language by these captures:
 
 `@definition`  a named thing that is a section of its own: a function, a class, a module
 `@binding`     the same, if it has several lines: a constant, a callback, a type alias
 `@name`        what it is called, where that is not simply its field `name`; several are joined by spaces
-`@owner`       what it belongs to although it stands elsewhere: the receiver of a Go method
+`@owner`       what it belongs to although it is defined elsewhere: the receiver of a Go method
 `@lead`        a comment or attribute, which belongs to the definition that follows it directly
 
 The `tags.scm` inside the wheels cannot replace them: a third of the wheels have none, and most of the others mark only
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class Grammar(NamedTuple):
-    """The module of a grammar's wheel, the query for its definitions, and the function that gives the language."""
+    """The module of a grammar's wheel, the query for its definitions, and the function that returns the language."""
 
     module: str
     query: str

@@ -1,4 +1,4 @@
-"""HTML and SVG: what a reader would see, on the very lines on which it stands in the source.
+"""HTML and SVG: the visible text, on the lines on which it stands in the source.
 
 Markup is blanked in place by one pass over the tokens, without a tree: a million nested elements cost no more than a
 million in a row, and `path:line` opens where the text is, which the parsers (lexbor, libxml2) do not tell.
@@ -19,71 +19,71 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_html(text: str, kind: str) -> Document:
-    """Keep the visible text of a page; only that of its main parts where the page says which those are."""
+    """Return the visible text of a page; only that of its main parts if the page marks them."""
     notes = _notes_of(text)
     page = _main_page(text, notes) or _Page(text, notes=notes).read([(0, len(text))])
     if page.n_visible < _FEW_CHARACTERS:
-        page = _made_by_scripts(text, notes, page)
+        page = _read_scripted_page(text, notes, page)
     return Document(page.text, kind, title_of(text), sections_of(page.headings), metadata=metadata_of_page(text))
 
 
 def extract_svg(text: str, kind: str) -> Document:
-    """Keep what is written in a drawing: its labels, title and descriptions."""
+    """Return the text in a drawing: its labels, title and descriptions."""
     page = _Page(text, dropped=frozenset({"metadata"})).read([(0, len(text))])
     return Document(page.text, kind, title_of(text), sections_of(page.headings))
 
 
 def main_part(text: str) -> str:
-    """Return the source of the parts of a page that it says are its main ones; "" where it says none."""
+    """Return the source of the parts of a page that are marked as its main ones; "" if none are."""
     if spans := _main_spans(text):
         main = "".join(text[start:end] for start, end in spans)
         return main if _is_enough(n_visible(main), text) else ""
-    tags = [found.span() for found in _ARTICLE.finditer(text)]
+    tags = [match.span() for match in _ARTICLE.finditer(text)]
     articles = text[tags[0][0] : tags[-1][1]] if tags else ""
     return articles if n_visible(articles) > n_visible(text) * _MIN_SHARE_OF_ARTICLES else ""
 
 
 def n_visible(text: str) -> int:
-    """Count the characters of a page that a reader would see."""
+    """Return the number of visible characters of a page."""
     return _Page(text).read([(0, len(text))]).n_visible
 
 
 def title_of(text: str) -> str:
-    """Give the title of a page; "" where it has none."""
-    found = _TITLE.search(text[:_HEAD_WITHIN])
-    return one_line(html.unescape(found[1])) if found else ""
+    """Return the title of a page; "" where it has none."""
+    match = _TITLE.search(text[:_HEAD_WITHIN])
+    return one_line(html.unescape(match[1])) if match else ""
 
 
 def _notes_of(text: str) -> dict[int, str]:
-    """Return what is said of a page in its head, which no reader sees, by the place where it stands."""
-    found = _DESCRIPTION.search(text, 0, _HEAD_WITHIN)
-    description = attribute(found[0], "content") if found else ""
-    return {found.start(): description} if found and description else {}
+    """Return the description in the head of a page, which no reader sees, by its position."""
+    match = _DESCRIPTION.search(text, 0, _HEAD_WITHIN)
+    description = attribute(match[0], "content") if match else ""
+    return {match.start(): description} if match and description else {}
 
 
 def _main_page(text: str, notes: Mapping[int, str]) -> _Page | None:
     if spans := _main_spans(text):
         main = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read(spans)
         return main if _is_enough(main.n_visible, text) else None
-    tags = [found.span() for found in _ARTICLE.finditer(text)]
+    tags = [match.span() for match in _ARTICLE.finditer(text)]
     if not tags:
         return None
     articles = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read([(tags[0][0], tags[-1][1])])
-    # A page of which most stands outside of its articles has something else to say.
+    # Where most of the text is outside of the articles, they are not what the page is about.
     whole = _Page(text, notes=notes).read([(0, len(text))])
     return articles if articles.n_visible > whole.n_visible * _MIN_SHARE_OF_ARTICLES else whole
 
 
 def _is_enough(n_in_main: int, text: str) -> bool:
-    """Whether so many characters in main parts are what a page has to say: some hold a headline alone."""
+    """Whether the main parts have enough text to be the content of a page: some hold a headline alone."""
     if n_in_main >= _MANY_CHARACTERS:
         return True
     whole = _Page(text, dropped=_UNSEEN | _AROUND_MAIN).read([(0, len(text))])
     return bool(n_in_main) and n_in_main >= whole.n_visible * _MIN_SHARE_OF_MAIN
 
 
-def _made_by_scripts(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
-    """Read again a page that shows next to nothing before its scripts run: with the data in it, or its title."""
+def _read_scripted_page(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
+    """Read a page again that shows next to nothing without its scripts: its JSON-LD data, or its title."""
     if _LINKED_DATA.search(text):
         page = _Page(text, notes=notes, reads_data=True).read([(0, len(text))])
     if page.text.strip() or not (title := _TITLE.search(text[:_HEAD_WITHIN])):
@@ -101,9 +101,9 @@ def _main_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _is_in_code(text: str, at: int) -> bool:
-    """Whether a place in a source lies in a script or a comment."""
-    return any(text.rfind(opening, 0, at) > text.rfind(end, 0, at) for opening, end in _CODE)
+def _is_in_code(text: str, position: int) -> bool:
+    """Whether a position in a source lies in a script or a comment."""
+    return any(text.rfind(opening, 0, position) > text.rfind(end, 0, position) for opening, end in _CODE)
 
 
 def _opening_with_main_role(text: str) -> re.Match[str] | None:
@@ -122,7 +122,7 @@ def _end_of_element(text: str, opening: re.Match[str]) -> int:
 
 
 class _Page:
-    """The visible text of a source as it is written, token by token."""
+    """The visible text of a page, written token by token."""
 
     def __init__(
         self,
@@ -151,11 +151,11 @@ class _Page:
 
     @property
     def text(self) -> str:
-        """What was written so far."""
+        """The text written so far."""
         return "".join(self._parts)
 
     def read(self, spans: Iterable[tuple[int, int]]) -> _Page:
-        """Write what is visible in stretches of the source; elsewhere only its lines count, and what is noted."""
+        """Write the visible text in spans of the source; outside of them only line ends and notes are kept."""
         position = 0
         for start, end in spans:
             self._write_notes(position, start)
@@ -191,7 +191,7 @@ class _Page:
         self._write_lines(start, end)
 
     def _read_contents(self, token: re.Match[str]) -> None:
-        """Read what a section of plain characters holds, or data for other programs where they are all there is."""
+        """Write the text of a CDATA section, or JSON-LD data if there is no other text."""
         if token["plain"]:
             self._is_apart = False
             self._write_apart("" if self._skipped else token["plain"])
@@ -199,7 +199,7 @@ class _Page:
             self._write_apart(" ".join(texts_of_data(token[0])))
 
     def _write_apart(self, text: str) -> None:
-        """Write a text that stands in no text of the page, on one line."""
+        """Write text that is not in the flow of the page, on one line."""
         if text := " ".join(text.split()):
             self._write(text if self._last in " \n" else f" {text}")
             self._is_apart = True
@@ -248,7 +248,7 @@ class _Page:
 
     def _last_closing(self, name: str) -> int:
         if name not in self._last_closings:
-            positions = [found.start() for found in re.finditer(rf"</{name}", self._source, re.IGNORECASE)]
+            positions = [match.start() for match in re.finditer(rf"</{name}", self._source, re.IGNORECASE)]
             self._last_closings[name] = positions[-1] if positions else -1
         return self._last_closings[name]
 
@@ -282,60 +282,60 @@ class _Page:
 
 
 def decoded(text: str) -> str:
-    """Put characters in the place of their entities."""
+    """Decode the entities in a text."""
     return _ENTITY.sub(lambda entity: _character(entity[0]), text)
 
 
 def attribute(tag: str, name: str) -> str:
     """Return the value of an attribute of a tag; "" where it has none."""
-    found = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
-    return " ".join(html.unescape(found[1] or found[2] or found[3] or "").split()) if found else ""
+    match = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
+    return " ".join(html.unescape(match[1] or match[2] or match[3] or "").split()) if match else ""
 
 
 def alternative_text(tag: str) -> str:
-    """Return what stands for a picture where it is not shown; "" where that is the name of its file."""
+    """Return the alternative text of a picture; "" if it is the name of its file."""
     return description(attribute(tag, "alt"))
 
 
 def description(text: str) -> str:
-    """Return what an alternative text says on one line; "" where it is the name of the picture's file."""
+    """Return an alternative text on one line; "" if it is the name of the picture's file."""
     text = " ".join(text[:_MAX_ALTERNATIVE].split())
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
 def texts_of_data(script: str) -> Iterator[str]:
-    """Yield what people would read in data for search engines (JSON-LD), each text once."""
+    """Yield the readable texts in data for search engines (JSON-LD), each once."""
     start = script.find(">") + 1
     end = script.rfind("<")
     try:
-        waiting: list[object] = [json.loads(script[start : end if end > start else None])]
+        pending: list[object] = [json.loads(script[start : end if end > start else None])]
     except (ValueError, RecursionError):
         return
-    met: set[str] = set()
-    while waiting:
-        value = waiting.pop()
+    seen_texts: set[str] = set()
+    while pending:
+        value = pending.pop()
         if isinstance(value, list):
-            waiting += reversed(value)
+            pending += reversed(value)
         elif isinstance(value, dict):
-            waiting += reversed([part for part in value.values() if isinstance(part, dict | list)])
+            pending += reversed([part for part in value.values() if isinstance(part, dict | list)])
             texts = {text: None for name in _DATA_TEXTS if isinstance(text := value.get(name), str)}
-            yield from (html.unescape(text) for text in texts if text not in met)
-            met.update(texts)
+            yield from (html.unescape(text) for text in texts if text not in seen_texts)
+            seen_texts.update(texts)
 
 
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str:
-    # A line end that is written as an entity is no line of the source; soft hyphens would break words.
+    # A line end written as an entity is no line end of the source; soft hyphens would split words.
     return html.unescape(entity).translate(_NO_LAYOUT)
 
 
 _MIN_SHARE_OF_MAIN: Final = 0.2
 _MIN_SHARE_OF_ARTICLES: Final = 0.3
 _FEW_CHARACTERS: Final = 200
-"""What shows so little may be a page that its scripts make."""
+"""A page that shows less than this may be made by its scripts."""
 
 _MANY_CHARACTERS: Final = 2_000
-"""So much in a main part is what a page has to say, whatever stands around it."""
+"""Main parts with so much text are the content of a page, whatever surrounds them."""
 
 _HEAD_WITHIN: Final = 65_536
 _MAX_ALTERNATIVE: Final = 1_000
@@ -367,8 +367,9 @@ TOKEN: Final = re.compile(
     r"|[!?][^>]*+(?:>|\Z)"
     r")"
 )
-"""A tag with its `name`, and with an `end` if it closes an element; an element of code, whole; a comment; or a section
-of `plain` characters."""
+"""A tag with its `name`, and with an `end` if it closes an element; a whole element of code; a comment; or a section of
+`plain` characters.
+"""
 
 _MAIN: Final = re.compile(r"<(main)(?=[\s>])(?![^>]*\shidden[\s=>])", re.IGNORECASE)
 _CODE: Final = (("<script", "</script"), ("<!--", "-->"))

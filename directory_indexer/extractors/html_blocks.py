@@ -1,4 +1,4 @@
-"""Reads a page of the web for people: its headings, paragraphs, lists and tables, and not the lines of its source."""
+"""Web pages as documents of headings, paragraphs, lists and tables, instead of the lines of their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says about itself in its head: names of HTML, of Dublin Core, and those that social networks ask for."""
+"""Metadata in the head of a page: HTML, Dublin Core and Open Graph."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from directory_indexer.extractors.properties import primary_language
 
 
 def metadata_of_page(source: str) -> Metadata:
-    """Read the `meta` elements of a page and the language that it declares."""
+    """Return the metadata in the `meta` elements of a page and the language that it declares."""
     head = source[:_WITHIN]
     metadata = understood(_fields(head))[1]
-    found = _LANGUAGE.search(head)
-    return metadata._replace(language=primary_language(found[1]) or metadata.language) if found else metadata
+    match = _LANGUAGE.search(head)
+    return metadata._replace(language=primary_language(match[1]) or metadata.language) if match else metadata
 
 
 def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
     for element in _META.finditer(head):
-        said = {one[1].lower(): one[2] or one[3] or one[4] or "" for one in _ATTRIBUTE.finditer(element[0])}
-        name = said.get("name") or said.get("property") or said.get("itemprop") or said.get("http-equiv") or ""
-        if content := html.unescape(said.get("content", "")):
+        attributes = {
+            match[1].lower(): match[2] or match[3] or match[4] or "" for match in _ATTRIBUTE.finditer(element[0])
+        }
+        name = (
+            attributes.get("name")
+            or attributes.get("property")
+            or attributes.get("itemprop")
+            or attributes.get("http-equiv")
+            or ""
+        )
+        if content := html.unescape(attributes.get("content", "")):
             yield _NAMES.get(name.lower(), name), [content]
 
 

@@ -1,4 +1,4 @@
-"""What kinds of files are called: by people who give a kind to `--type`, and as groups."""
+"""Names of kinds of files: aliases that `--type` accepts, and groups."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from directory_indexer.extractors.formats import FORMATS
 from directory_indexer.paths import FilePath
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
-    group: frozenset(kind for kind, one in FORMATS.items() if one.group == group) for group in get_args(Group)
+    group: frozenset(kind for kind, format_ in FORMATS.items() if format_.group == group) for group in get_args(Group)
 }
 
 
 SHEETS: Final = frozenset({"xlsx", "xlsb", "xls", "ods", "numbers"})
-"""The kinds with numbered rows."""
+"""Kinds with numbered rows."""
 
 MAILS: Final = frozenset({"email", "emlx", "msg", "tnef", "mbox", "pst"})
-"""The kinds whose text begins with the headers of a message."""
+"""Kinds whose text begins with the headers of a message."""
 
 
 def kind_for_alias(alias: str) -> str | None:
-    """Find the kind that a person means by `py`, `.md`, `C++` or `markdown`; None when no kind is called that."""
+    """Return the kind for `py`, `.md`, `C++` or `markdown`; None if no kind has that name."""
     return _kinds_by_alias().get(alias.lower().removeprefix("."))
 
 
 def kind_names() -> tuple[str, ...]:
-    """List every name that a person may call a kind by."""
+    """Return every name of a kind that `--type` accepts."""
     return tuple(sorted(_kinds_by_alias()))
 
 
 def is_media(path: FilePath) -> bool:
-    """Tell by its suffix whether a file is a picture or sound, whose size says nothing about the text in it."""
+    """Whether a file is a picture or sound, by its suffix: its size then says nothing about its text."""
     return _kind_by_suffix(path) in GROUPS["media"]
 
 
 def may_be_scanned(path: FilePath) -> bool:
-    """Tell by its suffix whether a file may have pages that are pictures of text."""
+    """Whether a file may have pages that are pictures of text, by its suffix."""
     return _kind_by_suffix(path) in _SCANNED_KINDS
 
 
@@ -51,5 +51,7 @@ _SCANNED_KINDS: Final = frozenset({"bmp", "gif", "jpeg", "pdf", "png", "pnm", "t
 
 @cache
 def _kinds_by_alias() -> dict[str, str]:
-    named = {word: kind for kind, one in FORMATS.items() for word in f"{one.suffixes} {one.aliases}".split()}
+    named = {
+        word: kind for kind, format_ in FORMATS.items() for word in f"{format_.suffixes} {format_.aliases}".split()
+    }
     return named | {kind: kind for kind in FORMATS} | {"h": "c"}

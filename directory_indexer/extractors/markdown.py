@@ -1,4 +1,4 @@
-"""Markdown in all its dialects: ATX and setext headings, and the title that front matter gives.
+"""Markdown in all its dialects: ATX and setext headings, and front matter.
 
 A line scanner, because markdown-it-py reads 5 MB/s and this 50; where CommonMark is clear the two agree, which a test
 asserts. Headings inside lists and quotations are content here, and an underline makes a heading of one line only.
@@ -17,7 +17,7 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_markdown(text: str, kind: str) -> Document:
-    """Find the headings of a Markdown text, which stays as it is, front matter included."""
+    """Return a Markdown text, front matter included, with its headings."""
     matter = read_front_matter(text) or FrontMatter(0, "", Metadata())
     headings = tuple(markdown_headings(text, start=matter.end))
     title = matter.title or title_of(headings)
@@ -27,24 +27,24 @@ def extract_markdown(text: str, kind: str) -> Document:
 def markdown_headings(text: str, *, start: int = 0) -> Iterator[Heading]:
     """Yield the headings from character `start` on, in order."""
     position = start
-    while found := _BLOCK.search(text, position):
-        block_end = found.end()
-        match found.lastgroup:
+    while block := _BLOCK.search(text, position):
+        block_end = block.end()
+        match block.lastgroup:
             case "atx":
-                if title := plain_title(found["atx"]):
-                    yield Heading(found.start(), len(found["marks"]), title)
+                if title := plain_title(block["atx"]):
+                    yield Heading(block.start(), len(block["marks"]), title)
             case "underline":
-                if heading := _underlined(text, found, position):
+                if heading := _setext_heading(text, block, position):
                     yield heading
             case "fence":
-                block_end = _end_of_fence(text, found)
+                block_end = _end_of_fence(text, block)
             case _:
-                block_end = _end_of_html(text, found)
+                block_end = _end_of_html(text, block)
         position = block_end
 
 
 def plain_title(source: str) -> str:
-    """Strip the markup from a heading."""
+    """Return a heading without its markup."""
     title = one_line(source)
     unclosed = title.rstrip("#")
     if not unclosed or unclosed.endswith(" "):
@@ -55,11 +55,11 @@ def plain_title(source: str) -> str:
 
 
 def title_of(headings: tuple[Heading, ...]) -> str:
-    """Take the first heading of the first level for the title of a document."""
+    """Return the first heading of level 1, the title of a document; "" if there is none."""
     return next((heading.title for heading in headings if heading.level == 1), "")
 
 
-def _underlined(text: str, underline: re.Match[str], block_start: int) -> Heading | None:
+def _setext_heading(text: str, underline: re.Match[str], block_start: int) -> Heading | None:
     end = underline.start() - 1
     start = max(text.rfind("\n", block_start, max(end, block_start)) + 1, block_start)
     if not _PARAGRAPH_LINE.match(text, start, max(end, start)) or _is_paragraph_above(text, start, block_start):
@@ -77,9 +77,9 @@ def _end_of_fence(text: str, opening: re.Match[str]) -> int:
     fence = opening["fence"]
     closing = _CLOSING_FENCES[fence[0]]
     max_indent = opening.start("fence") - opening.start() + 3
-    for found in closing.finditer(text, opening.end()):
-        if len(found["fence"]) >= len(fence) and found.start("fence") - found.start() <= max_indent:
-            return found.end()
+    for fence_line in closing.finditer(text, opening.end()):
+        if len(fence_line["fence"]) >= len(fence) and fence_line.start("fence") - fence_line.start() <= max_indent:
+            return fence_line.end()
     return len(text)
 
 

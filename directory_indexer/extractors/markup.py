@@ -1,4 +1,4 @@
-"""Markup in which a single line announces a heading: AsciiDoc, Org, LaTeX, manual pages, wiki text and Typst."""
+"""Markup whose headings take a single line: AsciiDoc, Org, LaTeX, manual pages, wiki text and Typst."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_markup(text: str, kind: str) -> Document:
-    """Find the headings of a text in one of the `MARKUP_KINDS`; the text stays as it is, but for accents of LaTeX."""
+    """Return a text in one of the `MARKUP_KINDS` with its headings; only the accents of LaTeX are decoded."""
     text = unescaped(text, kind) if kind == "latex" else text
     syntax = _SYNTAXES[kind]
     headings = tuple(_headings(text, syntax))
-    found = syntax.title.search(text, 0, _TITLE_WITHIN)
-    title = syntax.clean(" ".join(filter(None, found.groups()))) if found else ""
+    match = syntax.title.search(text, 0, _TITLE_WITHIN)
+    title = syntax.clean(" ".join(filter(None, match.groups()))) if match else ""
     metadata = read_keywords(text, kind) if kind in KINDS_WITH_KEYWORDS else Metadata()
     return Document(text, kind, title, sections_of(headings), metadata=metadata)
 
 
 class _Syntax(NamedTuple):
-    """Headings have the groups `mark` and `title`; `fence`, where there is one, opens and closes verbatim text."""
+    """The headings of a markup, with the groups `mark` and `title`; `fence`, if any, opens and closes verbatim text."""
 
     heading: re.Pattern[str]
     level: Callable[[str], int]
@@ -34,11 +34,11 @@ class _Syntax(NamedTuple):
 
 def _headings(text: str, syntax: _Syntax) -> Iterator[Heading]:
     open_fence = ""
-    for found in syntax.heading.finditer(text):
-        if found.lastgroup == "fence":
-            open_fence = _fence_after(open_fence, found["fence"])
-        elif not open_fence and (title := syntax.clean(found["title"])):
-            yield Heading(found.start(), syntax.level(found["mark"]), title)
+    for match in syntax.heading.finditer(text):
+        if match.lastgroup == "fence":
+            open_fence = _fence_after(open_fence, match["fence"])
+        elif not open_fence and (title := syntax.clean(match["title"])):
+            yield Heading(match.start(), syntax.level(match["mark"]), title)
 
 
 def _fence_after(open_fence: str, fence: str) -> str:

@@ -1,4 +1,4 @@
-"""What containers hold: the members of an archive or mailbox, the attachments of a message."""
+"""Members of containers: files in an archive or mailbox, attachments of a message."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from directory_indexer.files import SkipReason
 
 
 class Member(NamedTuple):
-    """One file in a container, by the name that the container gives it, which may be anything.
+    """One file in a container, by the name that the container has for it, which may be anything.
 
-    Where it gives none, the member is called as the container is, without its suffix. `modified_ns` is 0 where the
-    container does not say it; `problem` says why the member cannot be read, or is left out.
+    If it has none, the member is called like the container, without its suffix. `modified_ns` is 0 if unknown;
+    `problem` says why the member cannot be read or was skipped.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Member(NamedTuple):
 
 
 def read_whole(file: BinaryIO) -> bytes:
-    """Read a container that is no stream: a document, a message.
+    """Read a container that cannot be streamed: a document, a message.
 
     Raises:
         SkipFileError: it is larger than is read.
@@ -37,9 +37,9 @@ def read_whole(file: BinaryIO) -> bytes:
 
 
 class Contents(NamedTuple):
-    """What a container comes to: its own text, None where it has none, and its members, read one after the other."""
+    """The contents of a container: its own document, if it has text, and its members, read one after the other."""
 
     document: Document | None
     members: Iterable[Member] = ()
     is_message: bool = False
-    """Whether it is a message, so that its members came by mail."""
+    """Whether it is a message, so that its members are attachments."""

@@ -1,4 +1,4 @@
-"""Jupyter notebooks of format 3 and 4: their cells as a reader sees them, not their JSON."""
+"""Jupyter notebooks of format 3 and 4: the cells as a reader sees them, instead of their JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from directory_indexer.extractors.outline import Heading, sections_of
 
 
 def extract_notebook(text: str, kind: str) -> Document:
-    """Take the text of the cells and the beginning of what they print; images and other media stay out.
+    """Return the text of the cells and the beginning of their outputs; images and other media are left out.
 
     Raises:
         ExtractionError: the file is not the JSON of a notebook.
@@ -23,7 +23,7 @@ def extract_notebook(text: str, kind: str) -> Document:
     parts: list[str] = []
     headings: list[Heading] = []
     length = 0
-    for number, cell in enumerate(_cells(_parsed(text)), 1):
+    for number, cell in enumerate(_cells(_parse_notebook(text)), 1):
         headings += _headings(cell, number, length)
         parts.append(cell.text + "\n\n")
         length += len(parts[-1])
@@ -35,7 +35,7 @@ class _Cell(NamedTuple):
     text: str
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse_notebook(text: str) -> dict[str, Any]:
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -48,7 +48,7 @@ def _parsed(text: str) -> dict[str, Any]:
 def _cells(notebook: dict[str, Any]) -> Iterator[_Cell]:
     for source in _raw_cells(notebook):
         kind = source.get("cell_type")
-        text = _joined(source.get("source", source.get("input")))
+        text = _join_lines(source.get("source", source.get("input")))
         if kind == "heading":
             level = source.get("level")
             text = "#" * (level if isinstance(level, int) and level in _LEVELS else 1) + " " + text
@@ -77,10 +77,10 @@ def _headings(cell: _Cell, number: int, offset: int) -> Iterator[Heading]:
 def _outputs(cell: dict[str, Any]) -> Iterator[str]:
     for output in _dicts(cell.get("outputs")):
         media = output.get("data")
-        shown = media.get("text/plain") if isinstance(media, dict) else output.get("text")
+        text_source = media.get("text/plain") if isinstance(media, dict) else output.get("text")
         if output.get("output_type") in {"error", "pyerr"}:
-            shown = f"{output.get('ename', '')}: {output.get('evalue', '')}"
-        if text := _TERMINAL_ESCAPE.sub("", _joined(shown)[:_MAX_OUTPUT]).strip("\n"):
+            text_source = f"{output.get('ename', '')}: {output.get('evalue', '')}"
+        if text := _TERMINAL_ESCAPE.sub("", _join_lines(text_source)[:_MAX_OUTPUT]).strip("\n"):
             yield text
 
 
@@ -88,7 +88,7 @@ def _dicts(value: object) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _joined(value: object) -> str:
+def _join_lines(value: object) -> str:
     if isinstance(value, list):
         value = "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Which files may be handed to the desktop: documents, and never what it might run instead of showing it."""
+"""Files that may be opened on the desktop: documents, and never anything that it might run instead."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from directory_indexer.paths import FilePath
 
 
 def is_document(path: FilePath, kind: str) -> bool:
-    """Tell whether a file is a document by its content and by its name."""
-    if kind not in _OPENED:
+    """Whether a file is a document, both by its content and by its name."""
+    if kind not in _OPENABLE:
         return False
     suffix = path.rpartition(".")[2].lower()
     return suffix in FORMATS[kind].suffixes.split()
@@ -20,7 +20,7 @@ def is_document(path: FilePath, kind: str) -> bool:
 _RUNNABLE: Final = frozenset({"html", "mhtml", "svg", "xml"})
 """Documents that may hold scripts: a browser takes XML for HTML or SVG if it says so."""
 
-_OPENED: Final = frozenset(
-    kind for kind in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if kind not in _RUNNABLE
+_OPENABLE: Final = frozenset(
+    name for name in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if name not in _RUNNABLE
 ) - {"ini", "dotenv"}
-"""What the desktop may open: no code, no archives, no entries of launchers (`ini`)."""
+"""Kinds that the desktop may open: no code, no archives, no launcher entries (`ini`)."""

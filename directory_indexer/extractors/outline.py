@@ -1,4 +1,4 @@
-"""How the headings of a document become its sections."""
+"""Sections of a document, made from its headings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Heading(NamedTuple):
 
 
 def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
-    """Give every heading a section that knows the headings around it; what precedes the first has a section too."""
+    """Return a section for each heading, with the headings around it, and one for what precedes the first heading."""
     sections = [Section(0)]
     path: list[Heading] = []
     for heading in headings:
@@ -36,5 +36,5 @@ def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
 
 
 def one_line(title: str) -> str:
-    """Put a title on one line of bounded length."""
+    """Return a title on one line of bounded length."""
     return " ".join(title[: 2 * _MAX_TITLE_CHARACTERS].split())[:_MAX_TITLE_CHARACTERS]

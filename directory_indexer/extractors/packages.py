@@ -1,8 +1,7 @@
-"""The parts of a ZIP package, as Office Open XML and OpenDocument files are.
+"""Parts of a ZIP package, such as Office Open XML and OpenDocument files.
 
-Sizes and sums that a package declares are never believed, and a part that is damaged is read up to the damage; so is a
-package of which the end, with the list of its parts, is lost. Names are found in any case, which not all programs
-keep.
+Declared sizes and checksums are never trusted. A damaged part is read up to the damage; so is a package whose end, with
+the list of its parts, is missing. Names are matched in any case, since not all programs keep it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from directory_indexer.files import SkipReason
 
 
 class Relation(NamedTuple):
-    """What a part says of another: what it is to it (`styles`, `footnotes`), and the name of that part."""
+    """A relation of a part to another: the role (`styles`, `footnotes`) and the name of the other part."""
 
     role: str
     part: str
@@ -46,30 +45,30 @@ class Package:
         return _key(part) in self._parts
 
     def names(self) -> list[str]:
-        """Give the names of all parts, in the order of the package."""
+        """Return the names of all parts, in the order of the package."""
         return [part.name for part in self._parts.values()]
 
     def pieces(self, part: str) -> Iterator[bytes]:
-        """Unpack a part piece by piece; one that is not there has none.
+        """Yield the pieces of an unpacked part; nothing if there is no such part.
 
         Raises:
             SkipFileError: it needs a password, or is more than is read.
-            ExtractionError: it is damaged; what came before the damage was given.
+            ExtractionError: it is damaged; what precedes the damage has been yielded.
         """
-        if found := self._parts.get(_key(part)):
+        if entry := self._parts.get(_key(part)):
             self.budget.take_member()
-            packed = _packed(self._content, found)
-            yield from self.budget.counted(_unpacked(found, packed), packed_bytes=len(packed))
+            packed = _packed_bytes(self._content, entry)
+            yield from self.budget.counted(_unpack(entry, packed), packed_bytes=len(packed))
 
     def relations(self, part: str = "") -> dict[str, Relation]:
-        """Give what a part refers to in the same package, by the ids that it uses; "" is the package itself."""
+        """Return the relations of a part to parts of the same package, by id; "" is the package itself."""
         folder, name = posixpath.split(part)
         relations = _Relations(folder)
         read_xml(self.pieces(posixpath.join(folder, "_rels", f"{name}.rels")), relations)
         return relations.by_id
 
     def content_type(self, part: str) -> str:
-        """Give the media type that the package says a part has; "" where it says none."""
+        """Return the media type that the package declares for a part; "" if it declares none."""
         types = _ContentTypes()
         read_xml(self.pieces("[Content_Types].xml"), types)
         return types.by_part.get(_key(part)) or types.by_suffix.get(part.rpartition(".")[2].lower(), "")
@@ -81,7 +80,7 @@ class _Part(NamedTuple):
     flags: int
     header: int
     n_packed: int | None
-    """None where only the packed bytes tell where they end."""
+    """None if only the packed bytes show where they end."""
 
 
 def _parts(content: bytes) -> list[_Part]:
@@ -90,8 +89,8 @@ def _parts(content: bytes) -> list[_Part]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             return [
-                _Part(one.filename, one.compress_type, one.flag_bits, one.header_offset, one.compress_size)
-                for one in file.infolist()
+                _Part(info.filename, info.compress_type, info.flag_bits, info.header_offset, info.compress_size)
+                for info in file.infolist()
             ]
     except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, OverflowError, ValueError) as error:
         parts = list(_parts_by_headers(content))
@@ -101,35 +100,35 @@ def _parts(content: bytes) -> list[_Part]:
 
 
 def _parts_by_headers(content: bytes) -> Iterator[_Part]:
-    for found in _HEADER.finditer(content):
-        flags, method, n_packed, n_name = (int.from_bytes(found[group], "little") for group in range(1, 5))
-        written = content[found.end() : found.end() + n_name]
+    for match in _HEADER.finditer(content):
+        flags, method, n_packed, n_name = (int.from_bytes(match[group], "little") for group in range(1, 5))
+        raw_name = content[match.end() : match.end() + n_name]
         try:
-            name = written.decode()
+            name = raw_name.decode()
         except UnicodeDecodeError:
-            name = written.decode("cp437")
-        yield _Part(name, method, flags, found.start(), n_packed or None)
+            name = raw_name.decode("cp437")
+        yield _Part(name, method, flags, match.start(), n_packed or None)
 
 
-def _packed(content: bytes, part: _Part) -> memoryview:
+def _packed_bytes(content: bytes, part: _Part) -> memoryview:
     header = content[part.header : part.header + _HEADER_BYTES]
     n_name, n_extra = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
     start = part.header + _HEADER_BYTES + n_name + n_extra
     return memoryview(content)[start : None if part.n_packed is None else start + part.n_packed]
 
 
-def _unpacked(part: _Part, packed: memoryview) -> Iterator[bytes]:
+def _unpack(part: _Part, packed: memoryview) -> Iterator[bytes]:
     if part.flags & _ENCRYPTED or part.method in _ENCRYPTING_METHODS:
         raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
     if part.method == zipfile.ZIP_STORED:
         yield from (bytes(packed[start : start + _PIECE_BYTES]) for start in range(0, len(packed), _PIECE_BYTES))
     elif part.method == zipfile.ZIP_DEFLATED:
-        yield from _inflated(part, packed)
+        yield from _inflate(part, packed)
     else:
         raise ExtractionError(f"part {part.name[:_MESSAGE_CHARACTERS]!r} is packed by an unknown method")
 
 
-def _inflated(part: _Part, packed: memoryview) -> Iterator[bytes]:
+def _inflate(part: _Part, packed: memoryview) -> Iterator[bytes]:
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         for start in range(0, len(packed), _PIECE_BYTES):
@@ -140,11 +139,11 @@ def _inflated(part: _Part, packed: memoryview) -> Iterator[bytes]:
             if stream.eof:
                 return
     except zlib.error as error:
-        raise _damaged(part) from error
-    raise _damaged(part)
+        raise _damage_error(part) from error
+    raise _damage_error(part)
 
 
-def _damaged(part: _Part) -> ExtractionError:
+def _damage_error(part: _Part) -> ExtractionError:
     return ExtractionError(f"damaged package: part {part.name[:_MESSAGE_CHARACTERS]!r} cannot be unpacked")
 
 
@@ -189,13 +188,13 @@ def _key(part: str) -> str:
 
 _ENTRY: Final = b"PK\1\2"
 _HEADER: Final = re.compile(rb"PK\x03\x04..(..)(..).{8}(....).{4}(..)..", re.DOTALL)
-"""How the header of a part begins: its flags, its method, its packed size, and how long its name is."""
+"""The header of a part: its flags, its method, its packed size, and the length of its name."""
 
 _HEADER_BYTES: Final = 30
 _MAX_PARTS: Final = 20_000
 _PIECE_BYTES: Final = 1 << 16
 _ENCRYPTED: Final = 1
 _ENCRYPTING_METHODS: Final = frozenset({99, 0x636B, 0x636C})
-"""AES, and what Pages, Numbers and Keynote write."""
+"""AES, and the method of Pages, Numbers and Keynote."""
 
 _MESSAGE_CHARACTERS: Final = 100

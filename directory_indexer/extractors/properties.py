@@ -1,4 +1,4 @@
-"""What files say about themselves: checked, and cut to what an index keeps."""
+"""Metadata values, validated and cut to what an index keeps."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ MAX_CHARACTERS: Final = 500
 
 
 def one_value(written: str) -> str:
-    """Put a property on one line of bounded length."""
+    """Return a value on one line of bounded length."""
     return " ".join(written[: 4 * MAX_CHARACTERS].split())[:MAX_CHARACTERS]
 
 
 def values(written: Iterable[str]) -> tuple[str, ...]:
-    """Give each value once, in order, without empty ones."""
+    """Return the distinct non-empty values, in order."""
     return tuple(dict.fromkeys(filter(None, map(one_value, written))))[:MAX_VALUES]
 
 
 def listed(written: str) -> tuple[str, ...]:
-    """Take apart what people write into one field: names or keywords between semicolons, else between commas."""
+    """Split a list of names or keywords in one field: at semicolons if there are any, else at commas."""
     return values(written.split(";" if ";" in written else ","))
 
 
 def iso_time(written: str) -> str:
-    """Give a time in ISO 8601 as exact as it is written; "" for what is none, or lies before documents were files."""
-    found = _TIME.fullmatch(written.strip())
-    if not found or not _FIRST_YEAR <= int(found["year"]) <= _LAST_YEAR:
+    """Return a time in ISO 8601 with the precision that it has; "" if it is invalid, or implausibly early."""
+    match = _TIME.fullmatch(written.strip())
+    if not match or not _FIRST_YEAR <= int(match["year"]) <= _LAST_YEAR:
         return ""
     try:
-        datetime.fromisoformat(f"{found['year']}-{found['month'] or '01'}-{found['day'] or '01'}{found['time'] or ''}")
+        datetime.fromisoformat(f"{match['year']}-{match['month'] or '01'}-{match['day'] or '01'}{match['time'] or ''}")
     except ValueError:
         return ""
-    return re.sub(_FRACTION, "", found[0])
+    return re.sub(_FRACTION, "", match[0])
 
 
 def primary_language(tag: str) -> str:
-    """Give the first part of a language tag: `en` for `en-US`; "" for what is none."""
-    found = _LANGUAGE.match(tag.strip())
-    return found[1].lower() if found and found[1].lower() not in _NO_LANGUAGES else ""
+    """Return the first part of a language tag, `en` for `en-US`; "" if it is invalid."""
+    match = _LANGUAGE.match(tag.strip())
+    return match[1].lower() if match and match[1].lower() not in _NO_LANGUAGES else ""
 
 
 def written_title(title: str) -> str:
-    """Give a title unless it is what programs write where nobody wrote one: a file name, `Document1`."""
+    """Return a title; "" if it is a default that programs write: a file name, `Document1`."""
     title = one_value(title)
     return "" if _NO_TITLE.fullmatch(title) else title
 

@@ -1,4 +1,4 @@
-"""Text of web pages without menus and banners, where the extra `web` is installed.
+"""The main text of web pages, without menus and banners, if the extra `web` is installed.
 
 It takes 0.2 s to import and a tree of the page in memory, so it is used in worker processes alone.
 """
@@ -11,11 +11,11 @@ from typing import Final
 
 _MOST_CHARS: Final = 4_000_000
 _LEAST_SHARE: Final = 0.25
-"""Where less of the text would be left, the page has been misread."""
+"""If less of the text than this would remain, the page has been misread."""
 
 
 def readable(source: str, *, n_visible: int) -> str:
-    """Give the source of what is to be read on a page; "" where that is not known, and all of it is to be read.
+    """Return the source of the main content of a page; "" if it is unknown, so that the whole page is to be read.
 
     `n_visible` characters of the page are text.
     """
@@ -23,10 +23,10 @@ def readable(source: str, *, n_visible: int) -> str:
         return ""
     import trafilatura  # noqa: PLC0415 - see the docstring of the module
 
-    written = trafilatura.extract(
+    content = trafilatura.extract(
         source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
     )
-    return written if written and len(_TAG.sub("", written)) >= n_visible * _LEAST_SHARE else ""
+    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
 
 
 _TAG: Final = re.compile(r"<[^<>]*>")

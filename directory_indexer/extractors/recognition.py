@@ -1,6 +1,7 @@
-"""Which kind a file is, by its name and its first kilobytes.
+"""Recognition of the kind of a file, by its name and its first kilobytes.
 
-A name decides before content, for it is what the author says; content decides where names are shared or say nothing.
+A name is checked before the content, as it states the author's intent; content decides where names are ambiguous or
+unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PLAIN: Final = "text"
 
 
 def kind_of(path: FilePath, content: bytes) -> str:
-    """Name the kind of a file by its name and its first kilobytes; "text" when nothing more precise is known."""
+    """Return the kind of a file by its name and its first kilobytes; "text" if nothing more precise is known."""
     name, head = _lower_name(path), content[:_HEAD_BYTES]
     if kind := _binary_kind(name, head):
         return kind
@@ -29,26 +30,26 @@ def kind_of(path: FilePath, content: bytes) -> str:
 
 
 def format_of(path: FilePath, content: bytes, added: Sequence[AddedFormat] = ()) -> tuple[str, Format]:
-    """Give the kind of a file and its format, of which the configuration may have added some."""
-    if one := _added(path, added):
-        return one.kind, one.format
+    """Return the kind of a file and its format, which may be one that the configuration adds."""
+    if added_format := _added_format(path, added):
+        return added_format.kind, added_format.format
     kind = kind_of(path, content)
     return kind, FORMATS[kind]
 
 
 def expected_format(path: FilePath, added: Sequence[AddedFormat] = ()) -> Format:
-    """Give the format that a file should have by its name, before it is read."""
-    one = _added(path, added)
-    return one.format if one else FORMATS[expected_kind(path)]
+    """Return the format of a file by its name alone, before it is read."""
+    added_format = _added_format(path, added)
+    return added_format.format if added_format else FORMATS[expected_kind(path)]
 
 
-def _added(path: FilePath, added: Sequence[AddedFormat]) -> AddedFormat | None:
+def _added_format(path: FilePath, added: Sequence[AddedFormat]) -> AddedFormat | None:
     name = _lower_name(path) if added else ""
-    return next((one for one in added if one.has(name)), None)
+    return next((added_format for added_format in added if added_format.has(name)), None)
 
 
 def expected_kind(path: FilePath) -> str:
-    """Name the kind that a file should be by its name, before it is read."""
+    """Return the kind of a file by its name alone, before it is read."""
     name = _lower_name(path)
     binary = next((kind for kind, suffixes, names, *_ in _BINARY if name.endswith(suffixes) or name in names), None)
     return binary or _kind_by_name(name, b"") or PLAIN
@@ -107,7 +108,7 @@ def _kind_by_shebang(head: bytes) -> str | None:
 
 
 def _text_kind(alias: str) -> str | None:
-    """Take the word of a text for its kind, unless it is that of a binary format: this one was none."""
+    """Return the kind that a word in a text names; None if it is that of a binary format."""
     kind = kind_for_alias(alias)
     return kind if kind and FORMATS[kind].is_text else None
 
@@ -143,14 +144,14 @@ def _kind_of_v(head: bytes) -> str:
 
 
 def _kind_of_html(head: bytes) -> str:
-    """Take a template for code, of which the tags and scripts are read, too."""
+    """Return the kind of a page: a template counts as code, so that its tags and scripts are read, too."""
     before_examples = re.split(rb"(?i)<(?:pre|code|samp)\b", head, maxsplit=1)[0]
     return "jinja" if re.search(_TEMPLATE, before_examples) else "html"
 
 
 _HEAD_BYTES: Final = 8_192
 _BYTE_ORDER_MARKS: Final = b"\xef\xbb\xbf\xfe\xff"
-# Compiled when they are first needed: all of them take 2 ms.
+# Compiled on first use: all of them take 2 ms.
 _OBJC: Final = rb"(?m)^\s*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)"
 _CPP: Final = (
     rb"(?m)^\s*(?:class|namespace|template|using|constexpr|public:|private:|protected:)\b|\bstd::"
@@ -176,7 +177,7 @@ _INERT_SUFFIXES: Final = frozenset(
     "bak backup orig old save saved example sample template tmpl tpl dist default in j2 jinja jinja2 erb mustache "
     "local disabled rej new tmp txt".split()
 )
-"""What people append to a file's name without changing what the file is: `nginx.conf.example`, `setup.py.orig`."""
+"""Suffixes that people append without changing the kind of a file: `nginx.conf.example`, `setup.py.orig`."""
 
 _SHARED_SUFFIXES: Final[dict[str, Callable[[bytes], str]]] = {
     "h": _kind_of_h,
@@ -189,23 +190,23 @@ _SHARED_SUFFIXES: Final[dict[str, Callable[[bytes], str]]] = {
 }
 
 
-def _by_word(words_of: Callable[[Format], str]) -> dict[str, str]:
-    return {word: kind for kind, one in FORMATS.items() for word in words_of(one).split()}
+def _kinds_by_word(words_of: Callable[[Format], str]) -> dict[str, str]:
+    return {word: kind for kind, format_ in FORMATS.items() for word in words_of(format_).split()}
 
 
 _BINARY: Final = tuple(
     (
         kind,
-        tuple(f".{suffix}" for suffix in one.suffixes.split()),
-        frozenset(one.names.split()),
-        one.header,
-        one.header_at,
-        one.sniff,
+        tuple(f".{suffix}" for suffix in format_.suffixes.split()),
+        frozenset(format_.names.split()),
+        format_.header,
+        format_.header_at,
+        format_.sniff,
     )
-    for kind, one in FORMATS.items()
-    if one.sniff
+    for kind, format_ in FORMATS.items()
+    if format_.sniff
 )
-_OPENINGS: Final = tuple((kind, one.opening) for kind, one in FORMATS.items() if one.opening)
-_KINDS_BY_NAME: Final = _by_word(lambda one: "" if one.sniff else one.names)
+_OPENINGS: Final = tuple((kind, format_.opening) for kind, format_ in FORMATS.items() if format_.opening)
+_KINDS_BY_NAME: Final = _kinds_by_word(lambda format_: "" if format_.sniff else format_.names)
 _KINDS_BY_FIRST_NAME: Final = {name: _KINDS_BY_NAME[name] for name in ("containerfile", "dockerfile", "makefile")}
-_KINDS_BY_SUFFIX: Final = _by_word(lambda one: "" if one.sniff else one.suffixes)
+_KINDS_BY_SUFFIX: Final = _kinds_by_word(lambda format_: "" if format_.sniff else format_.suffixes)

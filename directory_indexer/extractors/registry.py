@@ -1,4 +1,4 @@
-"""From the bytes of a file to a document, by the format that it has."""
+"""Extraction: from the bytes of a file to a document, by its format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from directory_indexer.paths import FilePath
 def extract(
     content: bytes, path: FilePath, budget: Budget | None = None, added: Sequence[AddedFormat] = ()
 ) -> Document:
-    """Turn the bytes of the file at `path` into a document; a member of a container shares the budget of that.
+    """Return the document of the file at `path`; a member of a container shares the budget of the container.
 
     Raises:
         SkipFileError: there is nothing to index: no byte, no text, or no bytes that are text.
@@ -29,17 +29,17 @@ def extract(
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
     budget = budget or Budget()
-    kind, one = format_of(path, content, added)
-    if one.open is None:
-        return require_text(one.extract(content, kind, budget))
-    document = one.open(io.BytesIO(content), kind, budget).document
+    kind, format_ = format_of(path, content, added)
+    if format_.open is None:
+        return require_text(format_.extract(content, kind, budget))
+    document = format_.open(io.BytesIO(content), kind, budget).document
     if document is None:
         raise ExtractionError("it is a container: name a file in it, as in archive.zip!/report.docx")
     return require_text(document)
 
 
 def extract_as_text(content: bytes, path: FilePath) -> Document:
-    """Take the file at `path` for plain text of its kind: one whose parser breaks over it.
+    """Return the file at `path` as plain text of its kind, when its parser fails.
 
     Raises:
         SkipFileError: there is no text.
@@ -49,7 +49,7 @@ def extract_as_text(content: bytes, path: FilePath) -> Document:
 
 
 def require_text(document: Document) -> Document:
-    """Give a document that has text, or pictures of text.
+    """Return a document that has text, or pictures of text.
 
     Raises:
         SkipFileError: it has none.

@@ -1,4 +1,4 @@
-"""reStructuredText: titles by their adornment, whose levels are numbered in the order in which they first appear.
+"""reStructuredText: titles by their adornment, with levels in the order in which the adornments first appear.
 
 A line scanner, because docutils runs directives, writes to stderr and reads 0.3 MB/s.
 """
@@ -16,25 +16,25 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_restructuredtext(text: str, kind: str) -> Document:
-    """Find the section titles of a reStructuredText, which stays as it is."""
-    headings = tuple(_headings(text))
+    """Return a reStructuredText with its section titles."""
+    headings = tuple(_adorned_headings(text))
     return Document(text, kind, title_of(headings), sections_of(headings), metadata=read_keywords(text, kind))
 
 
-def _headings(text: str) -> Iterator[Heading]:
+def _adorned_headings(text: str) -> Iterator[Heading]:
     levels: dict[tuple[str, bool], int] = {}
     end_of_last = 0
     for underline in _UNDERLINED.finditer(text):
-        if underline.start() < end_of_last or not _fits(underline):
+        if underline.start() < end_of_last or not _is_title(underline):
             continue
         over = _overline(text, underline)
         style = (underline["adornment"][0], over is not None)
         start = underline.start() if over is None else over
-        yield Heading(start, levels.setdefault(style, len(levels) + 1), _plain(underline["title"]))
+        yield Heading(start, levels.setdefault(style, len(levels) + 1), _plain_text(underline["title"]))
         end_of_last = underline.end()
 
 
-def _fits(underline: re.Match[str]) -> bool:
+def _is_title(underline: re.Match[str]) -> bool:
     title, adornment = underline["title"].rstrip(), underline["adornment"]
     if title[0] == adornment[0] and title == title[0] * len(title):
         return False
@@ -43,13 +43,13 @@ def _fits(underline: re.Match[str]) -> bool:
 
 
 def _overline(text: str, underline: re.Match[str]) -> int | None:
-    """Give the start of the line above when it is the adornment again; an indented title needs one."""
+    """Return the start of the line above if it repeats the adornment; an indented title needs one."""
     end = underline.start() - 1
     start = text.rfind("\n", 0, max(end, 0)) + 1
     return start if end > 0 and text[start:end].rstrip() == underline["adornment"] else None
 
 
-def _plain(title: str) -> str:
+def _plain_text(title: str) -> str:
     return one_line(_ROLE.sub(r"\1", one_line(title)).replace("``", "").replace("`", "").replace("**", ""))
 
 

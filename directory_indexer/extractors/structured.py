@@ -1,7 +1,7 @@
-"""Files of keys and rows: the lines of JSON, YAML, TOML, INI and CSV stay, and their keys head their parts.
+"""Structured text: JSON, YAML, TOML, INI and CSV, with keys and column names as headings.
 
-Keys are found line by line, without parsing: line numbers stay exact, comments and broken files do no harm, and
-nothing in a hostile file is expanded, nested or built.
+Keys are found line by line, without parsing: line numbers stay exact, comments and broken files do no harm, and nothing
+in a hostile file is expanded, nested or built.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from directory_indexer.extractors.outline import Heading, one_line, sections_of
 
 
 def extract_json(text: str, kind: str) -> Document:
-    """Head the parts of a formatted JSON object with its keys, two levels deep."""
+    """Return a formatted JSON text with its keys as headings, two levels deep."""
     text = unescaped(text, kind)
     if not _OBJECT.match(text):
         return Document(text, kind)
@@ -24,20 +24,20 @@ def extract_json(text: str, kind: str) -> Document:
 
 
 def extract_yaml(text: str, kind: str) -> Document:
-    """Head the parts of a YAML text with its keys, two levels deep."""
+    """Return a YAML text with its keys as headings, two levels deep."""
     text = unescaped(text, kind)
     return Document(text, kind, sections=_key_sections(_keys(text, _YAML_KEY)))
 
 
 def extract_tables(text: str, kind: str) -> Document:
-    """Head the parts of a TOML or INI text with the names of their tables."""
+    """Return a TOML or INI text with the names of its tables as headings."""
     text = unescaped(text, kind) if kind == "toml" else text
-    headings = (Heading(found.start(), 1, one_line(found[1])) for found in _TABLE.finditer(text))
+    headings = (Heading(match.start(), 1, one_line(match[1])) for match in _TABLE.finditer(text))
     return Document(text, kind, sections=sections_of(headings))
 
 
 def extract_rows(text: str, kind: str) -> Document:
-    """Head the rows of a CSV or TSV text with the names of its columns, where the first line holds names."""
+    """Return a CSV or TSV text with the names of its columns as heading, if the first line has names."""
     end = text.find("\n", 0, _MAX_HEADER) + 1
     columns = [column.strip(" \"'") for column in _DELIMITER.split(text[: max(end - 1, 0)])]
     if len(columns) == 1 or not all(map(_is_name, columns)):
@@ -53,13 +53,13 @@ class _Key(NamedTuple):
 
 
 def _keys(text: str, pattern: re.Pattern[str]) -> Iterator[_Key]:
-    for found in pattern.finditer(text):
-        name = one_line(found["quoted"] or found["bare"])
-        yield _Key(found.start(), len(found["indent"]), name, found["opening"] is not None)
+    for match in pattern.finditer(text):
+        name = one_line(match["quoted"] or match["bare"])
+        yield _Key(match.start(), len(match["indent"]), name, match["opening"] is not None)
 
 
 def _key_sections(keys: Iterable[_Key]) -> tuple[Section, ...]:
-    """Give each key of the first two levels that has parts a section; a plain value stays with the key around it."""
+    """Return a section for each key of the first two levels with parts; a plain value belongs to the key around it."""
     sections = [Section(0)]
     outer: _Key | None = None
     inner_indent = 0

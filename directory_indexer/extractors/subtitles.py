@@ -1,7 +1,7 @@
 """Subtitles (SubRip, WebVTT, YouTube, SubStation Alpha) and lyrics (LRC).
 
-What is said stands on the very lines of the file, in sections that tell the minute.
-Numbers, times, settings and markup of cues are blanked: they are no words, and would part a sentence in two.
+The words stay on the lines of the file, in sections by the minute. Numbers, times, settings and markup of cues are
+blanked: they are no words, and would split sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from directory_indexer.extractors.outline import one_line
 
 
 def extract_subtitles(text: str, kind: str) -> Document:
-    """Keep what is said; a section begins at the first cue of each minute, and is called by the time of that."""
+    """Return the words; a section begins at the first cue of each minute, and is named by its time."""
     lines = text.split("\n")
     cues = _cues(lines) if "-->" in text or not _STAMPED.search(text) else _stamped_cues(lines)
     spoken: list[str] = []
@@ -25,7 +25,7 @@ def extract_subtitles(text: str, kind: str) -> Document:
     for time, words in cues:
         if time and (began := _minutes(time)) != minute:
             minute = began
-            sections.append(Section(length, (_shown(time),)))
+            sections.append(Section(length, (_format_time(time),)))
         spoken.append(words)
         length += len(words) + 1
     if not sections:
@@ -35,7 +35,7 @@ def extract_subtitles(text: str, kind: str) -> Document:
 
 
 def _cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
-    """Yield the time and the words of each line where cues are blocks: SubRip, WebVTT, YouTube."""
+    """Yield the time and the words of each line of block formats: SubRip, WebVTT, YouTube."""
     is_cue = False
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         time, words = _TIMES.match(line), ""
@@ -44,15 +44,15 @@ def _cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
         elif not line.strip():
             is_cue = False
         elif is_cue and not (_NUMBER.fullmatch(line) and _TIMES.match(following)):
-            words = _said(line)
+            words = _spoken_words(line)
         yield time, words
 
 
 def _stamped_cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
-    """Yield the time and the words of each line where a cue is a line: SubStation Alpha, and lyrics."""
+    """Yield the time and the words of each line of formats with a cue a line: SubStation Alpha, and lyrics."""
     for line in lines:
         time = _STAMPED.match(line)
-        yield time, _said(_STAMPS.sub("", line[time.end() :])) if time else ""
+        yield time, _spoken_words(_STAMPS.sub("", line[time.end() :])) if time else ""
 
 
 def _from_start(sections: list[Section]) -> Iterator[Section]:
@@ -61,7 +61,7 @@ def _from_start(sections: list[Section]) -> Iterator[Section]:
     yield from sections
 
 
-def _said(line: str) -> str:
+def _spoken_words(line: str) -> str:
     return html.unescape(_MARKUP.sub("", _BREAK.sub(" ", line))).replace("\n", " ").strip()
 
 
@@ -69,7 +69,7 @@ def _minutes(time: re.Match[str]) -> int:
     return int(time["hours"] or 0) * 60 + int(time["minutes"])
 
 
-def _shown(time: re.Match[str]) -> str:
+def _format_time(time: re.Match[str]) -> str:
     return f"{int(time['hours'] or 0)}:{time['minutes']}:{time['seconds']}"
 
 

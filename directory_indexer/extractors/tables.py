@@ -1,4 +1,4 @@
-"""Tables as lines of text: one row is one line, `| a | b |`, and a cell that spans others stands in all of them."""
+"""Tables as lines of text: one row is one line, `| a | b |`, and a spanning cell is repeated in each place."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 MAX_COLUMN_SPAN: Final = 64
 MAX_ROW_SPAN: Final = 1_000
-"""So far does a cell reach; what is declared beyond is a mistake or an attack."""
+"""The farthest that a cell reaches; more is a mistake or an attack."""
 
 
 class Cell(NamedTuple):
-    """A cell as it is written down, with the columns and rows that it spans."""
+    """The text of a cell, with the columns and rows that it spans."""
 
     text: str
     n_columns: int = 1
@@ -19,12 +19,12 @@ class Cell(NamedTuple):
 
 
 def row_line(texts: Iterable[str]) -> str:
-    """Write the texts of cells as one line; bars and line ends in them become blanks."""
+    """Format the texts of cells as one line; bars and line ends in them become blanks."""
     return f"| {' | '.join(' '.join(text.replace('|', ' ').split()) for text in texts)} |"
 
 
 def table_lines(rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    """Write rows of cells as lines; a row without text of its own is left out."""
+    """Yield rows of cells as lines, without rows that have no text of their own."""
     grid = _Grid()
     for cells in rows:
         texts = grid.row(cells)
@@ -32,22 +32,22 @@ def table_lines(rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
             yield row_line(texts)
 
 
-def span(written: str, most: int) -> int:
-    """Read how many columns or rows a cell spans; what is no number is one."""
-    number = int(written) if written.isdecimal() and len(written) < _MAX_DIGITS else 1
+def span(text: str, most: int) -> int:
+    """Parse how many columns or rows a cell spans, at most `most`; 1 if it is no number."""
+    number = int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else 1
     return max(1, min(number, most))
 
 
 class _Grid:
-    """Lays rows of cells out in columns, so that the text of a cell stands wherever it reaches.
+    """Lays rows of cells out in columns, repeating the text of a cell wherever it spans.
 
-    What is repeated is bounded by what the table itself says: in one that says little, a cell spans nothing.
+    Repetition is bounded by the text of the table itself: in a table with little text, a cell spans nothing.
     """
 
     def __init__(self) -> None:
         self._allowance = _FREE_CHARACTERS
         self._reaching: dict[int, tuple[str, int]] = {}
-        """By column the text of a cell above that reaches down to there, and into how many rows it still does."""
+        """By column: the text of a cell above that reaches down to there, and how many more rows it spans."""
 
     def row(self, cells: Iterable[Cell]) -> list[str]:
         texts: list[str] = []

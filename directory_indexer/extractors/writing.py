@@ -1,7 +1,7 @@
-"""Whether characters are writing in some language, or bytes of something else that were taken for characters.
+"""Detection of text in a natural language, as opposed to other bytes that were decoded as characters.
 
-Any bytes are characters in a code page. What tells writing is which characters stand beside each other: within a word
-the letters are of one script, no capital follows a small letter, signs stand apart, and words end.
+Any bytes are characters in a code page. What distinguishes writing is which characters are next to each other: within a
+word the letters are of one script, no capital follows a small letter, signs stand alone, and words end.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 
 
 def reads_as_writing(text: str) -> bool:
-    """Whether the characters beyond ASCII, if they are many, stand where some language has them."""
+    """Whether the non-ASCII characters, if there are many, stand where some language has them."""
     sample = _sample(text)
     return sum(map(str.isascii, sample)) > _MOSTLY_ASCII * len(sample) or strangeness(text) <= MAX_STRANGENESS
 
 
 def strangeness(text: str) -> float:
-    """Return the share of the characters beyond ASCII, 0 to 1, that no writing has, or has not there."""
+    """Return the share of non-ASCII characters, 0 to 1, that no writing has, or not in this position."""
     sample = _sample(text)
     return max(_share_of_misplaced(sample), _share_of_rare(sample), 0.0 if _has_breaks(sample) else 1.0)
 
@@ -32,7 +32,7 @@ def _share_of_misplaced(text: str) -> float:
     for before, glyph, after in zip(glyphs, glyphs[1:], glyphs[2:], strict=False):
         if glyph.is_foreign and not _is_drawn(glyph):
             n_foreign += 1
-            n_strange += _is_strange(before, glyph, after)
+            n_strange += _is_implausible(before, glyph, after)
     for word in re.finditer(_NO_WORD, text):
         n_strange += sum(glyph.is_foreign and glyph.script in _SPACED for glyph in map(_glyph, word[0]))
     return min(n_strange / n_foreign, 1.0) if n_foreign else 0.0
@@ -54,39 +54,42 @@ def _glyph(character: str) -> _Glyph:
     return _Glyph(character, category, script, not character.isascii())
 
 
-def _is_strange(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
+def _is_implausible(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
     if glyph.category in _NO_WRITING or glyph.character == "\ufffd":
         return True
     if before.character == glyph.character == after.character and glyph.script != "unspaced" and glyph.category != "Pd":
         return True
     if not glyph.script:
-        return _is_strange_sign(before, glyph, after)
+        return _is_implausible_sign(before, glyph, after)
     return _clash(before, glyph) or _clash(glyph, after)
 
 
-def _is_strange_sign(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
-    """Whether a sign stands within a word, or beside another one."""
+def _is_implausible_sign(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
+    """Whether a sign stands within a word, or next to another sign."""
     if glyph.character in _WITHIN_WORDS or glyph.category in _LOOSE:
         return False
     if before.script in _SPACED and after.script in _SPACED:
         return True
-    return any(one.is_foreign and one.category[0] == "S" and not _is_drawn(one) for one in (before, after))
+    return any(
+        glyph_beside.is_foreign and glyph_beside.category[0] == "S" and not _is_drawn(glyph_beside)
+        for glyph_beside in (before, after)
+    )
 
 
-def _clash(one: _Glyph, other: _Glyph) -> bool:
-    """Whether two letters stand beside each other in no word."""
-    if not one.script or not other.script or "unspaced" in (one.script, other.script):
+def _clash(glyph: _Glyph, other: _Glyph) -> bool:
+    """Whether two letters are next to each other in no word."""
+    if not glyph.script or not other.script or "unspaced" in (glyph.script, other.script):
         return False
-    return one.script != other.script or (one.category == "Ll" and other.category == "Lu")
+    return glyph.script != other.script or (glyph.category == "Ll" and other.category == "Lu")
 
 
 def _is_drawn(glyph: _Glyph) -> bool:
-    """Whether it is a piece of the lines and boxes that pages of DOS are drawn with."""
+    """Whether a glyph is a box-drawing character of DOS pages."""
     return _FIRST_DRAWN <= glyph.character <= _LAST_DRAWN
 
 
 def _has_breaks(text: str) -> bool:
-    """Whether words end, by spaces in the scripts that have them, and sentences."""
+    """Whether words end, by spaces in the scripts that have them, and sentences do."""
     if len(text) < _LONG:
         return True
     n_breaks = sum(map(str.isspace, text))
@@ -96,7 +99,7 @@ def _has_breaks(text: str) -> bool:
 
 
 def _share_of_rare(text: str) -> float:
-    """Return the share of ideographs and syllables that no list of common ones has; most of those possible are rare."""
+    """Return the share of ideographs and syllables that are on no list of common ones."""
     signs = [character for character in text if _FIRST_IDEOGRAPH <= character <= _LAST_SYLLABLE]
     rare = {character for character in {*signs} if not any(_is_common(character, *common) for common in _COMMON)}
     return sum(character in rare for character in signs) / len(signs) if signs else 0.0
@@ -108,7 +111,7 @@ def _is_common(character: str, codec: str, first: int, last: int) -> bool:
 
 
 def _sample(text: str) -> str:
-    """Return the surroundings of the first characters beyond ASCII, and as much from behind the middle."""
+    """Return the surroundings of the first non-ASCII character, and as much from behind the middle."""
     first = re.search(r"[^\x00-\x7f]", text)
     start = max(first.start() - 1, 0) if first else 0
     middle = max(len(text) // 2, start + _SAMPLE)

@@ -1,4 +1,4 @@
-"""XML as events, for files that nobody vouches for: no tree, no entities, nothing from elsewhere, bounded nesting."""
+"""XML as events, for untrusted files: no tree, no entities, no external references, bounded nesting."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from xml.parsers import expat
 from directory_indexer.errors import ExtractionError, SkipFileError
 
 MAX_DEPTH: Final = 256
-"""So deep may elements nest; office programs reach 60."""
+"""The deepest nesting of elements that is read; office programs reach 60."""
 
 
 class XmlHandler(Protocol):
-    """What is told of an XML document, in its order; names of elements and attributes come without their prefixes.
+    """A receiver of the events of an XML document, in order; names come without their prefixes.
 
     Of two attributes that differ in their prefix alone, as `id` and `r:id`, the one with a prefix counts.
     """
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
 
 
 def read_xml(
     pieces: Iterable[bytes | str], handler: XmlHandler, *, skipped: frozenset[str] = frozenset()
 ) -> ExtractionError | None:
-    """Tell a handler what an XML document holds, without the `skipped` elements and what lies in them.
+    """Pass the events of an XML document to a handler, without those of the `skipped` elements.
 
-    A damaged document is told as far as it is sound, then every open element ends; what is wrong with it comes back.
+    A damaged document is read up to the damage, then every open element ends; the error is returned.
 
     Raises:
         SkipFileError: its pieces are more than is read.
@@ -53,18 +53,18 @@ def read_xml(
 
 
 class _EntityError(ExtractionError):
-    """An entity is declared: a name that may stand for any amount of text, or for another file."""
+    """The document declares an entity: a name that may stand for any amount of text, or for another file."""
 
 
 class _Events:
-    """Stands between the parser and a handler: leaves prefixes and skipped elements out, and counts levels."""
+    """Filters the events between parser and handler: strips prefixes, drops skipped elements, counts levels."""
 
     def __init__(self, handler: XmlHandler, skipped: frozenset[str]) -> None:
         self._handler = handler
         self._skipped = skipped
         self._open: list[str] = []
-        self._n_told = MAX_DEPTH
-        """How many of the open elements are told of, from the outermost; more than there are where all are."""
+        self._n_reported = MAX_DEPTH
+        """How many of the open elements are reported, from the outermost; MAX_DEPTH if all are."""
 
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -93,22 +93,22 @@ class _Events:
             raise ExtractionError(f"its XML is nested more than {MAX_DEPTH} levels deep")
         name = name.rpartition(":")[2]
         self._open.append(name)
-        if len(self._open) > self._n_told:
+        if len(self._open) > self._n_reported:
             return
         if name in self._skipped:
-            self._n_told = len(self._open) - 1
+            self._n_reported = len(self._open) - 1
         else:
             self._handler.start(name, _bare(attributes) if attributes else attributes)
 
     def _end(self, _: str = "") -> None:
         name = self._open.pop()
-        if len(self._open) < self._n_told:
+        if len(self._open) < self._n_reported:
             self._handler.end(name)
-        elif len(self._open) == self._n_told:
-            self._n_told = MAX_DEPTH
+        elif len(self._open) == self._n_reported:
+            self._n_reported = MAX_DEPTH
 
     def _text(self, text: str) -> None:
-        if len(self._open) <= self._n_told:
+        if len(self._open) <= self._n_reported:
             self._handler.text(text)
 
 

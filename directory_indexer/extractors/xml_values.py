@@ -1,4 +1,4 @@
-"""Properties in XML: the texts of the elements that have no elements, by their names."""
+"""Properties in XML: the texts of leaf elements, by their names."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from directory_indexer.extractors.properties import MAX_VALUES
 
 
 class XmlValues:
-    """Collects what is written in each element, up to some values of a name."""
+    """Collects the texts of elements, up to a limit for each name."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, list[str]] = {}
         self._text = ""
 
     def first(self, name: str) -> str:
-        """Give the first value of a name, "" where there is none."""
+        """Return the first value of a name; "" if there is none."""
         return next(iter(self.all(name)), "")
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Give the values of a name in their order."""
+        """Return the values of a name in order."""
         return tuple(self._by_name.get(name, ()))
 
     def start(self, _name: str, _attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         self._text = ""
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         if self._text and not self._text.isspace():
             values = self._by_name.setdefault(name, [])
             if len(values) < MAX_VALUES:
@@ -35,7 +35,7 @@ class XmlValues:
         self._text = ""
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         if len(self._text) < _MAX_CHARACTERS:
             self._text += text[:_MAX_CHARACTERS]
 

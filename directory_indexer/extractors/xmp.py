@@ -1,4 +1,4 @@
-"""XMP: what programs write about a document or a picture into the file itself, as a packet of RDF."""
+"""XMP: metadata that programs embed in a document or picture, as a packet of RDF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def read_xmp(packet: str | bytes) -> Properties:
-    """Read a packet; one that is damaged, declares entities or is too long says nothing."""
+    """Return the properties of a packet; none if it is damaged, declares entities or is too long."""
     properties = Properties()
     if packet and len(packet) <= _MAX_PACKET:
         try:
@@ -23,7 +23,7 @@ def read_xmp(packet: str | bytes) -> Properties:
 
 
 class Properties:
-    """Gathers the values of properties by their names without prefixes, as elements or as attributes."""
+    """The values of XMP properties by their names without prefixes, from elements or attributes."""
 
     def __init__(self) -> None:
         self._values: defaultdict[str, list[str]] = defaultdict(list)
@@ -32,12 +32,12 @@ class Properties:
 
     @property
     def title(self) -> str:
-        """The title, "" where there is none."""
+        """The title; "" if there is none."""
         return self._first("title")
 
     @property
     def metadata(self) -> Metadata:
-        """What a packet says beside the title."""
+        """The metadata beside the title."""
         return Metadata(
             authors=values(self._values["creator"]),
             created=self._time("DateTimeOriginal") or self._time("DateCreated") or self._time("CreateDate"),
@@ -48,16 +48,16 @@ class Properties:
         )
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         for attribute, value in attributes.items():
-            if attribute in _WANTED:
+            if attribute in _PROPERTIES:
                 self._values[attribute].append(value)
-        if name in _WANTED:
+        if name in _PROPERTIES:
             self._open.append(name)
         self._text = []
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         text = "".join(self._text).strip()
         if self._open and text and name in (self._open[-1], "li"):
             self._values[self._open[-1]].append(text)
@@ -66,7 +66,7 @@ class Properties:
         self._text = []
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         self._text.append(text)
 
     def _first(self, name: str) -> str:
@@ -77,7 +77,7 @@ class Properties:
 
 
 _MAX_PACKET: Final = 1_000_000
-_WANTED: Final = frozenset(
+_PROPERTIES: Final = frozenset(
     {"title", "creator", "CreateDate", "DateCreated", "DateTimeOriginal", "ModifyDate"}
     | {"language", "description", "subject"}
 )

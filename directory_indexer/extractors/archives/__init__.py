@@ -1,1 +1,1 @@
-"""Archives: their members, one after the other, unpacked into memory and counted while they come."""
+"""Archives: their members, unpacked one after the other into memory within a budget."""

@@ -22,20 +22,20 @@ HEADER: Final = b"7z\xbc\xaf\x27\x1c"
 
 
 def is_seven_zip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a 7-Zip archive."""
+    """Whether a file is a 7-Zip archive."""
     return head.startswith(HEADER)
 
 
 def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - as `Format.open`
-    """Open a 7-Zip archive, which is unpacked as a whole: its members may share one stream.
+    """Open a 7-Zip archive, which is unpacked as a whole, because its members may share one stream.
 
     Raises:
-        SkipFileError: the extra is not installed, or the archive wants a password.
+        SkipFileError: the extra is not installed, or the archive needs a password.
         ExtractionError: it is damaged.
     """
     if py7zr is None:
         raise SkipFileError(SkipReason.BINARY, "7-Zip archive: to read it, run pip install '.[7z]' in a checkout")
-    unpacked = _Unpacked(budget)
+    unpacked = _BufferFactory(budget)
     try:
         with py7zr.SevenZipFile(file) as archive:
             is_encrypted = archive.needs_password()
@@ -54,14 +54,14 @@ def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
 
 
 class _Buffer:
-    """Takes what one member unpacks to, as far as it is not too large."""
+    """A file for one unpacked member, which is dropped when it gets too large."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self.content: io.BytesIO | None = io.BytesIO()
 
     def write(self, piece: bytes) -> int:
-        """Take some more.
+        """Append a piece.
 
         Raises:
             SkipFileError: the budget of the whole archive is spent.
@@ -74,34 +74,34 @@ class _Buffer:
         return len(piece)
 
     def read(self, size: int | None = None) -> bytes:
-        """Give nothing back, however much is asked for."""
+        """Return nothing, whatever the size."""
         del size
         return b""
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Stay where it is."""
+        """Return the position without moving."""
         return offset + whence
 
     def flush(self) -> None:
         """Do nothing."""
 
     def close(self) -> None:
-        """Keep what there is."""
+        """Do nothing: the content is still needed."""
 
     def size(self) -> int:
-        """Tell how much there is."""
+        """Return the number of bytes written."""
         return self.content.tell() if self.content is not None else 0
 
 
-class _Unpacked:
-    """What the members of an archive unpack to, by name."""
+class _BufferFactory:
+    """Creates a buffer for each member of an archive, by name."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._buffers: dict[str, _Buffer] = {}
 
     def create(self, filename: str) -> _Buffer:
-        """Make room for a member.
+        """Create the buffer of a member.
 
         Raises:
             SkipFileError: there are too many.
@@ -110,7 +110,7 @@ class _Unpacked:
         return self._buffers.setdefault(filename, _Buffer(self._budget))
 
     def members(self, times: dict[str, datetime | None]) -> Iterator[Member]:
-        """Give the members in their order."""
+        """Yield the members in order."""
         for name, buffer in self._buffers.items():
             time = times.get(name)
             modified_ns = int(time.timestamp() * 1e9) if time else 0

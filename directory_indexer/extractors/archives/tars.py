@@ -1,4 +1,4 @@
-"""Tar archives, and whatever is compressed as a whole, for example by gzip: mostly a tar archive, else one file."""
+"""Tar archives, and files compressed as a whole, such as gzip: mostly a tar archive, else a single file."""
 
 from __future__ import annotations
 
@@ -27,60 +27,60 @@ _CHECKSUM: Final = slice(148, 156)
 
 
 def is_tar(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a tar archive: old ones have no mark, but a checksum."""
+    """Whether a file is a tar archive: old ones have no magic, but a checksum."""
     return head.startswith(b"ustar", _MARK_AT) or (is_named and _has_checksum(head[:_BLOCK_BYTES]))
 
 
 def is_gzip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is compressed by gzip."""
+    """Whether a file is compressed by gzip."""
     return head.startswith(GZIP_HEADER)
 
 
 def is_bzip2(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is compressed by bzip2."""
+    """Whether a file is compressed by bzip2."""
     return head.startswith(BZIP2_HEADER) and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90")
 
 
 def is_xz(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is compressed by xz."""
+    """Whether a file is compressed by xz."""
     return head.startswith(XZ_HEADER)
 
 
 def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open a tar archive."""
-    return Contents(None, _members(file, budget, budget))
+    return Contents(None, _tar_members(file, budget, budget))
 
 
 def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open what gzip compressed."""
+    """Open a file compressed by gzip."""
     return open_compressed(file, lambda: gzip.GzipFile(fileobj=file), budget)
 
 
 def open_bzip2(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open what bzip2 compressed."""
+    """Open a file compressed by bzip2."""
     return open_compressed(file, lambda: bz2.open(file), budget)
 
 
 def open_xz(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open what xz compressed."""
+    """Open a file compressed by xz."""
     return open_compressed(file, lambda: lzma.open(file), budget)
 
 
 def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], budget: Budget) -> Contents:
-    """Open what was compressed as a whole; each call of `unpack` begins to unpack it again."""
+    """Open a compressed file; each call of `unpack` starts decompression again."""
     packed_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     with unpack() as stream:
-        is_archive = is_tar(_beginning(stream), is_named=True)
+        is_archive = is_tar(_read_first_block(stream), is_named=True)
     file.seek(0)
     if is_archive:
-        # All that comes out of the stream counts, whether it is a member that is read or not; so members do not.
+        # All that is decompressed counts, whether it is read as a member or not; so members are not counted again.
         uncounted = Budget(n_bytes=budget.n_bytes, member_bytes=budget.member_bytes)
-        return Contents(None, _members(_Counted(unpack(), budget), budget, uncounted))
+        return Contents(None, _tar_members(_CountedStream(unpack(), budget), budget, uncounted))
     return Contents(None, _only_member(unpack, budget, packed_bytes))
 
 
-def _beginning(stream: io.BufferedIOBase) -> bytes:
+def _read_first_block(stream: io.BufferedIOBase) -> bytes:
     beginning = b""
     try:
         while len(beginning) < _BLOCK_BYTES and (piece := stream.read1(_BLOCK_BYTES)):
@@ -92,11 +92,11 @@ def _beginning(stream: io.BufferedIOBase) -> bytes:
 
 
 def _only_member(unpack: Callable[[], io.BufferedIOBase], budget: Budget, packed_bytes: int) -> Iterator[Member]:
-    """Yield what one file unpacks to, up to where it is damaged; only its own name says how what is in it is called."""
+    """Yield the content of a single compressed file, up to any damage; its name is that of the file itself."""
     pieces: list[bytes] = []
     try:
         with unpack() as stream:
-            # Of larger reads, all that comes before the damage would be lost.
+            # With larger reads, everything before the damage would be lost.
             read = iter(lambda: stream.read1(PIECE_BYTES), b"")
             pieces.extend(budget.counted(read, packed_bytes=packed_bytes))
     except SkipFileError as error:
@@ -111,21 +111,21 @@ def _only_member(unpack: Callable[[], io.BufferedIOBase], budget: Budget, packed
         yield Member("", b"".join(pieces))
 
 
-class _Counted(io.RawIOBase):
-    """A stream of which all that is unpacked is taken from a budget."""
+class _CountedStream(io.RawIOBase):
+    """A stream whose decompressed bytes are taken from a budget."""
 
     def __init__(self, stream: io.BufferedIOBase, budget: Budget) -> None:
         self._stream = stream
         self._budget = budget
 
     def read(self, size: int = -1) -> bytes:
-        """Read no more than was asked for."""
+        """Read at most `size` bytes."""
         content = self._stream.read(size)
         self._budget.take(len(content))
         return content
 
 
-def _members(stream: IO[bytes] | io.RawIOBase, budget: Budget, of_members: Budget) -> Iterator[Member]:
+def _tar_members(stream: IO[bytes] | io.RawIOBase, budget: Budget, member_budget: Budget) -> Iterator[Member]:
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for info in archive:
@@ -134,7 +134,7 @@ def _members(stream: IO[bytes] | io.RawIOBase, budget: Budget, of_members: Budge
                     unpack = partial(_open_member, archive, info)
                     modified_ns = int(info.mtime * 1e9) if 0 < info.mtime < _YEAR_2242 else 0
                     yield unpacked_member(
-                        info.name, unpack, of_members, packed_bytes=info.size, modified_ns=modified_ns
+                        info.name, unpack, member_budget, packed_bytes=info.size, modified_ns=modified_ns
                     )
     except DAMAGED as error:
         raise damaged(error) from error
@@ -151,7 +151,7 @@ def _has_checksum(block: bytes) -> bool:
     if len(block) < _BLOCK_BYTES or not block[0]:
         return False
     try:
-        said = int(block[_CHECKSUM].strip(b" \0") or b"x", 8)
+        checksum = int(block[_CHECKSUM].strip(b" \0") or b"x", 8)
     except ValueError:
         return False
-    return said == sum(block) - sum(block[_CHECKSUM]) + 8 * ord(" ")
+    return checksum == sum(block) - sum(block[_CHECKSUM]) + 8 * ord(" ")

@@ -1,4 +1,4 @@
-"""What all archives share: how a member is unpacked, and what is said when that fails."""
+"""Unpacking of the members of an archive, and errors while doing so."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DAMAGED: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, struct.error),
     *(ValueError, LookupError, ArithmeticError, AttributeError, AssertionError),
 )
-"""What the modules of the standard library raise over archives that are damaged."""
+"""Exceptions of the standard library for damaged archives."""
 
 
 def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
-    """Read what is unpacked piece by piece."""
+    """Yield the content of an unpacked file piece by piece."""
     return iter(lambda: file.read(PIECE_BYTES), b"")
 
 
 def unpacked_member(
     name: str, unpack: Callable[[], IO[bytes]], budget: Budget, *, packed_bytes: int, modified_ns: int = 0
 ) -> Member:
-    """Unpack a member; that it is damaged or too large is its own problem.
+    """Unpack a member; if it is damaged or too large, the error becomes its problem.
 
     Raises:
         SkipFileError: the budget of the whole archive is spent.
@@ -46,7 +46,7 @@ def unpacked_member(
         return Member(name, modified_ns=modified_ns, problem=error)
     except NotImplementedError:
         return Member(name, modified_ns=modified_ns, problem=ExtractionError("is packed by a method that is not known"))
-    except RuntimeError:  # what zipfile says of a member that wants a password
+    except RuntimeError:  # zipfile raises it for a member that needs a password
         return encrypted_member(name, modified_ns)
     except DAMAGED as error:
         problem = ExtractionError(f"is damaged in the archive ({type(error).__name__})")
@@ -55,10 +55,10 @@ def unpacked_member(
 
 
 def encrypted_member(name: str, modified_ns: int = 0) -> Member:
-    """Say of a member that it is encrypted."""
+    """Return a member with the problem that it is encrypted."""
     return Member(name, modified_ns=modified_ns, problem=SkipFileError(SkipReason.ENCRYPTED, "it wants a password"))
 
 
 def damaged(error: Exception) -> ExtractionError:
-    """Say of an archive that it cannot be read, or not to its end."""
+    """Return the error of an archive that cannot be read, or not to its end."""
     return ExtractionError(f"is damaged ({type(error).__name__})")

@@ -1,4 +1,4 @@
-"""ZIP archives; of one whose end is lost, with the list of its members, what stands before that."""
+"""ZIP archives; a truncated one, without its central directory, is read up to where it ends."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from directory_indexer.extractors.decoding import decode
 from directory_indexer.extractors.members import Contents, Member, read_whole
 from directory_indexer.extractors.packages import Package
 
-HEADER: Final = b"PK\3\4"
+ZIP_HEADER: Final = b"PK\3\4"
 
 _UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
 _FIELD: Final = struct.Struct("<HHBL")
-"""The tag and the size of a field that is added to a member, and the head of a name in UTF-8 (APPNOTE 4.6.9)."""
+"""The tag and size of an extra field, and the head of a name in UTF-8 (APPNOTE 4.6.9)."""
 
 _UNICODE_NAME: Final = 0x7075
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORD: Final = re.compile(rb"[a-zA-Z\x80-\xff]+")
 _NOT_WESTERN: Final = re.compile(rb"[^\x00-\x9a\xa0-\xa5\xe1]")
 _PROGRAMS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex", b"[Content_Types].xml", b"mimetype")
-"""How the first member of a package is called that holds a program, or a document of a format that has no row."""
+"""First members of packages that are programs, or documents of a format that has no row."""
 
 
 def is_zip(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a ZIP archive, and no package that happens to be one."""
-    return head.startswith(HEADER) and (is_named or not head[30:].startswith(_PROGRAMS))
+    """Whether a file is a plain ZIP archive, and not a package."""
+    return head.startswith(ZIP_HEADER) and (is_named or not head[30:].startswith(_PROGRAMS))
 
 
 def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -49,11 +49,11 @@ def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
     except (NotImplementedError, *DAMAGED) as error:
         file.seek(0)
         return Contents(None, _members_before(damaged(error), Package(read_whole(file), budget)))
-    return Contents(None, _members(archive, budget))
+    return Contents(None, _zip_members(archive, budget))
 
 
 def _members_before(damage: ExtractionError, package: Package) -> Iterator[Member]:
-    """Yield what the headers of members lead to, the last one up to where it is cut off, and then raise the damage."""
+    """Yield the members found by their local headers, the last one possibly truncated, and then raise the damage."""
     parts = [part for part in package.names() if not part.endswith("/")]
     for part, name in zip(parts, _names([(part, b"") for part in parts]), strict=True):
         pieces: list[bytes] = []
@@ -70,7 +70,7 @@ def _members_before(damage: ExtractionError, package: Package) -> Iterator[Membe
     raise damage
 
 
-def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
+def _zip_members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
     infos = archive.infolist()
     names = _names([("" if info.flag_bits & _UTF8_FLAG else info.filename, info.extra) for info in infos])
     for info, decoded in zip(infos, names, strict=True):
@@ -86,7 +86,7 @@ def _members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
 
 
 def _names(written: list[tuple[str, bytes]]) -> list[str]:
-    """Return names as they were meant, of those that were taken for code page 437 and of what is added to each.
+    """Return decoded names, from names decoded as code page 437 and the extra fields of each.
 
     Programs write UTF-8 or the code page of their system without saying which, but one for the whole archive.
     """
@@ -103,7 +103,7 @@ def _names(written: list[tuple[str, bytes]]) -> list[str]:
 
 
 def _unicode_name(name: str, extra: bytes) -> str:
-    """Return the name that Info-ZIP and WinRAR write in UTF-8 beside another; "" where there is none for this one."""
+    """Return the name that Info-ZIP and WinRAR add in UTF-8; "" if it has none, or one for another name."""
     at = 0
     while at + _FIELD.size <= len(extra):
         tag, size, _, checksum = _FIELD.unpack_from(extra, at)
@@ -121,7 +121,7 @@ def _is_western(name: bytes) -> bool:
 
 
 def _modified_ns(info: zipfile.ZipInfo) -> int:
-    """Give the time of a member, which has no zone, as if it were UTC; 0 where it is none."""
+    """Return the time of a member, which has no time zone, as if it were UTC; 0 if it is invalid."""
     try:
         return calendar.timegm((*info.date_time, 0, 0, 0)) * 1_000_000_000
     except (ValueError, OverflowError):

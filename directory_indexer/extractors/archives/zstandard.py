@@ -1,4 +1,4 @@
-"""Files compressed with Zstandard, unpacked by the standard library since Python 3.14, before by the extra `7z`."""
+"""Files compressed with Zstandard, by the standard library since Python 3.14, before by the extra `7z`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ HEADER: Final = b"\x28\xb5\x2f\xfd"
 
 
 def is_zstandard(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is compressed by Zstandard."""
+    """Whether a file is compressed by Zstandard."""
     return head.startswith(HEADER)
 
 
 def open_zstandard(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open what Zstandard compressed.
+    """Open a file compressed with Zstandard.
 
     Raises:
         SkipFileError: nothing that unpacks it is installed.
@@ -40,7 +40,7 @@ def open_zstandard(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
 
 
 def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
-    """Read what a file unpacks to; reading raises `OSError` where it is damaged.
+    """Return a decompressing reader of a file, which raises `OSError` if it is damaged.
 
     Raises:
         SkipFileError: nothing that unpacks it is installed.
@@ -48,29 +48,29 @@ def unpacked_by_zstandard(file: IO[bytes]) -> io.BufferedReader:
     if zstd is None:
         reason = "Zstandard archive: to read it, use Python 3.14, or run pip install '.[7z]' in a checkout"
         raise SkipFileError(SkipReason.BINARY, reason)
-    return io.BufferedReader(_Unpacked(zstd.ZstdFile(file)))
+    return io.BufferedReader(_DamageReportingStream(zstd.ZstdFile(file)))
 
 
-class _Unpacked(io.RawIOBase):
+class _DamageReportingStream(io.RawIOBase):
     """A stream that reports damage as an `OSError`, as the other formats do."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Say that it can begin again."""
+        """Return True: it can start again."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position, if need be by unpacking again."""
+        """Move to a position, by decompressing again if need be."""
         return int(self._stream.seek(offset, whence))
 
     def readinto(self, buffer: Any) -> int:
-        """Unpack the next bytes."""
+        """Decompress the next bytes."""
         try:
             return int(self._stream.readinto(buffer))
         except (zstd.ZstdError, EOFError) as error:

@@ -1,4 +1,4 @@
-"""EPUB books: their chapters in the order in which they are read, under the titles that the table of contents has."""
+"""EPUB books: chapters in reading order, with the titles of the table of contents."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from directory_indexer.files import SkipReason
 
 
 def is_epub(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a book, by what stands first in it or by its name."""
+    """Whether a file is an EPUB book, by its first entry or by its name."""
     return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
 
 
 def open_epub(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a book; a page that is damaged is left out.
+    """Read a book; a damaged page is left out.
 
     Raises:
         SkipFileError: it is protected, or is more than is read.
@@ -74,9 +74,11 @@ def _blocks(package: Package, part: str) -> list[Block]:
 
 
 def _write_page(blocks: list[Block], chapter: Chapter | None, n_levels: int, draft: Draft) -> int:
-    """Write a page, and give how many levels its headings lie deeper than they say, for pages that go on with it."""
+    """Write a page; return the level offset of its headings, for pages that continue the chapter."""
     if chapter:
-        headings = [one.level for one in blocks[:_NEAR] if isinstance(one, Paragraph) and one.level]
+        headings = [
+            paragraph.level for paragraph in blocks[:_NEAR] if isinstance(paragraph, Paragraph) and paragraph.level
+        ]
         if not headings:
             draft.heading(chapter.depth, chapter.title)
         n_levels = chapter.depth - (headings[0] if headings else 0)
@@ -102,13 +104,13 @@ class _Container:
 
 
 class _Protection:
-    """Whether anything is encrypted but fonts, which are only made unusable outside of the book."""
+    """Whether anything but fonts is encrypted; fonts are only obfuscated against use outside of the book."""
 
     def __init__(self) -> None:
         self.is_encrypted = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        # The keys of the methods are encrypted by methods of their own; those say less.
+        # The methods by which keys are encrypted are listed, too, but do not matter.
         if name == "EncryptionMethod" and attributes.get("Algorithm", "") not in _FONT_METHODS:
             self.is_encrypted = True
 
@@ -121,6 +123,6 @@ _ZIP: Final = b"PK\3\4"
 _FIRST_NAME: Final = 30
 _MEDIA_TYPE: Final = b"mimetypeapplication/epub+zip"
 _NEAR: Final = 3
-"""Among so many blocks at the beginning of a chapter its title is looked for."""
+"""The title of a chapter is searched in this many blocks at its beginning."""
 
 _FONT_METHODS: Final = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})

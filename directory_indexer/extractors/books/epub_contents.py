@@ -1,4 +1,4 @@
-"""What EPUB books say of themselves: their pages in order, their table of contents, and who wrote them."""
+"""Package document of an EPUB book: its pages in order, table of contents and metadata."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Chapter(NamedTuple):
 
 
 class PackageDocument(XmlValues):
-    """Collects what the package document of a book lists."""
+    """Collects the contents of the package document of a book."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.navigation = ""
-        """The part that is the table of contents, as a page; `index` is one as older books have it."""
+        """The part with the table of contents, as a page; `index` is one in the form of older books."""
 
         self.index = ""
         self._folder = posixpath.dirname(name)
@@ -36,17 +36,17 @@ class PackageDocument(XmlValues):
 
     @property
     def pages(self) -> list[str]:
-        """The parts in the order in which they are read, each once; also those that are only reached by links.
+        """The parts in reading order, each once; also those reached only by links.
 
-        A book that tells no order has them in that of its list of parts.
+        If a book has no reading order, that of its list of parts counts.
         """
-        listed = (self._items[one] for one in dict.fromkeys(self._order) if one in self._items)
+        listed = (self._items[item_id] for item_id in dict.fromkeys(self._order) if item_id in self._items)
         pages = dict.fromkeys(item.part for item in map(self._readable, listed) if item.is_page)
         others = (item.part for item in self._items.values() if item.is_page and item.part != self.navigation)
         return list(pages or dict.fromkeys(others))
 
     def _readable(self, item: _Item) -> _Item:
-        """Return what stands for a part that not all programs can show."""
+        """Return the fallback of a part that not all programs can show."""
         for _ in range(_MAX_FALLBACKS):
             if item.is_page or item.fallback not in self._items:
                 break
@@ -60,7 +60,7 @@ class PackageDocument(XmlValues):
 
     @property
     def metadata(self) -> Metadata:
-        """What else is said of it."""
+        """The metadata beside the title."""
         return Metadata(
             authors=values(self.all("creator")),
             created=iso_time(self.first("creation") or self.first("publication") or self.first("date")),
@@ -71,18 +71,18 @@ class PackageDocument(XmlValues):
         )
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         super().start(name, attributes)
         self._event = ""
         if name == "item":
             self._add_item(attributes)
         elif name == "itemref":
             self._order.append(attributes.get("idref", ""))
-        elif name in _TOLD_APART:
+        elif name in _DATED:
             self._event = attributes.get("event", "") or attributes.get("property", "")
 
     def end(self, name: str) -> None:
-        """Take the end of an element; dates are told apart by what they are of."""
+        """Handle the end of an element; dates are distinguished by their event."""
         super().end(self._event or name)
         self._event = ""
 
@@ -103,18 +103,18 @@ class _Item(NamedTuple):
 
     @property
     def is_page(self) -> bool:
-        """Whether it is text: HTML, a drawing as SVG, or XML of another kind, as older books have."""
+        """Whether it is text: HTML, a drawing as SVG, or other XML, as in older books."""
         is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NO_PAGES
         return is_text or self.part.lower().endswith((".html", ".xhtml", ".htm"))
 
 
 def part_name(folder: str, reference: str) -> str:
-    """Give the part that is referred to from a folder, without the place in it."""
+    """Return the part that a reference in a folder points to, without its fragment."""
     return posixpath.normpath(posixpath.join(folder, unquote(reference.partition("#")[0])))
 
 
 def table_of_contents(package: Package, book: PackageDocument) -> dict[str, Chapter]:
-    """Give the first entry for each page, by the name of its part in lower case."""
+    """Return the first entry for each page, by the name of its part in lower case."""
     part = book.navigation or book.index
     entries = _Entries(posixpath.dirname(part))
     read_xml(package.pieces(part), entries)
@@ -122,7 +122,7 @@ def table_of_contents(package: Package, book: PackageDocument) -> dict[str, Chap
 
 
 class _Entries:
-    """The entries of a table of contents of either form: lists of links, or points with labels."""
+    """The entries of a table of contents in either form: lists of links, or navigation points with labels."""
 
     def __init__(self, folder: str) -> None:
         self.chapters: dict[str, Chapter] = {}
@@ -130,7 +130,7 @@ class _Entries:
         self._depth = 0
         self._is_label = False
         self._is_other = False
-        """Whether this is a list of something else: of pages, of figures."""
+        """Whether this is another list: of pages, of figures."""
 
         self._reference = ""
         self._label: list[str] = []
@@ -170,7 +170,7 @@ _INDEX: Final = "application/x-dtbncx+xml"
 _PAGE_TYPES: Final = ("html", "xml", "oeb1-document")
 _NO_PAGES: Final = frozenset({_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"})
 _MAX_FALLBACKS: Final = 4
-_TOLD_APART: Final = frozenset({"date", "meta"})
+_DATED: Final = frozenset({"date", "meta"})
 _LEVELS: Final = frozenset({"ol", "navPoint"})
 _LABELS: Final = frozenset({"a", "navLabel"})
 _MAX_DEPTH: Final = 9

@@ -1,4 +1,4 @@
-"""FictionBook 2: one XML file with sections, poems, tables and notes, and with what is said of the book."""
+"""FictionBook 2: one XML file with sections, poems, tables and notes, and the description of the book."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def extract_fiction_book(text: str, kind: str) -> Document:
 
 
 class _Description(XmlValues):
-    """Collects what is said of a book."""
+    """Collects the description of a book."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,19 +68,19 @@ class _Description(XmlValues):
 
 
 class _Book:
-    """Turns elements into a document; titles are headings, as deep as their sections."""
+    """Builds a document from elements; titles are headings at the depth of their sections."""
 
     def __init__(self) -> None:
         self.draft = Draft()
         self._story = story = Story(partial(write_block, draft=self.draft))
         self._depth = 0
-        """How deep it is in sections."""
+        """The depth of sections."""
 
         self._title: list[str] | None = None
         """The pieces of the open title."""
 
         self._is_loose = False
-        """Whether the open paragraph is one that has no element: dates of poems, code."""
+        """Whether the open paragraph has no element of its own: dates of poems, code."""
 
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "section": self._begin_section,
@@ -160,7 +160,7 @@ _PARAGRAPHS: Final = frozenset({"p", "v", "subtitle", "text-author"})
 _NO_DESCRIPTION: Final = frozenset(
     {"body", "binary", "stylesheet", "annotation", "document-info", "publish-info", "src-title-info", "custom-info"}
 )
-"""What is not said of the book itself: its text, its file, its printed edition, and what it was translated from."""
+"""Elements that do not describe the book itself: its text, its file, its printed edition, its original."""
 
 _NO_TEXT: Final = _NO_DESCRIPTION - {"body", "annotation"}
 _SPACES: Final = re.compile(r"\s+")

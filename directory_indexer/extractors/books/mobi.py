@@ -1,4 +1,4 @@
-"""Books of Mobipocket and of the Kindle before 2011, which MuPDF unpacks and lays out as pages of HTML."""
+"""Mobipocket books and Kindle books before 2011, which MuPDF unpacks and lays out as pages of HTML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def extract_mobi(content: bytes, kind: str, budget: Budget) -> Document:
     draft = Draft()
     try:
         with LOCK, opened(content, "mobi") as book:
-            # A high page is hardly ever the end of a paragraph.
+            # On a high page hardly any paragraph is broken at its end.
             book.layout(width=_WIDTH, height=_HEIGHT, fontsize=_FONT_SIZE)
             for page in book:
                 source = page.get_text("xhtml", flags=_TEXT)
@@ -42,7 +42,7 @@ def extract_mobi(content: bytes, kind: str, budget: Budget) -> Document:
 
 
 def _header(content: bytes) -> bytes:
-    """Return the first record of a book, which says what it is.
+    """Return the first record of a book, with its format.
 
     Raises:
         SkipFileError: it is protected against copying.
@@ -60,16 +60,16 @@ def _header(content: bytes) -> bytes:
 
 
 def _properties(header: bytes) -> tuple[str, Metadata]:
-    """Read what a book says of itself: records of a number, a length and a text (EXTH)."""
+    """Parse the metadata of a book: records of a number, a length and a text (EXTH)."""
     facts: dict[int, list[str]] = {}
-    _, found, records = header.partition(b"EXTH")
-    at = _EXTH_BYTES
-    while found and at <= len(records) - _FACT.size and len(facts) < _MOST_FACTS:
-        number, size = _FACT.unpack_from(records, at)
-        if number in _SHOWN:
-            fact = records[at + _FACT.size : at + size][:_MOST_BYTES]
+    _, separator, records = header.partition(b"EXTH")
+    offset = _EXTH_BYTES
+    while separator and offset <= len(records) - _FACT.size and len(facts) < _MOST_FACTS:
+        number, size = _FACT.unpack_from(records, offset)
+        if number in _FACT_TYPES:
+            fact = records[offset + _FACT.size : offset + size][:_MOST_BYTES]
             facts.setdefault(number, []).append(decode_declared(fact, "utf-8").strip())
-        at += max(size, _FACT.size)
+        offset += max(size, _FACT.size)
 
     def first(number: int) -> str:
         return next(iter(facts.get(number, ())), "")
@@ -85,7 +85,7 @@ def _properties(header: bytes) -> tuple[str, Metadata]:
 
 _RECORDS_AT: Final = 78
 _ENCRYPTION: Final = struct.Struct(">12xH")
-_SHOWN: Final = frozenset({100, 103, 105, 106, 503, 524})
+_FACT_TYPES: Final = frozenset({100, 103, 105, 106, 503, 524})
 """Author, description, subject, date, title and language."""
 
 _EXTH_BYTES: Final = 8

@@ -1,6 +1,6 @@
-"""Pages of books, which are HTML: headings, paragraphs, items of lists, and tables whose rows are lines.
+"""HTML pages of books as blocks: headings, paragraphs, list items, and tables whose rows are lines.
 
-Elements that nobody closed end where the next one begins that cannot lie in them.
+Unclosed elements end where the next element begins that cannot be nested in them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN
 
 
 def page_blocks(source: str) -> list[Block]:
-    """Give what a reader of a page sees."""
+    """Return the visible blocks of a page."""
     return _Page(source).read()
 
 
@@ -51,23 +51,23 @@ class _Page:
     def read(self) -> list[Block]:
         position = 0
         for token in TOKEN.finditer(self._source):
-            self._take_text(self._source[position : token.start()])
+            self._read_text(self._source[position : token.start()])
             position = token.end()
             if name := token["name"]:
-                self._take_tag(name.lower().rpartition(":")[2], token)
+                self._read_tag(name.lower().rpartition(":")[2], token)
             elif token["plain"]:
-                self._take_written(token["plain"])
-        self._take_text(self._source[position:])
+                self._write(token["plain"])
+        self._read_text(self._source[position:])
         self._end_paragraph()
         self._tables.end_all()
         return self._blocks
 
-    def _take_text(self, text: str) -> None:
+    def _read_text(self, text: str) -> None:
         if not text or self._unseen.is_open:
             return
-        self._take_written(decoded(text))
+        self._write(decoded(text))
 
-    def _take_written(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if self._unseen.is_open:
             return
         if not self._n_verbatim:
@@ -78,21 +78,21 @@ class _Page:
             self._story.begin_paragraph()
         self._story.write(text)
 
-    def _take_tag(self, name: str, token: re.Match[str]) -> None:
-        if self._unseen.takes(name, token):
+    def _read_tag(self, name: str, token: re.Match[str]) -> None:
+        if self._unseen.consume(name, token):
             return
         if name == "img" and (text := alternative_text(token[0])):
-            self._take_written(f" {text} ")
+            self._write(f" {text} ")
         elif name == "tspan" and _PLACED.search(token[0]):
-            self._take_written(" ")
+            self._write(" ")
         elif name == "br":
             if self._story.is_in_paragraph:
                 self._story.write("\n")
         elif name in _BLOCKS:
             self._end_paragraph()
-            self._take_block(name, token[0], is_end=bool(token["end"]))
+            self._read_block(name, token[0], is_end=bool(token["end"]))
 
-    def _take_block(self, name: str, tag: str, *, is_end: bool) -> None:
+    def _read_block(self, name: str, tag: str, *, is_end: bool) -> None:
         self._level = 0 if is_end else _LEVELS.get(name, 0)
         if name == "pre":
             self._n_verbatim = max(0, self._n_verbatim - 1) if is_end else self._n_verbatim + 1
@@ -108,7 +108,7 @@ class _Page:
 
 
 class _Unseen:
-    """The element that is open of which readers see nothing, with all that lies in it."""
+    """The open invisible element, with everything nested in it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -120,8 +120,8 @@ class _Unseen:
     def is_open(self) -> bool:
         return bool(self._name)
 
-    def takes(self, name: str, token: re.Match[str]) -> bool:
-        """Tell whether a tag belongs to an element that is not seen."""
+    def consume(self, name: str, token: re.Match[str]) -> bool:
+        """Whether a tag belongs to an invisible element, which is entered or left by it."""
         is_end, is_empty = bool(token["end"]), token[0].endswith("/>")
         if self._name:
             self._leave(name, token, is_end=is_end, is_empty=is_empty)
@@ -143,12 +143,12 @@ class _Unseen:
 
 
 class _Lists:
-    """The open lists, and the mark of the item that begins."""
+    """The open lists, and the mark of the next item."""
 
     def __init__(self) -> None:
         self._mark = ""
         self._counts: list[int | None] = []
-        """Around the text, the innermost last: how far one with numbers is counted, None for bullets."""
+        """The open lists, the innermost last: the last number of a numbered one, None for bullets."""
 
     def begin(self, _: str) -> None:
         self._counts.append(None)
@@ -177,7 +177,7 @@ class _Lists:
 
 
 class _Tables:
-    """The open tables: for each of them, whether a cell is open in it."""
+    """The open tables, each with whether a cell is open in it."""
 
     def __init__(self, story: Story) -> None:
         self._tables = story.tables
@@ -218,8 +218,8 @@ class _Tables:
 
 
 def _number(tag: str, attribute: str, otherwise: int) -> int:
-    found = re.search(rf"\b{attribute}\s*=\s*[\"']?(\d{{1,6}})\b", tag)
-    return int(found[1]) if found else otherwise
+    match = re.search(rf"\b{attribute}\s*=\s*[\"']?(\d{{1,6}})\b", tag)
+    return int(match[1]) if match else otherwise
 
 
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
@@ -230,8 +230,8 @@ _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
 )
 _UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
 _PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
-"""The beginning of a line in a drawing, of which each may be an element."""
+"""The position of a line in a drawing, which may be an element of its own."""
 
 _SPACES: Final = re.compile(r"\s+")
 _MAX_DEPTH: Final = 8
-"""So deep are lists indented and tables told apart."""
+"""The deepest nesting of lists and tables that is kept."""

@@ -1,4 +1,4 @@
-"""What reads kinds of files that dirindex does not: commands, and extensions that are installed beside it."""
+"""Readers of further formats: commands, and installed extensions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ with lazily:
 
 
 class AddedFormat(NamedTuple):
-    """A format that the configuration adds; files with one of its suffixes have it, whatever they hold.
+    """A format added by the configuration; files with one of its suffixes have it, whatever their content.
 
-    It travels to worker processes, in which alone it is read. `recipe` is text that changes when files of the kind come
-    to something else than before; `seconds` is how long one of them may take.
+    It is sent to worker processes, where all of its files are read. `recipe` is text that changes when files of the
+    kind yield other documents than before; `seconds` is the time limit of a file.
     """
 
     kind: str
@@ -28,9 +28,9 @@ class AddedFormat(NamedTuple):
 
     @property
     def format(self) -> Format:
-        """What the other formats are known by, too."""
+        """The format in the form of the built-in formats."""
         return Format("docs", " ".join(self.suffixes), self.extract, is_isolated=True)
 
     def has(self, name: str) -> bool:
-        """Tell by its name, in small letters, whether a file has this format."""
+        """Whether a file has this format, by its name in lower case."""
         return name.endswith(tuple(f".{suffix}" for suffix in self.suffixes))

@@ -1,4 +1,4 @@
-"""Commands that read a file, as the configuration names them."""
+"""Commands of the configuration that read a file."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from directory_indexer.files import SkipReason
 
 @dataclass(frozen=True)
 class Command:
-    """A command that writes what a file says to its standard output, as text, Markdown or HTML in UTF-8.
+    """A command that writes the text of a file to its standard output, as text, Markdown or HTML in UTF-8.
 
-    `program` is where it was found, "" where it was not: workers, in which it is run, know nothing of the environment.
+    `program` is its full path, "" if it was not found: it runs in workers, which do not have the environment.
     """
 
     program: str
@@ -36,7 +36,7 @@ class Command:
     seconds: int
 
     def __call__(self, content: bytes, kind: str, _: Budget) -> Document:
-        """Have the command read the bytes of a file, from a copy that nobody else can open.
+        """Return the output of the command for a file, which it reads from a private copy.
 
         Raises:
             SkipFileError: it writes more than is read, or no text.
@@ -48,7 +48,7 @@ class Command:
             path = Path(directory) / f"file.{self.suffix}"
             path.write_bytes(content)
             with tempfile.TemporaryFile(dir=directory) as written:
-                arguments = [self.program, *(one.replace(FILE, str(path)) for one in self.arguments[1:])]
+                arguments = [self.program, *(argument.replace(FILE, str(path)) for argument in self.arguments[1:])]
                 limits = ProgramLimits(self.seconds, _MAX_BYTES)
                 LimitedProgram(arguments, directory=path.parent, output=written, limits=limits).finish()
                 written.seek(0)

@@ -1,4 +1,4 @@
-"""Extensions: functions of installed packages that read a kind of files, if the configuration names them."""
+"""Extensions: functions of installed packages that read a format, if the configuration names them."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ GROUP: Final = "directory_indexer.extractors"
 
 @dataclass(frozen=True)
 class Extension:
-    """An entry point: a function of the bytes of a file and of its kind that gives a document, or its text."""
+    """An entry point: a function that turns the bytes and kind of a file into a document or text."""
 
     name: str
 
     def __call__(self, content: bytes, kind: str, _: Budget) -> Document:
-        """Have the extension read the bytes of a file.
+        """Return the document of a file that the extension reads.
 
         Raises:
             SkipFileError: as the extension says.
             ReaderError: it is not installed, cannot be loaded, or gives no document.
         """
-        found = _loaded(self.name)(content, kind)
-        if isinstance(found, str):
-            return Document(found, kind)
-        if not isinstance(found, Document):
+        result = _load(self.name)(content, kind)
+        if isinstance(result, str):
+            return Document(result, kind)
+        if not isinstance(result, Document):
             raise ReaderError(f"the extension {self.name!r} gives neither a document nor text")
-        return found._replace(kind=kind)
+        return result._replace(kind=kind)
 
 
 def version_of(name: str) -> str:
-    """Give the version of the package that an extension comes from; "" where none is installed."""
-    found = _find(name)
-    return found.dist.version if found and found.dist else ""
+    """Return the version of the package that provides an extension; "" if none is installed."""
+    entry_point = _find_entry_point(name)
+    return entry_point.dist.version if entry_point and entry_point.dist else ""
 
 
 @cache
-def _loaded(name: str) -> Callable[[bytes, str], object]:
-    found = _find(name)
-    if found is None:
+def _load(name: str) -> Callable[[bytes, str], object]:
+    entry_point = _find_entry_point(name)
+    if entry_point is None:
         raise ReaderError(f"the extension {name!r} is not installed")
     try:
-        function: Callable[[bytes, str], object] = found.load()
+        function: Callable[[bytes, str], object] = entry_point.load()
     except Exception as error:
         raise ReaderError(f"the extension {name!r} cannot be loaded ({type(error).__name__})") from error
     return function
 
 
-def _find(name: str) -> EntryPoint | None:
+def _find_entry_point(name: str) -> EntryPoint | None:
     return next(iter(entry_points(group=GROUP, name=name)), None)

@@ -1,4 +1,4 @@
-"""Runs a program over one file: no shell, no environment, a directory of its own, and limits that hold."""
+"""Programs run on one file: no shell, no environment, a directory of its own, and enforced limits."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ else:
 
 
 class ProgramLimits(NamedTuple):
-    """What a program may use: seconds, of the processor as of the clock, and bytes that it may write."""
+    """Resource limits of a program: seconds, both of CPU and wall-clock time, and bytes written."""
 
     seconds: int
     n_bytes: int
 
 
 class LimitedProgram:
-    """A program that runs, given by its path, in a session of its own.
+    r"""A running program, in a session of its own.
 
-    The session ends as a whole when the program is finished, or when this process ends, even if it is killed; a child
-    that makes a session of its own is not reached. The program reads what `source` holds, and writes to `output`; the
-    caller may do something else meanwhile.
+    The session is killed as a whole when the program finishes or when this process ends, even if that is killed; a
+    child that starts a session of its own escapes. The program reads `source` and writes to `output`; the caller may do
+    something else meanwhile.
 
-    Raises:
-        ReaderError: it cannot be started.
+    Raises:\n    ReaderError: it cannot be started.
     """
 
     def __init__(
@@ -84,24 +83,24 @@ class LimitedProgram:
         if status == -_OUT_OF_PROCESSOR_TIME:
             raise ReaderError(f"{self._name} takes longer than {self._limits.seconds} s of the processor")
         if status:
-            raise ReaderError(f"{self._name} ends with {_shown(status)}")
+            raise ReaderError(f"{self._name} ends with {_format_status(status)}")
 
     def end(self) -> None:
-        """End what it has left, and itself."""
+        """Kill its process group, and reap it."""
         self._end_group()
         self._process.wait()
 
 
 def program_of(name: str) -> str:
-    """Find a program where the person who runs dirindex does, and never in a directory that is indexed; "" for none."""
+    """Return the path of a program on the user's PATH, and never one in an indexed directory; "" if there is none."""
     if os.path.isabs(name):
         return name
-    if os.path.basename(name) != name:  # which would lead from the working directory on
+    if os.path.basename(name) != name:  # it would be relative to the working directory
         return ""
-    return shutil.which(name, path=_absolute(os.environ.get("PATH", ""))) or ""
+    return shutil.which(name, path=_absolute_entries(os.environ.get("PATH", ""))) or ""
 
 
-def _absolute(path: str) -> str:
+def _absolute_entries(path: str) -> str:
     entries = (path or os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
@@ -112,7 +111,7 @@ if sys.platform == "win32":
         return None
 
     def _group_of(process: subprocess.Popen[bytes]) -> Callable[[], None]:
-        """Put a program and what it starts into a job, which ends with the last handle to it: that of this process."""
+        """Put a program and its children into a job, which ends with its last handle: that of this process."""
         kernel = ctypes.WinDLL("kernel32", use_last_error=True)
         kernel.CreateJobObjectW.restype = wintypes.HANDLE
         job = wintypes.HANDLE(kernel.CreateJobObjectW(None, None))
@@ -137,10 +136,10 @@ else:
         supervisor = _supervisor_pipe()
 
         def limit() -> None:
-            os.write(supervisor, b"%d\n" % os.getpid())  # before it can start anything
+            os.write(supervisor, b"%d\n" % os.getpid())  # before it can start children
             resource.setrlimit(
                 resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1)
-            )  # the signal that says why comes first
+            )  # SIGXCPU comes before SIGKILL and tells the reason
             resource.setrlimit(resource.RLIMIT_FSIZE, (limits.n_bytes, limits.n_bytes))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -152,7 +151,7 @@ else:
                 os.killpg(process.pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 process.kill()
-            with contextlib.suppress(OSError):  # somebody has ended the supervisor
+            with contextlib.suppress(OSError):  # the supervisor was killed
                 os.write(_supervisors[-1].pipe, b"-%d\n" % process.pid)
 
         return end
@@ -168,7 +167,7 @@ else:
     _supervisors: Final[list[_Supervisor]] = []
 
     def _supervisor_pipe() -> int:
-        """Return the pipe to a process that ends the groups whose numbers it reads when this process has ended."""
+        """Return the pipe to a process that kills the groups whose ids it has read when this process ends."""
         if not _supervisors or _supervisors[-1].process.poll() is not None:
             reading, writing = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - this program
@@ -185,9 +184,9 @@ else:
         return _supervisors[-1].pipe
 
 
-def _shown(status: int) -> str:
+def _format_status(status: int) -> str:
     return f"exit status {status}" if status > 0 else f"signal {-status}"
 
 
 _OUT_OF_PROCESSOR_TIME: Final = 24
-"""SIGXCPU, which ends a program that has used its seconds of the processor: 24 on Linux and macOS alike."""
+"""SIGXCPU, which ends a program at its CPU limit: 24 on Linux and macOS alike."""

@@ -1,1 +1,1 @@
-"""Pages, Numbers and Keynote: by the preview that they carry as PDF, else by what their own parts say."""
+"""Pages, Numbers and Keynote: by the PDF preview in the file, else by its own parts."""

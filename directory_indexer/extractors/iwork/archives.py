@@ -1,7 +1,7 @@
-"""IWA archives, in which Pages, Numbers and Keynote keep their text since 2013: protocol buffers, packed by Snappy.
+"""IWA archives, in which Pages, Numbers and Keynote store text since 2013: protocol buffers, packed by Snappy.
 
-No published specification exists; the numbers of messages and fields are those that https://github.com/obriensp/iWorkFileFormat
-and the readers of LibreOffice (libetonyek) have found.
+There is no published specification; the numbers of messages and fields are those found by
+https://github.com/obriensp/iWorkFileFormat and the readers of LibreOffice (libetonyek).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from directory_indexer.errors import ExtractionError
 
 
 def texts_of(content: bytes) -> Iterator[str]:
-    """Yield what a person wrote: the text of each story, and that in the cells of tables.
+    """Yield the text of each story, and of the cells of tables.
 
     Raises:
         ExtractionError: the archive is damaged.
     """
     try:
-        stream = b"".join(_unpacked(content))
+        stream = b"".join(_unpack_blocks(content))
         for kind, message in _messages(stream):
             if kind in _STORIES:
                 yield from (_text(value) for field, value in _fields(message) if field == _STORY_TEXT)
@@ -33,7 +33,7 @@ def _messages(stream: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the kind and the content of each message."""
     at = 0
     while at < len(stream):
-        size, at = _number(stream, at)
+        size, at = _varint(stream, at)
         header, at = stream[at : at + size], at + size
         for field, value in _fields(header):
             if field != _MESSAGE_INFO or not isinstance(value, bytes):
@@ -53,23 +53,23 @@ def _cell_texts(message: bytes) -> Iterator[str]:
 
 
 def _text(value: int | bytes) -> str:
-    """Give a text without the characters that stand for what is anchored in it."""
+    """Return a text without the placeholders of anchored objects."""
     return value.decode("utf-8", "replace").replace("\ufffc", "") if isinstance(value, bytes) else ""
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message: numbers, and what has a length."""
+    """Yield the fields of a message: numbers, and length-delimited values."""
     at = 0
     while at < len(message):
-        key, at = _number(message, at)
+        key, at = _varint(message, at)
         value: int | bytes
         match key & 7:
             case 0:
-                value, at = _number(message, at)
+                value, at = _varint(message, at)
             case 1:
                 value, at = message[at : at + 8], at + 8
             case 2:
-                size, at = _number(message, at)
+                size, at = _varint(message, at)
                 value, at = message[at : at + size], at + size
             case 5:
                 value, at = message[at : at + 4], at + 4
@@ -78,7 +78,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         yield key >> 3, value
 
 
-def _number(content: bytes, at: int) -> tuple[int, int]:
+def _varint(content: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         byte = content[at]
@@ -89,12 +89,12 @@ def _number(content: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than 10 bytes")
 
 
-def _unpacked(content: bytes) -> Iterator[bytes]:
-    """Unpack the blocks of an archive: each has a type, three bytes of length, and no checksum."""
+def _unpack_blocks(content: bytes) -> Iterator[bytes]:
+    """Yield the unpacked blocks of an archive: each has a type, three bytes of length, and no checksum."""
     at, total = 0, 0
     while at + _BLOCK_HEADER <= len(content):
         size = int.from_bytes(content[at + 1 : at + _BLOCK_HEADER], "little")
-        block = _snappy(content[at + _BLOCK_HEADER : at + _BLOCK_HEADER + size])
+        block = _unpack_snappy(content[at + _BLOCK_HEADER : at + _BLOCK_HEADER + size])
         total += len(block)
         if total > _MAX_STREAM:
             raise ValueError("more than is read")
@@ -102,9 +102,9 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
         at += _BLOCK_HEADER + size
 
 
-def _snappy(packed: bytes) -> bytes:
-    """Unpack a block of Snappy (https://github.com/google/snappy/blob/main/format_description.txt)."""
-    size, at = _number(packed, 0)
+def _unpack_snappy(packed: bytes) -> bytes:
+    """Unpack a Snappy block (https://github.com/google/snappy/blob/main/format_description.txt)."""
+    size, at = _varint(packed, 0)
     if size > _MAX_BLOCK:
         raise ValueError("a block of more than 64 KiB")
     out = bytearray()
@@ -116,7 +116,7 @@ def _snappy(packed: bytes) -> bytes:
             out += packed[at : at + length]
             at += length
         else:
-            length, offset, at = _copy(packed, tag, at)
+            length, offset, at = _copy_element(packed, tag, at)
             _repeat(out, offset, length)
         if len(out) > _MAX_BLOCK:
             raise ValueError("a block of more than 64 KiB")
@@ -130,7 +130,7 @@ def _literal_length(packed: bytes, length: int, at: int) -> tuple[int, int]:
     return int.from_bytes(packed[at : at + n_bytes], "little") + 1, at + n_bytes
 
 
-def _copy(packed: bytes, tag: int, at: int) -> tuple[int, int, int]:
+def _copy_element(packed: bytes, tag: int, at: int) -> tuple[int, int, int]:
     if tag & 3 == 1:
         return (tag >> 2 & 7) + 4, (tag >> 5) << 8 | packed[at], at + 1
     n_bytes = 2 if tag & 1 == 0 else 4
@@ -148,7 +148,7 @@ def _repeat(out: bytearray, offset: int, length: int) -> None:
 
 
 _MORE: Final = 0x80
-"""Marks each byte of a number but the last."""
+"""The continuation bit, set in each byte of a number but the last."""
 
 _BLOCK_HEADER: Final = 4
 _MAX_BLOCK: Final = 1 << 18

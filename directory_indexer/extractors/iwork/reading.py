@@ -1,4 +1,4 @@
-"""Reads documents of Pages, Numbers and Keynote: the preview shows them as they are printed, with their pages."""
+"""Pages, Numbers and Keynote documents: the preview has them as printed, with their pages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ with lazily:
 
 
 def is_iwork(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a document of Apple's office programs, whose parts do not tell which one's."""
+    """Whether a file is a document of Pages, Numbers or Keynote, which its parts do not distinguish."""
     return is_named and head.startswith(b"PK\3\4")
 
 
 def extract_iwork(content: bytes, kind: str, budget: Budget) -> Document:
-    """Read a document by its preview, else by the parts that hold its text, of 2009 or of 2013 and later.
+    """Read a document by its preview, else by the parts with its text, of 2009 or of 2013 and later.
 
     Raises:
         SkipFileError: it needs a password, or is more than is read.
@@ -38,7 +38,7 @@ def extract_iwork(content: bytes, kind: str, budget: Budget) -> Document:
         try:
             return extract_pdf(preview, kind)
         except (ExtractionError, SkipFileError):
-            pass  # the parts may say more than a preview that is damaged, or a picture
+            pass  # the parts may have text when the preview is damaged, or only a picture
     for part in _MAIN_PARTS:
         if part in package:
             return _from_xml(package, part, kind)
@@ -65,12 +65,12 @@ def _from_archives(package: Package, kind: str, budget: Budget) -> Document:
 
 
 def _in_reading_order(part: str) -> tuple[bool, int, str]:
-    """Put the main part first, and slides in the order of their numbers."""
+    """Return a sort key that puts the main part first, and slides in the order of their numbers."""
     return not part.endswith("Document.iwa"), len(part), part
 
 
 class _Paragraphs:
-    """Writes the paragraphs of a document of 2009, and the cells of its tables."""
+    """Collects the paragraphs of a document of 2009, and the cells of its tables."""
 
     def __init__(self) -> None:
         self.draft = Draft()
@@ -105,7 +105,7 @@ class _Paragraphs:
 _PART_WITH_TEXT: Final = re.compile(
     r"(?:[^/]+/){0,4}Index/(?!MasterSlide|TemplateSlide|ViewState|Theme|DocumentStylesheet).*\.iwa"
 )
-"""Templates hold what nobody has written yet: "Title Text"."""
+"""Templates are excluded: they hold placeholders such as "Title Text"."""
 
 _PASSWORD_PARTS: Final = (".iwpv2", ".iwph", ".iwpv")
 _MAIN_PARTS: Final = ("index.apxl", "index.xml")
@@ -120,4 +120,4 @@ _BREAKS: Final = {
     "selection-start": "",
 }
 _CELLS: Final = frozenset({"ct", "so"})
-"""Text in the cells of a table, and among what cells may be chosen to say."""
+"""Text in the cells of a table, and among the choices of a cell."""

@@ -1,1 +1,1 @@
-"""Messages and mailboxes: what was written, by whom and to whom, and what is attached."""
+"""Messages and mailboxes: their headers, bodies and attachments."""

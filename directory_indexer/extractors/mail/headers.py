@@ -1,4 +1,4 @@
-"""The headers of messages: decoded whatever is wrong with them, for mail is written by every program there is."""
+"""Headers of messages, decoded however malformed: every mail program has its own mistakes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Headers(NamedTuple):
 
     written: Mapping[str, str]
     charset: str = ""
-    """What the body declares, in which some programs write bytes into headers as well."""
+    """The charset of the body, in which some programs write raw bytes into headers as well."""
 
     @classmethod
     def of(cls, items: Iterable[tuple[str, object]]) -> Headers:
-        """Take the headers of a message; of several with one name, the first counts."""
+        """Create from the headers of a message; of several with one name, the first counts."""
         written: dict[str, str] = {}
         for name, value in items:
             written.setdefault(name.lower(), str(value)[:_MAX_HEADER])
@@ -33,24 +33,24 @@ class Headers(NamedTuple):
         return cls(written, declared[1] if declared else "")
 
     def text(self, name: str) -> str:
-        """Give a header as people read it, on one line."""
+        """Return a decoded header on one line."""
         return one_value(decoded(self.written.get(name, ""), self.charset))
 
     def people(self, name: str) -> tuple[str, ...]:
-        """Give the people that a header names, as many as an index keeps."""
+        """Return the people in a header, as many as an index keeps."""
         return values(self.everyone(name))
 
     def everyone(self, name: str) -> list[str]:
-        """Give all people that a header names: `Ada Lovelace <ada@example.org>`."""
+        """Return all people in a header: `Ada Lovelace <ada@example.org>`."""
         try:
-            pairs = getaddresses([_as_bytes_text(self.written.get(name, ""), self.charset)])
+            pairs = getaddresses([_decode_raw_bytes(self.written.get(name, ""), self.charset)])
         except (*_DAMAGED, AttributeError, RecursionError):
             return []
-        return [_person(decoded(person), address) for person, address in pairs]
+        return [_format_person(decoded(person), address) for person, address in pairs]
 
     @property
     def sent(self) -> datetime | None:
-        """When the message was sent, as it says."""
+        """The date on which the message was sent; None if it has none."""
         try:
             moment = parsedate_to_datetime(self.written.get("date", ""))
         except (*_DAMAGED, OverflowError):
@@ -59,7 +59,7 @@ class Headers(NamedTuple):
 
     @property
     def metadata(self) -> Metadata:
-        """What they say of the message."""
+        """The metadata of the message."""
         sent, references = self.sent, self.text("references").split()
         sender = self.people("from") or self.people("sender")
         message_id = self.text("message-id").strip("<> ")
@@ -76,23 +76,26 @@ class Headers(NamedTuple):
             thread=thread,
         )
 
-    def shown(self) -> str:
-        """Write those that people look for as the first lines of the text, and everybody who is named there."""
-        lines = ((name, " ".join(decoded(self.written.get(name.lower(), ""), self.charset).split())) for name in _SHOWN)
+    def to_text(self) -> str:
+        """Format the most important headers, with every person in them, as the first lines of the text."""
+        lines = (
+            (name, " ".join(decoded(self.written.get(name.lower(), ""), self.charset).split()))
+            for name in _TEXT_HEADERS
+        )
         return "".join(f"{name}: {value}\n" for name, value in lines if value)
 
 
 def decoded(written: str, charset: str = "") -> str:
-    """Decode a header: its encoded words (RFC 2047), and bytes beyond ASCII, which are mostly in `charset`."""
+    """Decode a header: its encoded words (RFC 2047), and raw bytes, which are mostly in `charset`."""
     try:
-        pieces = decode_header(_UNFOLDED.sub(" ", _as_bytes_text(written, charset)))
+        pieces = decode_header(_UNFOLDED.sub(" ", _decode_raw_bytes(written, charset)))
     except _DAMAGED:
         return written
     return "".join(piece if isinstance(piece, str) else decode_declared(piece, charset) for piece, charset in pieces)
 
 
-def _as_bytes_text(written: str, charset: str) -> str:
-    """Read what the parser kept as surrogates: bytes above ASCII, mostly UTF-8."""
+def _decode_raw_bytes(written: str, charset: str) -> str:
+    """Decode the raw bytes that the parser kept as surrogates, mostly UTF-8."""
     if written.isascii():
         return written
     content = written.encode("utf-8", "surrogateescape")
@@ -100,7 +103,7 @@ def _as_bytes_text(written: str, charset: str) -> str:
     return decode_declared(content, charset) if text is None else text
 
 
-def _person(name: str, address: str) -> str:
+def _format_person(name: str, address: str) -> str:
     name = name.strip(" '\"")
     if not address:
         return name
@@ -108,11 +111,11 @@ def _person(name: str, address: str) -> str:
 
 
 _DAMAGED: Final = (MessageError, ValueError, TypeError, IndexError)
-"""What the standard library raises over headers that are damaged."""
+"""Exceptions of the standard library for malformed headers."""
 
 _MAX_HEADER: Final = 32_768
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 2100
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _UNFOLDED: Final = re.compile(r"\r?\n[ \t]*")
-_SHOWN: Final = ("Subject", "From", "To", "Cc", "Bcc", "Date")
+_TEXT_HEADERS: Final = ("Subject", "From", "To", "Cc", "Bcc", "Date")

@@ -16,7 +16,7 @@ from directory_indexer.files import SkipReason
 
 
 def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open a mailbox."""
+    """Open a mailbox, whose messages are members."""
     return Contents(None, _messages(file, budget))
 
 
@@ -27,7 +27,7 @@ def _messages(file: BinaryIO, budget: Budget) -> Iterator[Member]:
     while line := file.readline(_MAX_LINE):
         if line.startswith(b"From ") and (is_after_blank or _FULL_SEPARATOR.match(line)) and _SEPARATOR.match(line):
             if number:
-                yield _member(number, lines, n_bytes, budget)
+                yield _message_member(number, lines, n_bytes, budget)
             number, lines, n_bytes = number + 1, [], 0
         elif number:
             n_bytes += len(line)
@@ -35,12 +35,12 @@ def _messages(file: BinaryIO, budget: Budget) -> Iterator[Member]:
                 lines.append(line[1:] if _QUOTED.match(line) else line)
         is_after_blank = not line.strip()
     if number:
-        yield _member(number, lines, n_bytes, budget)
+        yield _message_member(number, lines, n_bytes, budget)
 
 
-def _member(number: int, lines: list[bytes], n_bytes: int, budget: Budget) -> Member:
+def _message_member(number: int, lines: list[bytes], n_bytes: int, budget: Budget) -> Member:
     budget.take_member()
-    # The blank line before the next message comes with that: until then the message must be the same without it.
+    # The blank line before the next message is appended with that message, and must not change this one.
     content = b"".join(lines).rstrip(b"\r\n") + b"\n"
     headers = Headers.of(BytesHeaderParser().parsebytes(_head_of(content)).raw_items())
     sent = headers.sent
@@ -55,13 +55,13 @@ def _member(number: int, lines: list[bytes], n_bytes: int, budget: Budget) -> Me
 
 def _head_of(content: bytes) -> bytes:
     head = content[:_MAX_HEAD]
-    found = _BLANK_LINE.search(head)
-    return head[: found.start()] if found else head
+    match = _HEAD_END.search(head)
+    return head[: match.start()] if match else head
 
 
 _MAX_LINE: Final = 1 << 20
 _MAX_HEAD: Final = 1 << 16
-_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
 _QUOTED: Final = re.compile(rb">+From ")
 _SEPARATOR: Final = re.compile(rb"From [^\n]{0,400}\d{4}|From - ")
 _FULL_SEPARATOR: Final = re.compile(rb"From \S{1,200} +\w{3} +\w{3} +\d{1,2} +\d\d:\d\d(?::\d\d)? [^\n]{0,40}\d{4}")

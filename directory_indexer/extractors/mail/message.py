@@ -1,4 +1,4 @@
-"""Messages (RFC 5322, MIME): the headers that people look for and the body are the text; attachments are members."""
+"""Messages (RFC 5322, MIME): the main headers and the body are the text; attachments are members."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 
 def open_apple_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a message of Apple Mail: before it stands its length, behind it a property list."""
+    """Read a message of Apple Mail, which is preceded by its length and followed by a property list."""
     content = read_whole(file)
     length, _, rest = content.partition(b"\n")
     return read_message(rest[: int(length)] if length.strip().isdigit() else content, kind, budget)
@@ -48,7 +48,7 @@ def read_message(content: bytes, kind: str, budget: Budget) -> Contents:
     Raises:
         ExtractionError: its parts are nested too deep.
     """
-    message = _parsed(content)
+    message = _parse_message(content)
     headers = Headers.of(message.raw_items())
     parts = _Parts(budget)
     try:
@@ -56,42 +56,42 @@ def read_message(content: bytes, kind: str, budget: Budget) -> Contents:
     except RecursionError as error:
         raise ExtractionError("its parts are nested too deep") from error
     metadata = headers.metadata
-    text = f"{headers.shown()}\n{body}".lstrip("\n")
+    text = f"{headers.to_text()}\n{body}".lstrip("\n")
     return Contents(Document(text, kind, metadata.subject, metadata=metadata), parts.attachments(), is_message=True)
 
 
 def extract_web_archive(content: bytes, kind: str, budget: Budget) -> Document:
-    """Read a page that was saved with all that belongs to it (MHTML).
+    """Read a web page that was saved with its resources (MHTML).
 
     Raises:
         SkipFileError: it has no page.
         ExtractionError: its parts are nested too deep.
     """
-    message = _parsed(content)
+    message = _parse_message(content)
     pages = [extract_html(page, kind) for page in _pages(message, budget)]
     if not pages:
         raise SkipFileError(SkipReason.NO_TEXT, "it holds no page")
-    document = _joined([page for page in pages if page.text.strip()] or pages[:1])
+    document = _join_pages([page for page in pages if page.text.strip()] or pages[:1])
     headers = Headers.of(message.raw_items())
     return document._replace(title=pages[0].title or headers.text("subject"))
 
 
 def web_pages(content: bytes, budget: Budget) -> list[str]:
-    """Return the sources of a page that was saved with all that belongs to it, and of the frames in it.
+    """Return the sources of a saved web page and of its frames.
 
     Raises:
         SkipFileError: they are more than is read.
         ExtractionError: its parts are nested too deep.
     """
-    return list(_pages(_parsed(content), budget))
+    return list(_pages(_parse_message(content), budget))
 
 
 def _pages(message: Message, budget: Budget) -> Iterator[str]:
     return (_text_of(part, budget) for part in _walk(message) if part.get_content_type() == "text/html")
 
 
-def _joined(pages: list[Document]) -> Document:
-    """Join a page and the frames in it, one below the other."""
+def _join_pages(pages: list[Document]) -> Document:
+    """Return a page with its frames below it."""
     first, *frames = pages
     for frame in frames:
         start = len(first.text) + 1
@@ -101,7 +101,7 @@ def _joined(pages: list[Document]) -> Document:
     return first
 
 
-def _parsed(content: bytes) -> Message:
+def _parse_message(content: bytes) -> Message:
     end = _BLANK_LINE.search(content)
     head = content[: end.start()] if end else content
     if _SPACED_NAME.search(head):
@@ -113,14 +113,14 @@ def _parsed(content: bytes) -> Message:
 
 
 def _walk(message: Message) -> Iterator[Message]:
-    waiting = [message]
+    pending = [message]
     for _ in range(MAX_PARTS):
-        if not waiting:
+        if not pending:
             return
-        part = waiting.pop()
+        part = pending.pop()
         yield part
         if part.is_multipart():
-            waiting += reversed(part.get_payload())  # type: ignore[arg-type]
+            pending += reversed(part.get_payload())  # type: ignore[arg-type]
 
 
 class _Attachment(NamedTuple):
@@ -129,7 +129,7 @@ class _Attachment(NamedTuple):
 
 
 class _Parts:
-    """The parts of a message: what is its body, and what is attached."""
+    """The parts of a message: its body and its attachments."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -137,24 +137,24 @@ class _Parts:
         self._n_parts = 0
 
     def body_of(self, part: Message) -> str:
-        """Give the text of a part as it is read, and put aside what is attached to it."""
+        """Return the text of a part, and collect its attachments."""
         self._n_parts += 1
         if self._n_parts > MAX_PARTS:
             return ""
         kind = part.get_content_type()
         if kind in _SEALED_TYPES:
-            return self._unsealed(part, kind)
+            return self._signed_body(part, kind)
         if kind in _REPORTS:
-            return _report(part)
+            return _format_report(part)
         if kind == "message/rfc822" or _is_attached(part, kind):
-            self._attachments.append(_Attachment(_name_of(part, kind, self._n_parts), part))
+            self._attachments.append(_Attachment(_attachment_name(part, kind, self._n_parts), part))
             return ""
         if part.is_multipart():
             return self._body_of_parts(part, is_choice=kind == "multipart/alternative")
         return self._body_of_text(part, kind)
 
     def attachments(self) -> Iterator[Member]:
-        """Give what is attached, one after the other.
+        """Yield the attachments in order.
 
         Raises:
             SkipFileError: it is more than is read.
@@ -168,43 +168,43 @@ class _Parts:
     def _body_of_text(self, part: Message, kind: str) -> str:
         text = _text_of(part, self._budget)
         if kind == "text/html":
-            return _squeezed(extract_html(text, "html").text)
-        return _unflowed(text) if _is_flowed(part) else text
+            return _squeeze_blank_lines(extract_html(text, "html").text)
+        return _unflow(text) if _is_flowed(part) else text
 
-    def _unsealed(self, part: Message, kind: str) -> str:
-        """Return what is signed, with what is attached to it; only of what is encrypted nothing can be read."""
+    def _signed_body(self, part: Message, kind: str) -> str:
+        """Return the text of a signed part and collect its attachments; an encrypted part is unreadable."""
         content = part.get_payload(decode=True) if kind in _SEALS else None
         try:
             signed = signed_content(content) if isinstance(content, bytes) else None
         except ExtractionError:
             return ""
-        return ENCRYPTED if signed is None else self.body_of(_parsed(signed)) if signed else ""
+        return ENCRYPTED if signed is None else self.body_of(_parse_message(signed)) if signed else ""
 
     def _body_of_parts(self, part: Message, *, is_choice: bool) -> str:
         children = [child for child in part.get_payload() if isinstance(child, Message)]
         if is_choice:
-            # Plain text is what the sender wrote for those who read no HTML; some programs leave it empty.
+            # The plain text is preferred; some programs leave it empty.
             children.sort(key=lambda child: child.get_content_type() != "text/plain")
         bodies = [body for body in map(self.body_of, children) if body.strip()]
         return reduce(fuller, bodies) if is_choice and bodies else "\n".join(bodies)
 
 
 def fuller(plain: str, rich: str) -> str:
-    """Return the plain form of a text, or the rich one where that has clearly more words."""
-    of_plain, of_rich = _words(_ADDRESS.sub(" ", plain)), _words(rich)
+    """Return the plain form of a text, or the rich one if that has clearly more words."""
+    of_plain, of_rich = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
     return rich if len(of_rich - of_plain) > max(_FEW_WORDS, len(of_plain - of_rich)) else plain
 
 
-def _words(text: str) -> set[str]:
+def _distinct_words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
 def _is_flowed(part: Message) -> bool:
-    """Whether lines of a text go on behind a blank that is none of the text (RFC 3676); other blanks do no harm."""
+    """Whether lines are joined without the blank at their end (RFC 3676, DelSp); elsewhere that blank does no harm."""
     return _parameter(lambda: str(part.get_param("delsp", ""))).lower() == "yes"
 
 
-def _unflowed(text: str) -> str:
+def _unflow(text: str) -> str:
     lines: list[str] = []
     quoted_above = None
     for line in text.split("\n"):
@@ -218,8 +218,8 @@ def _unflowed(text: str) -> str:
     return "\n".join(lines)
 
 
-def _report(part: Message) -> str:
-    """Write what became of a message, as the mail server tells programs: lines of names and values, in blocks."""
+def _format_report(part: Message) -> str:
+    """Format a delivery report: lines of names and values, in blocks."""
     blocks = part.get_payload()
     return "\n".join(
         "".join(f"{name}: {decoded(str(value))}\n" for name, value in block.raw_items())
@@ -234,15 +234,15 @@ def _is_attached(part: Message, kind: str) -> bool:
     return part.get_content_disposition() == "attachment" or bool(_parameter(part.get_filename)) or kind not in _BODIES
 
 
-def _parameter(ask: Callable[[], str | None]) -> str:
-    """Give what a header says beside its value; "" where it breaks the rules for that (RFC 2231)."""
+def _parameter(read: Callable[[], str | None]) -> str:
+    """Return a header parameter; "" if it is malformed (RFC 2231)."""
     try:
-        return ask() or ""
+        return read() or ""
     except (ValueError, TypeError, LookupError):
         return ""
 
 
-def _name_of(part: Message, kind: str, number: int) -> str:
+def _attachment_name(part: Message, kind: str, number: int) -> str:
     name = decoded(_parameter(part.get_filename))
     if name.strip():
         return name
@@ -271,7 +271,7 @@ def _content_of(part: Message) -> bytes:
     if part.get_content_type() == "message/rfc822":
         inner = part.get_payload(0)
         content = inner.as_bytes() if isinstance(inner, Message) else str(inner).encode("utf-8", "replace")
-        # The standard forbids it, but there are programs that encode an attached message like any other file.
+        # The standard forbids it, but some programs encode an attached message like any other file.
         is_encoded = str(part.get("content-transfer-encoding", "")).strip().lower() == "base64"
         return base64.b64decode(content) if is_encoded else content
     decoded_content = part.get_payload(decode=True)
@@ -292,11 +292,11 @@ def _text_of(part: Message, budget: Budget) -> str:
 
 
 def file_name(subject: str) -> str:
-    """Make a file name of a subject."""
+    """Return a file name made from a subject."""
     return " ".join(_NO_NAME.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
 
 
-def _squeezed(text: str) -> str:
+def _squeeze_blank_lines(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text).strip("\n") + "\n"
 
 
@@ -320,5 +320,5 @@ _ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
 _FEW_WORDS: Final = 2
 _SIGNATURE: Final = "-- "
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
-# Old programs leave blanks before the colon (RFC 5322, 4.5), where the standard library sees the end of the headers.
+# Old programs write blanks before the colon (RFC 5322, 4.5); the standard library takes that for the end of headers.
 _SPACED_NAME: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")

@@ -1,4 +1,4 @@
-"""Messages that Outlook saves (MS-OXMSG): an OLE file, a stream for each property, a folder for each attachment."""
+"""Messages saved by Outlook (MS-OXMSG): an OLE file, a stream for each property, a storage for each attachment."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from directory_indexer.extractors.properties import one_value, values
 
 
 def is_outlook_message(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a message that Outlook saved; the names of its streams mostly stand near its beginning."""
+    """Whether a file is a message saved by Outlook; the names of its streams are mostly near its beginning."""
     return head.startswith(_OLE_HEADER) and (is_named or _STREAM_NAME in head)
 
 
 def open_outlook_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a message that Outlook saved.
+    """Read a message saved by Outlook.
 
     Raises:
         ExtractionError: it is damaged, or no message.
@@ -52,29 +52,29 @@ def open_outlook_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 
 class _Message:
-    """A message in an OLE file, at a path of storages: the outermost, or one that is attached to another."""
+    """A message in an OLE file, at a path of storages: the outermost, or one attached to another."""
 
     def __init__(self, file: MessageFile, path: Path) -> None:
         self._file = file
         self._budget = file.budget
-        self._said = Properties(file, path)
-        self.numbers = self._said.numbers
-        headers = self._said.text("007D")
+        self._properties = Properties(file, path)
+        self.numbers = self._properties.numbers
+        headers = self._properties.text("007D")
         self._headers = Headers.of(_header_lines(headers)) if headers else Headers({})
-        self._people = people_of(self._said, self._headers)
+        self._people = people_of(self._properties, self._headers)
 
     def document(self, kind: str) -> Document:
-        """Give the message as a document: the headers that people look for, and the body."""
+        """Return the message as a document: the main headers and the body."""
         metadata = self._metadata()
-        written = (*self._written(metadata), ("Date", metadata.created))
-        shown = "".join(f"{name}: {value}\n" for name, value in written if value)
-        return Document(f"{shown}\n{self._body()}".lstrip("\n"), kind, metadata.subject, metadata=metadata)
+        items = (*self._header_items(metadata), ("Date", metadata.created))
+        header_text = "".join(f"{name}: {value}\n" for name, value in items if value)
+        return Document(f"{header_text}\n{self._body()}".lstrip("\n"), kind, metadata.subject, metadata=metadata)
 
     def attachments(self) -> Iterator[Member]:
-        """Give what is attached; another message as a message."""
-        for one in self._said.within(_ATTACHMENT):
+        """Yield the attachments; an attached message as a message."""
+        for attached in self._properties.within(_ATTACHMENT):
             self._budget.take_member()
-            yield self._attachment(one)
+            yield self._attachment(attached)
 
     def _attachment(self, attached: Properties) -> Member:
         name = attached.text(*_NAMES_OF_ATTACHMENTS) or "attachment"
@@ -93,50 +93,52 @@ class _Message:
             return Member(name, problem=ExtractionError(f"is damaged in the message ({type(error).__name__})"))
 
     def as_mail(self) -> bytes:
-        """Write the message as mail programs send them, with all that is attached to it."""
+        """Return the message in MIME, with its attachments."""
         metadata = self._metadata()
         sent = format_datetime(datetime.fromisoformat(metadata.created)) if metadata.created else ""
-        written = (*self._written(metadata), ("Date", sent), ("Message-ID", metadata.message_id))
+        items = (*self._header_items(metadata), ("Date", sent), ("Message-ID", metadata.message_id))
         mail = EmailMessage()
         mail.set_content(self._body())
-        if len(self._said.path) < _MAX_DEPTH:
+        if len(self._properties.path) < _MAX_DEPTH:
             for member in self.attachments():
                 mail.add_attachment(member.content, "application", "octet-stream", filename=one_value(member.name))
-        # `EmailMessage` refuses many names and addresses that people have.
-        lines = (f"{name}: {value}\n".encode("utf-8", "replace") for name, value in written if value)
+        # `EmailMessage` rejects many names and addresses that occur in practice.
+        lines = (f"{name}: {value}\n".encode("utf-8", "replace") for name, value in items if value)
         return b"".join(lines) + mail.as_bytes()
 
-    def _written(self, metadata: Metadata) -> Iterator[tuple[str, str]]:
+    def _header_items(self, metadata: Metadata) -> Iterator[tuple[str, str]]:
         yield "Subject", metadata.subject
         yield "From", ", ".join(metadata.sender)
         for name, people in zip(("To", "Cc", "Bcc"), self._people, strict=True):
             yield name, ", ".join(people)
 
     def _metadata(self) -> Metadata:
-        said, found = self._said, self._headers.metadata
+        properties, metadata = self._properties, self._headers.metadata
         sent = self.numbers.get(_SENT) or self.numbers.get(_DELIVERED)
-        sender = found.sender or values([person(said.text("0C1A", "0042"), said.text("5D01", "5D02", "0C1F"))])
-        return found._replace(
-            authors=found.authors or sender,
+        sender = metadata.sender or values(
+            [person(properties.text("0C1A", "0042"), properties.text("5D01", "5D02", "0C1F"))]
+        )
+        return metadata._replace(
+            authors=metadata.authors or sender,
             sender=sender,
-            created=found.created or _time(sent),
-            subject=one_value(said.text("0037")) or found.subject,
+            created=metadata.created or _format_ticks(sent),
+            subject=one_value(properties.text("0037")) or metadata.subject,
             recipients=values(self._people.to),
             copied=values((*self._people.copied, *self._people.blind)),
-            message_id=found.message_id or one_value(said.text("1035")).strip("<>"),
+            message_id=metadata.message_id or one_value(properties.text("1035")).strip("<>"),
         )
 
     def _body(self) -> str:
-        said = self._said
-        if body := said.text("1000"):
+        properties = self._properties
+        if body := properties.text("1000"):
             return body.replace("\r\n", "\n")
-        if html := said.content("1013"):
+        if html := properties.content("1013"):
             declared = _CHARSET.search(html[:_CHARSET_WITHIN])
             charset = declared[1].decode() if declared else code_page_of_body(self.numbers)
             return extract_html(decode_declared(html, charset), "html").text
-        if html_text := said.text("1013"):
+        if html_text := properties.text("1013"):
             return extract_html(html_text, "html").text
-        packed = said.content("1009")
+        packed = properties.content("1009")
         return rtf_text(unpacked_rtf(packed, self._budget.member_bytes)) if packed else ""
 
 
@@ -147,8 +149,8 @@ def _header_lines(headers: str) -> Iterator[tuple[str, str]]:
             yield name, value.strip()
 
 
-def _time(ticks: int | None) -> str:
-    """Write a time that Windows counts: in 100 ns since 1601."""
+def _format_ticks(ticks: int | None) -> str:
+    """Format a Windows file time: 100 ns ticks since 1601."""
     if not ticks:
         return ""
     try:

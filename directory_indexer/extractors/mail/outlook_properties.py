@@ -1,4 +1,4 @@
-"""Properties of a message of Outlook (MS-OXMSG): of the message itself, of its recipients and of what is attached."""
+"""Properties of an Outlook message (MS-OXMSG): of the message itself, its recipients and its attachments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INNER_MESSAGE: Final = "__substg1.0_3701000D"
 
 
 class MessageFile(NamedTuple):
-    """An OLE file with the names of all that is in it, and what may be read of it."""
+    """An OLE file with the names of its streams and storages, and its budget."""
 
     streams: olefile.OleFileIO
     names: Sequence[Sequence[str]]
@@ -37,7 +37,7 @@ class MessageFile(NamedTuple):
         return cls(streams, streams.listdir(streams=True, storages=True), budget)
 
     def stream(self, path: Path) -> bytes:
-        """Give the bytes of a stream; none where there is no such one."""
+        """Return the bytes of a stream; none if there is no such stream."""
         name = list(path)
         if not self.streams.exists(name):
             return b""
@@ -53,28 +53,28 @@ class Properties:
     def __init__(self, file: MessageFile, path: Path, encodings: Sequence[str] = ()) -> None:
         self._file = file
         self.path = path
-        self.numbers = _numbers(file.stream((*path, _FIXED)), _header_bytes(path))
+        self.numbers = _fixed_properties(file.stream((*path, _FIXED)), _header_bytes(path))
         self.encodings = encodings or encodings_of(self.numbers)
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a storage or a stream of this name."""
+        """Whether there is a storage or a stream of this name."""
         return bool(self._file.streams.exists([*self.path, name]))
 
     def content(self, tag: str) -> bytes:
-        """Give the bytes of a property."""
+        """Return the bytes of a property."""
         return self._file.stream((*self.path, f"__substg1.0_{tag}0102"))
 
     def text(self, *tags: str) -> str:
-        """Give the text of the first of these properties that has any."""
+        """Return the text of the first of these properties that has any."""
         return next(filter(None, map(self._text, tags)), "")
 
     def within(self, prefix: str) -> list[Properties]:
-        """Give the properties of the storages whose names begin so, sorted by name."""
+        """Return the properties of the storages with this prefix, sorted by name."""
         depth = len(self.path)
         names = {
-            one[depth]
-            for one in self._file.names
-            if len(one) > depth and one[depth].startswith(prefix) and tuple(one[:depth]) == self.path
+            parts[depth]
+            for parts in self._file.names
+            if len(parts) > depth and parts[depth].startswith(prefix) and tuple(parts[:depth]) == self.path
         }
         return [Properties(self._file, (*self.path, name), self.encodings) for name in sorted(names)[:_MOST_STORAGES]]
 
@@ -82,14 +82,14 @@ class Properties:
         if wide := self._file.stream((*self.path, f"__substg1.0_{tag}001F")):
             return wide.decode("utf-16-le", "replace").rstrip("\0")
         narrow = self._file.stream((*self.path, f"__substg1.0_{tag}001E"))
-        return _decoded(narrow, self.encodings).rstrip("\0")
+        return _decode_likely(narrow, self.encodings).rstrip("\0")
 
 
 def encodings_of(numbers: dict[int, int]) -> tuple[str, ...]:
-    """Tell how texts that are no Unicode may be written, the likeliest first.
+    """Return the likely encodings of texts that are not Unicode, the likeliest first.
 
-    The code page of the message is seldom noted. Programs write in that of the language of the system, and the page of
-    the body, which is meant for its HTML, holds for texts where that is UTF-8 and they fit it.
+    The code page of the message is seldom set. Programs write in the code page of the system's language, and the code
+    page of the body, meant for its HTML, holds for texts if it is UTF-8 and they fit it.
     """
     of_body = numbers.get(_CODE_PAGE_OF_BODY, 0)
     first = _UTF_8 if of_body == _UTF_8 else 0
@@ -99,7 +99,7 @@ def encodings_of(numbers: dict[int, int]) -> tuple[str, ...]:
 
 
 def encoding_of(code_page: int) -> str:
-    """Name the encoding of a code page of Windows."""
+    """Return the Python codec of a Windows code page."""
     name = _ENCODINGS.get(code_page, f"cp{code_page}")
     try:
         codecs.lookup(name)
@@ -109,24 +109,24 @@ def encoding_of(code_page: int) -> str:
 
 
 def code_page_of_body(numbers: dict[int, int]) -> str | None:
-    """Name the encoding of HTML that does not say its own."""
+    """Return the encoding of an HTML body that does not declare its own; None if unknown."""
     page = numbers.get(_CODE_PAGE_OF_BODY)
     return encoding_of(page) if page else None
 
 
-def _decoded(content: bytes, encodings: Sequence[str]) -> str:
-    likely = (decode_strictly(content, codec_of(one) or one) for one in encodings[:-1])
+def _decode_likely(content: bytes, encodings: Sequence[str]) -> str:
+    likely = (decode_strictly(content, codec_of(encoding) or encoding) for encoding in encodings[:-1])
     return next((text for text in likely if text is not None), None) or decode_declared(content, encodings[0])
 
 
-def _numbers(content: bytes, start: int) -> dict[int, int]:
-    """Read the properties of fixed size: numbers and times."""
-    found: dict[int, int] = {}
-    for at in range(start, len(content) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
-        kind, tag, _, value = struct.unpack_from("<HHIQ", content, at)
+def _fixed_properties(content: bytes, start: int) -> dict[int, int]:
+    """Parse the properties of fixed size: numbers and times."""
+    numbers: dict[int, int] = {}
+    for offset in range(start, len(content) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
+        kind, tag, _, value = struct.unpack_from("<HHIQ", content, offset)
         if kind in _NUMBERS:
-            found[tag] = value & 0xFFFF_FFFF if kind == _INTEGER else value
-    return found
+            numbers[tag] = value & 0xFFFF_FFFF if kind == _INTEGER else value
+    return numbers
 
 
 def _header_bytes(path: Path) -> int:
@@ -136,7 +136,7 @@ def _header_bytes(path: Path) -> int:
 
 
 def _code_page_of(language: int) -> int:
-    """Tell the code page of a language of Windows; a few have one by place or script."""
+    """Return the code page of a Windows language; a few depend on the country or script."""
     return _PAGES_OF_PLACES.get(language) or _PAGES.get(language & _LANGUAGE_ALONE, 1252)
 
 
@@ -172,7 +172,7 @@ _PAGES: Final = {
     }.items()
     for language in languages
 }
-"""The code pages of languages, by their primary ids (MS-LCID); all others are written in 1252."""
+"""Code pages of languages, by their primary ids (MS-LCID); all others use 1252."""
 
 _PAGES_OF_PLACES: Final = {0x0404: 950, 0x0C04: 950, 0x1404: 950, 0x0C1A: 1251, 0x1C1A: 1251}
-"""Chinese in its traditional script, and Serbian in Cyrillic."""
+"""Traditional Chinese, and Serbian in Cyrillic."""

@@ -1,4 +1,4 @@
-"""Stores of Outlook (PST, OST), where the extra `pst` is installed; messages are members in folders."""
+"""Outlook stores (PST, OST), if the extra `pst` is installed; messages are members in folders."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ except ImportError:
 
 
 def is_outlook_store(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a store of Outlook."""
+    """Whether a file is an Outlook store."""
     return head.startswith(HEADER)
 
 
 def open_outlook_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - as `Format.open`
-    """Open a store of Outlook, of which one message after the other is read.
+    """Open an Outlook store, whose messages are read one after the other.
 
     Raises:
         SkipFileError: the extra is not installed.
@@ -47,10 +47,10 @@ def open_outlook_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  
 
 
 def _members(store: Any, budget: Budget) -> Iterator[Member]:
-    """Give the messages of all folders, those of outer folders first."""
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), store.get_root_folder())]
-    while waiting:
-        path, folder = waiting.pop(0)
+    """Yield the messages of all folders, outer folders first."""
+    pending: list[tuple[tuple[str, ...], Any]] = [((), store.get_root_folder())]
+    while pending:
+        path, folder = pending.pop(0)
         for index in range(_count(folder, "number_of_sub_messages")):
             budget.take_member()
             yield _member(path, folder, index, budget)
@@ -58,16 +58,16 @@ def _members(store: Any, budget: Budget) -> Iterator[Member]:
             for index in range(_count(folder, "number_of_sub_folders")):
                 budget.take_member()
                 if inner := _sub_folder(folder, index):
-                    name = file_name(_said(inner, "name"))
-                    waiting.append(((*path, name) if name else path, inner))
+                    name = file_name(_text_attribute(inner, "name"))
+                    pending.append(((*path, name) if name else path, inner))
 
 
 def _member(path: tuple[str, ...], folder: Any, index: int, budget: Budget) -> Member:
     name = f"message {index + 1}"
     try:
         message = folder.get_sub_message(index)
-        name = file_name(_said(message, "subject")) or name
-        content = _mail(message, depth=0)
+        name = file_name(_text_attribute(message, "subject")) or name
+        content = _to_mime(message, depth=0)
         return Member("/".join((*path, f"{name}.eml")), b"".join(budget.counted([content], packed_bytes=len(content))))
     except SkipFileError as error:
         if budget.is_spent:
@@ -78,16 +78,16 @@ def _member(path: tuple[str, ...], folder: Any, index: int, budget: Budget) -> M
         return Member("/".join((*path, f"{name}.eml")), problem=problem)
 
 
-def _mail(message: Any, *, depth: int) -> bytes:
-    """Write a message as mail programs send them, with all that is attached to it."""
+def _to_mime(message: Any, *, depth: int) -> bytes:
+    """Return a message in MIME, with its attachments."""
     mail = EmailMessage()
-    sent = email.message_from_string(_said(message, "transport_headers"), policy=email.policy.compat32)
-    written = {name: one_value(str(sent[name])) for name in _HEADERS if sent[name]}
-    written.setdefault("Subject", one_value(_said(message, "subject")))
-    written.setdefault("From", one_value(_said(message, "sender_name")))
+    sent = email.message_from_string(_text_attribute(message, "transport_headers"), policy=email.policy.compat32)
+    headers = {name: one_value(str(sent[name])) for name in _HEADERS if sent[name]}
+    headers.setdefault("Subject", one_value(_text_attribute(message, "subject")))
+    headers.setdefault("From", one_value(_text_attribute(message, "sender_name")))
     time = message.client_submit_time or message.delivery_time
-    if isinstance(time, datetime) and "Date" not in written:
-        written["Date"] = time.replace(tzinfo=UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+    if isinstance(time, datetime) and "Date" not in headers:
+        headers["Date"] = time.replace(tzinfo=UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
     plain, page, rich = (message.plain_text_body, message.html_body, message.rtf_body)
     if plain or not page:
         mail.set_content(decode_declared(plain or b"", "utf-8"))
@@ -97,20 +97,20 @@ def _mail(message: Any, *, depth: int) -> bytes:
         mail.add_attachment(rich, "application", "rtf", filename="body.rtf")
     for index in range(_count(message, "number_of_attachments")):
         _attach(mail, message.get_attachment(index), index, depth=depth)
-    # Headers are written as they came: the checks of `EmailMessage` refuse many that people have.
-    content = b"".join(f"{name}: {value}\n".encode("utf-8", "replace") for name, value in written.items() if value)
+    # Headers are written unchanged: `EmailMessage` rejects many that occur in practice.
+    content = b"".join(f"{name}: {value}\n".encode("utf-8", "replace") for name, value in headers.items() if value)
     return content + mail.as_bytes()
 
 
 def _attach(mail: EmailMessage, attachment: Any, index: int, *, depth: int) -> None:
-    name = _said(attachment, "long_filename") or f"attachment {index + 1}"
+    name = _text_attribute(attachment, "long_filename") or f"attachment {index + 1}"
     if not attachment.size and _count(attachment, "number_of_sub_items") and depth < _MAX_INNER:
         inner = attachment.get_sub_item(0)
         mail.add_attachment(
-            _mail(inner, depth=depth + 1),
+            _to_mime(inner, depth=depth + 1),
             "application",
             "octet-stream",
-            filename=f"{file_name(_said(inner, 'subject')) or name}.eml",
+            filename=f"{file_name(_text_attribute(inner, 'subject')) or name}.eml",
         )
     elif 0 < attachment.size <= _MAX_ATTACHMENT:
         content = attachment.read_buffer(attachment.size)
@@ -131,7 +131,7 @@ def _count(item: Any, name: str) -> int:
         return 0
 
 
-def _said(item: Any, name: str) -> str:
+def _text_attribute(item: Any, name: str) -> str:
     try:
         return str(getattr(item, name) or "")
     except (*_DAMAGE, AttributeError):
@@ -139,8 +139,8 @@ def _said(item: Any, name: str) -> str:
 
 
 def _charset_of(page: bytes) -> str:
-    found = _CHARSET.search(page[:4096])
-    return found[1].decode("ascii") if found else "utf-8"
+    match = _CHARSET.search(page[:4096])
+    return match[1].decode("ascii") if match else "utf-8"
 
 
 HEADER: Final = b"!BDN"

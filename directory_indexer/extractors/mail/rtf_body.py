@@ -1,4 +1,4 @@
-"""Bodies of Outlook messages in rich text, which are compressed (MS-OXRTFCP)."""
+"""Compressed rich-text bodies of Outlook messages (MS-OXRTFCP)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final
 
 
 def unpacked_rtf(packed: bytes, max_bytes: int) -> bytes:
-    """Give the rich text of a compressed body, as far as it is sound; no more than so many bytes are unpacked."""
+    """Return the rich text of a compressed body, up to any damage, and at most `max_bytes` of it."""
     if len(packed) < _HEADER_BYTES:
         return b""
     _, size, kind, _ = struct.unpack_from("<IIII", packed)
     size = min(size, max_bytes)
-    return packed[_HEADER_BYTES : _HEADER_BYTES + size] if kind == _PLAIN else _unpacked(packed, size)
+    return packed[_HEADER_BYTES : _HEADER_BYTES + size] if kind == _PLAIN else _decompress(packed, size)
 
 
-def _unpacked(packed: bytes, size: int) -> bytes:
+def _decompress(packed: bytes, size: int) -> bytes:
     window = bytearray(_WINDOW.ljust(_WINDOW_BYTES, b" "))
     write, position, unpacked = len(_WINDOW), _HEADER_BYTES, bytearray()
     while position < len(packed) and len(unpacked) < size:
@@ -33,7 +33,7 @@ def _unpacked(packed: bytes, size: int) -> bytes:
                 offset, length = token[0] << 4 | token[1] >> 4, (token[1] & 15) + 2
                 if offset == write:
                     return bytes(unpacked)
-                run = _copied(window, offset, length, write)
+                run = _copy_run(window, offset, length, write)
             for byte in run:
                 window[write] = byte
                 write = (write + 1) % _WINDOW_BYTES
@@ -41,8 +41,8 @@ def _unpacked(packed: bytes, size: int) -> bytes:
     return bytes(unpacked)
 
 
-def _copied(window: bytearray, offset: int, length: int, write: int) -> bytes:
-    """Copy a run of the window, which may reach into what it writes itself."""
+def _copy_run(window: bytearray, offset: int, length: int, write: int) -> bytes:
+    """Return a run copied from the window, which may overlap what is being written."""
     distance = (write - offset) % _WINDOW_BYTES
     return bytes(window[(offset + at % distance) % _WINDOW_BYTES] for at in range(length))
 

@@ -1,6 +1,6 @@
-"""What was signed, taken out of its signature (CMS, RFC 5652): opaque S/MIME and `.p7m` files, readable without a key.
+"""Content of signed messages (CMS, RFC 5652): opaque S/MIME and `.p7m` files, which are readable without a key.
 
-No signature is checked. What programs write is BER: lengths may be left open, and a text may come in pieces.
+Signatures are not verified. Programs write BER: lengths may be indefinite, and an octet string may come in pieces.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from directory_indexer.files import SkipReason
 
 
 def is_signed(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Whether a file is a signed or encrypted message of this kind."""
+    """Whether a file is a signed or encrypted CMS message."""
     start = head[:_OID_WITHIN]
-    return _CMS in start or (is_named and _CMS in _binary(head[:_ARMOUR_WITHIN])[:_OID_WITHIN])
+    return _CMS in start or (is_named and _CMS in _decode_base64(head[:_ARMOUR_WITHIN])[:_OID_WITHIN])
 
 
 def open_signed(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open a signed file, whose only member is what was signed.
+    """Open a signed file, whose only member is the signed content.
 
     Raises:
         SkipFileError: it is encrypted, or holds a signature alone.
@@ -41,12 +41,12 @@ def open_signed(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa:
 
 
 def signed_content(content: bytes) -> bytes | None:
-    """Return what a message holds that is signed, b"" for a detached signature; None where it is encrypted.
+    """Return the content of a signed message, b"" for a detached signature; None if it is encrypted.
 
     Raises:
         ExtractionError: it is damaged.
     """
-    ber = _binary(content)
+    ber = _decode_base64(content)
     if _SIGNED not in ber[:_OID_WITHIN]:
         return None
     try:
@@ -59,19 +59,19 @@ def signed_content(content: bytes) -> bytes | None:
         raise ExtractionError("its signature is damaged") from error
 
 
-def _binary(content: bytes) -> bytes:
-    """Return the bytes of what may be written as Base64, with lines around it or without."""
+def _decode_base64(content: bytes) -> bytes:
+    """Return bytes that may be written in Base64, with armour lines or without."""
     if content[:1] == b"0":
         return content
-    written = re.sub(rb"-----[^\n]*\n?|\s+", b"", content)
+    base64_text = re.sub(rb"-----[^\n]*\n?|\s+", b"", content)
     try:
-        return base64.b64decode(written[: len(written) // 4 * 4])
+        return base64.b64decode(base64_text[: len(base64_text) // 4 * 4])
     except binascii.Error:
         return b""
 
 
 class _Element(NamedTuple):
-    """An element: its tag, where its contents begin and end, and where the next element begins."""
+    """An element: its tag, the range of its contents, and the start of the next element."""
 
     tag: int
     start: int
@@ -84,7 +84,7 @@ def _element(ber: bytes, at: int) -> _Element:
     if size is None:
         end = _end_of_open(ber, start)
         return _Element(tag, start, end, end + len(_END))
-    # What is cut off holds what is there.
+    # A truncated element extends to the end of the file.
     return _Element(tag, start, min(start + size, len(ber)), start + size)
 
 
@@ -97,7 +97,7 @@ def _header(ber: bytes, at: int) -> tuple[int, int, int | None]:
 
 
 def _end_of_open(ber: bytes, at: int) -> int:
-    """Return where the contents of an element end that has no length: before the mark of its end."""
+    """Return the end of the contents of an element of indefinite length: before its end mark."""
     depth = 1
     while at < len(ber):
         if ber.startswith(_END, at):
@@ -121,7 +121,7 @@ def _children(ber: bytes, element: _Element) -> Iterator[_Element]:
 
 
 def _octets(ber: bytes, element: _Element) -> Iterator[bytes]:
-    """Yield the pieces of a text, however they lie in each other."""
+    """Yield the pieces of an octet string, however nested."""
     at = element.start
     while at + 1 < element.end:
         tag, start, size = _header(ber, at)

@@ -1,4 +1,4 @@
-"""What Outlook packs into one attachment, mostly called `winmail.dat` (MS-OXTNEF): the body, and what is attached."""
+"""TNEF attachments (MS-OXTNEF), mostly called `winmail.dat`, into which Outlook packs the body and its attachments."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ HEADER: Final = b"\x78\x9f\x3e\x22"
 
 
 def is_winmail(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is such an attachment."""
+    """Whether a file is a TNEF attachment."""
     return head.startswith(HEADER)
 
 
 def open_winmail(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read such an attachment, as far as it is sound.
+    """Read a TNEF attachment, up to any damage.
 
     Raises:
         ExtractionError: nothing of it can be read.
     """
     message, attached = _Item(), list[_Item]()
-    for one in _attributes(read_whole(file)):
-        if one.tag == _NEW_ATTACHMENT:
+    for attribute in _attributes(read_whole(file)):
+        if attribute.tag == _NEW_ATTACHMENT:
             if len(attached) == MAX_ATTACHMENTS:
                 break
             attached.append(_Item())
-        (attached[-1] if one.is_of_attachment and attached else message).take(one)
+        (attached[-1] if attribute.is_of_attachment and attached else message).take(attribute)
     if not (message.values or attached):
         raise ExtractionError("is damaged: it has neither a body nor attachments")
     text = message.body(budget.member_bytes)
     title = one_value(message.text(_SUBJECT) or message.text(_OLD_SUBJECT))
     document = Document(text, kind, title, metadata=Metadata(subject=title)) if text.strip() else None
     encoding = message.encoding
-    return Contents(document, (_member(number, one, encoding, budget) for number, one in enumerate(attached, 1)))
+    return Contents(document, (_member(number, item, encoding, budget) for number, item in enumerate(attached, 1)))
 
 
 class _Attribute(NamedTuple):
@@ -55,14 +55,14 @@ class _Attribute(NamedTuple):
 
 
 class _Item:
-    """A message or an attachment: its attributes, and the properties in them, which win."""
+    """A message or an attachment: its attributes, overridden by the properties in them."""
 
     def __init__(self) -> None:
         self.values: dict[int, bytes] = {}
         self._types: dict[int, int] = {}
 
     def take(self, attribute: _Attribute) -> None:
-        """Take what an attribute says."""
+        """Add the values of an attribute."""
         if attribute.tag in _WITH_PROPERTIES:
             for kind, tag, value in _properties(attribute.content):
                 self.values[tag], self._types[tag] = value, kind
@@ -71,23 +71,23 @@ class _Item:
 
     @property
     def encoding(self) -> str:
-        """How texts that are no Unicode are written."""
+        """The encoding of texts that are not Unicode."""
         pages = self.values.get(_CODE_PAGES, b"")
         return encoding_of(int.from_bytes(pages[:4], "little")) if len(pages) >= _PAGE_BYTES else "cp1252"
 
     def text(self, tag: int, encoding: str = "") -> str:
-        """Give a value as text."""
+        """Return the text of a value."""
         name = "utf-16-le" if self._types.get(tag) == _WIDE else encoding or self.encoding
         return self.values.get(tag, b"").decode(name, "replace").partition("\0")[0]
 
     @property
     def content(self) -> bytes:
-        """The bytes of an attachment; before those of a message or an OLE object stands the id of what it is."""
+        """The bytes of an attachment, without the interface id in front of a message or an OLE object."""
         content = self.values.get(_CONTENT, b"")[_INTERFACE_BYTES if self._types.get(_CONTENT) == _OBJECT else 0 :]
         return content or self.values.get(_DATA, b"")
 
     def body(self, max_bytes: int) -> str:
-        """Give the text of the body, of whichever form of it there is."""
+        """Return the text of the body, in whichever form it is."""
         if plain := self.text(_BODY) or self.text(_OLD_BODY):
             return plain.replace("\r\n", "\n")
         if page := self.values.get(_HTML):
@@ -112,7 +112,7 @@ def _member(number: int, attached: _Item, encoding: str, budget: Budget) -> Memb
 
 
 def _attributes(content: bytes) -> Iterator[_Attribute]:
-    """Give the attributes one after the other, up to where they are cut off."""
+    """Yield the attributes in order, up to a truncated one."""
     at = _FIRST
     while at + _ATTRIBUTE.size <= len(content):
         level, tag, size = _ATTRIBUTE.unpack_from(content, at)
@@ -124,7 +124,7 @@ def _attributes(content: bytes) -> Iterator[_Attribute]:
 
 
 def _properties(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Give kinds, tags and values of properties, up to where they are cut off; of several values the first."""
+    """Yield the types, tags and values of properties, up to a truncated one; of several values the first."""
     at = 4
     for _ in range(int.from_bytes(content[:4], "little")):
         if at + 4 > len(content):
@@ -147,7 +147,7 @@ def _properties(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _behind_name(content: bytes, at: int) -> int:
-    """Go behind the name of a property that has one: a number, or a text behind its length."""
+    """Return the offset behind the name of a property: a number, or a text behind its length."""
     at += _INTERFACE_BYTES
     is_text = content[at : at + 4] != bytes(4)
     size = int.from_bytes(content[at + 4 : at + 8], "little")

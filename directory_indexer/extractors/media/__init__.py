@@ -1,1 +1,1 @@
-"""Pictures and sound: what is written in their files beside what they show and play."""
+"""Pictures and sound: the metadata in their files, and the text on pictures."""

@@ -16,7 +16,7 @@ from directory_indexer.files import SkipReason
 
 
 def open_audio(file: BinaryIO, kind: str, _: Budget) -> Contents:
-    """Read the tags of a file, of which the sound itself is skipped over.
+    """Read the tags of a sound file; the sound itself is skipped.
 
     Raises:
         SkipFileError: it has none.
@@ -39,10 +39,10 @@ def open_audio(file: BinaryIO, kind: str, _: Budget) -> Contents:
         "Genre": tag.genre,
         "Year": tag.year,
     }
-    draft.rows(f"{label}: {one_value(str(said))}" for label, said in facts.items() if said)
+    draft.rows(f"{label}: {one_value(str(text))}" for label, text in facts.items() if text)
     for name in ("comment", "description", "lyrics"):
-        said = tag.comment if name == "comment" else "\n".join(map(str, tag.other.get(name, [])))
-        draft.paragraph((said or "")[:_MAX_CHARACTERS])
+        text = tag.comment if name == "comment" else "\n".join(map(str, tag.other.get(name, [])))
+        draft.paragraph((text or "")[:_MAX_CHARACTERS])
     if draft.is_empty:
         raise SkipFileError(SkipReason.BINARY, f"{_NAMES.get(kind, kind)} without tags")
     metadata = Metadata(

@@ -1,4 +1,4 @@
-"""EXIF: what a camera writes into a picture, as the directories of a TIFF file (CIPA DC-008).
+"""EXIF: metadata that cameras write into pictures, as the directories of a TIFF file (CIPA DC-008).
 
 ExifRead knows more tags, those of each maker, but takes 100 ms to import and reads neither XMP nor the texts of PNG.
 """
@@ -14,22 +14,22 @@ from directory_indexer.extractors.properties import iso_time, one_value
 
 
 def read_exif(content: bytes) -> dict[str, str]:
-    """Give the values of the tags that say something to a person, by their names; damaged content has fewer."""
+    """Return the values of the descriptive tags by their names; damaged content has fewer."""
     order = {b"II": "<", b"MM": ">"}.get(content[:2])
     if order is None or len(content) < _HEADER_BYTES:
         return {}
     return dict(_Directories(content, order).tags(struct.unpack_from(f"{order}I", content, 4)[0]))
 
 
-def time_of(written: str) -> str:
-    """Give a time of EXIF, `2024:05:01 12:00:00`, in ISO 8601; "" for what is none."""
-    date, _, time = written.strip().partition(" ")
+def time_of(text: str) -> str:
+    """Return an EXIF time, `2024:05:01 12:00:00`, in ISO 8601; "" if it is invalid."""
+    date, _, time = text.strip().partition(" ")
     day = date.replace(":", "-")
     return iso_time(f"{day}T{time}") or iso_time(day)
 
 
 class _Directories:
-    """The directories of a TIFF file, of which some lie in others."""
+    """The directories of a TIFF file, which may be nested."""
 
     def __init__(self, content: bytes, order: str) -> None:
         self._content = content
@@ -37,17 +37,17 @@ class _Directories:
         self._n_entries = 0
 
     def tags(self, start: int) -> Iterator[tuple[str, str]]:
-        """Yield the tags of the directory at a byte and of those in it."""
-        waiting = [(start, _TAGS)]
+        """Yield the tags of the directory at an offset and of those nested in it."""
+        pending = [(start, _TAGS)]
         for _ in range(_MAX_DIRECTORIES):
-            if not waiting:
+            if not pending:
                 return
-            at, names = waiting.pop()
-            for tag, value in self._entries(at):
+            offset, names = pending.pop()
+            for tag, value in self._entries(offset):
                 if tag in _INNER and isinstance(value, tuple) and value and isinstance(value[0], int):
-                    waiting.append((value[0], _INNER[tag]))
+                    pending.append((value[0], _INNER[tag]))
                 elif name := names.get(tag):
-                    yield name, _shown(value)
+                    yield name, _format_value(value)
 
     def _entries(self, start: int) -> Iterator[tuple[int, _Value]]:
         if not _HEADER_BYTES <= start <= len(self._content) - 2:
@@ -78,11 +78,11 @@ class _Directories:
 _Value = bytes | tuple[int, ...]
 
 
-def _shown(value: _Value) -> str:
+def _format_value(value: _Value) -> str:
     if isinstance(value, tuple):
-        # What Windows writes is UTF-16 in single bytes.
-        written = bytes(one & _BYTE for one in value)
-        return one_value(written.decode("utf-16-le", "replace").rstrip("\0"))
+        # Windows writes UTF-16 as single bytes.
+        content = bytes(number & _BYTE for number in value)
+        return one_value(content.decode("utf-16-le", "replace").rstrip("\0"))
     for prefix, encoding in _ENCODINGS:
         if value.startswith(prefix):
             return one_value(value[len(prefix) :].decode(encoding, "replace").strip("\0 "))
@@ -99,7 +99,7 @@ _MAX_ENTRIES: Final = 1_000
 _MAX_VALUE: Final = 65_536
 _FORMS: Final = {1: "B", 2: "s", 3: "H", 4: "I", 7: "s"}
 _ENCODINGS: Final = ((b"ASCII\0\0\0", "latin-1"), (b"UNICODE\0", "utf-16-be"), (b"\0" * 8, "latin-1"))
-"""How a comment of the user begins that says in which encoding it is."""
+"""Prefixes of user comments that declare their encoding."""
 
 _TAGS: Final = {
     0x010E: "description",

@@ -1,6 +1,6 @@
-"""Pictures: what is written into their files by cameras and people, in EXIF, XMP, IPTC, comments and texts of PNG.
+"""Pictures: metadata in their files from cameras and people, as EXIF, XMP, IPTC, comments and PNG texts.
 
-Blocks are found by walking over the file; the picture itself is never decoded.
+Blocks are located by walking over the file; the picture itself is never decoded.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from directory_indexer.files import SkipReason
 
 
 def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
-    """Read what is written into a picture's file, and the text that OCR has found on it before.
+    """Read the metadata in the file of a picture, and the text that OCR recognised on it before.
 
     Raises:
         SkipFileError: there is nothing.
     """
-    said = _Said()
+    facts = _PictureFacts()
     for block in _BLOCKS[kind](content):
-        _READERS[block.name](said, block)
-    document = said.document(kind)
+        _READERS[block.name](facts, block)
+    document = facts.document(kind)
     if budget.reads_pictures:
         document = with_text(document, content, budget.recognised)
     if not document.text and not document.scans:
@@ -41,15 +41,15 @@ def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
 
 
 class _Block(NamedTuple):
-    """A part of a picture's file; `keyword` is what a text of PNG says that it is."""
+    """A metadata block in the file of a picture; `keyword` is that of a PNG text."""
 
     name: str
     content: bytes
     keyword: str = ""
 
 
-class _Said:
-    """Gathers what the blocks of one picture say; what several say is kept once."""
+class _PictureFacts:
+    """Collects the metadata of one picture from its blocks; repeated values are kept once."""
 
     def __init__(self) -> None:
         self._facts: dict[str, list[str]] = {}
@@ -84,18 +84,18 @@ class _Said:
         self._add(packet.metadata)
 
     def iptc(self, block: _Block) -> None:
-        found: dict[int, list[str]] = {}
+        datasets: dict[int, list[str]] = {}
         for dataset, value in _iptc_datasets(block.content):
-            found.setdefault(dataset, []).append(one_value(_text(value)))
-        self._title = self._title or "".join(found.get(_IPTC_TITLE, [])[:1])
+            datasets.setdefault(dataset, []).append(one_value(_text(value)))
+        self._title = self._title or "".join(datasets.get(_IPTC_TITLE, [])[:1])
         self._add(
             Metadata(
-                authors=values(found.get(_IPTC_AUTHOR, [])),
-                subject="".join(found.get(_IPTC_CAPTION, [])[:1]),
-                tags=values(found.get(_IPTC_KEYWORD, [])),
+                authors=values(datasets.get(_IPTC_AUTHOR, [])),
+                subject="".join(datasets.get(_IPTC_CAPTION, [])[:1]),
+                tags=values(datasets.get(_IPTC_KEYWORD, [])),
             )
         )
-        self._note("Place", ", ".join(value for dataset in _IPTC_PLACES for value in found.get(dataset, [])))
+        self._note("Place", ", ".join(value for dataset in _IPTC_PLACES for value in datasets.get(dataset, [])))
 
     def text(self, block: _Block) -> None:
         text = one_value(_text(block.content))
@@ -114,7 +114,7 @@ class _Said:
                 self._note(keyword.capitalize() or "Comment", text)
 
     def document(self, kind: str) -> Document:
-        """Put into words what was said; no text where nothing says what a person may look for."""
+        """Return the metadata as text; no text if there is nothing that a person might search for."""
         metadata, title = self._metadata, written_title(self._title)
         draft = Draft()
         draft.heading(1, title)
@@ -149,18 +149,18 @@ def _png_blocks(content: bytes) -> Iterator[_Block]:
             case b"tEXt":
                 yield _Block("text", text.decode("latin-1").encode(), keyword.decode("latin-1"))
             case b"zTXt":
-                yield _Block("text", _inflated(text[1:]).decode("latin-1").encode(), keyword.decode("latin-1"))
+                yield _Block("text", _decompress_text(text[1:]).decode("latin-1").encode(), keyword.decode("latin-1"))
             case b"iTXt":
                 yield _international_text(keyword.decode("latin-1"), text)
 
 
 def _international_text(keyword: str, rest: bytes) -> _Block:
-    is_packed, (_, _, text) = rest[:1] == b"\1", _parted(rest[2:])
-    text = _inflated(text) if is_packed else text
+    is_packed, (_, _, text) = rest[:1] == b"\1", _split_international(rest[2:])
+    text = _decompress_text(text) if is_packed else text
     return _Block("xmp", text) if keyword == "XML:com.adobe.xmp" else _Block("text", text, keyword)
 
 
-def _parted(content: bytes) -> tuple[bytes, bytes, bytes]:
+def _split_international(content: bytes) -> tuple[bytes, bytes, bytes]:
     language, _, rest = content.partition(b"\0")
     translated, _, text = rest.partition(b"\0")
     return language, translated, text
@@ -218,7 +218,7 @@ def _no_blocks(_: bytes) -> Iterator[_Block]:
 
 
 def _chunks(content: bytes, start: int, header: str, n_behind: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the names and contents of chunks, each behind a header with its size and name in either order."""
+    """Yield the names and contents of chunks, each after a header with its size and name in either order."""
     while start + 8 <= len(content):
         fields = struct.unpack_from(header, content, start)
         size, name = sorted(fields, key=lambda field: isinstance(field, bytes))
@@ -235,7 +235,7 @@ def _iptc_datasets(content: bytes) -> Iterator[tuple[int, bytes]]:
         at += 5 + size
 
 
-def _inflated(packed: bytes) -> bytes:
+def _decompress_text(packed: bytes) -> bytes:
     try:
         return zlib.decompressobj().decompress(packed, _MAX_BLOCK)
     except zlib.error:
@@ -259,7 +259,7 @@ _EXIF: Final = b"Exif\0\0"
 _XMP: Final = b"http://ns.adobe.com/xap/1.0/\0"
 _PHOTOSHOP: Final = b"Photoshop 3.0\0"
 _IPTC: Final = b"\x1c\x02"
-"""Begins each dataset that programs for news pictures write about them (IPTC-IIM 4.2, record 2)."""
+"""The start of each dataset of news picture metadata (IPTC-IIM 4.2, record 2)."""
 
 _IPTC_TITLE: Final = 5
 _IPTC_KEYWORD: Final = 25
@@ -280,9 +280,9 @@ _BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
     "tiff": _tiff_blocks,
     "webp": _webp_blocks,
 }
-_READERS: Final[dict[str, Callable[[_Said, _Block], None]]] = {
-    "exif": _Said.exif,
-    "iptc": _Said.iptc,
-    "text": _Said.text,
-    "xmp": _Said.xmp,
+_READERS: Final[dict[str, Callable[[_PictureFacts, _Block], None]]] = {
+    "exif": _PictureFacts.exif,
+    "iptc": _PictureFacts.iptc,
+    "text": _PictureFacts.text,
+    "xmp": _PictureFacts.xmp,
 }

@@ -1,4 +1,4 @@
-"""Which format of pictures or sound a file has, by its first bytes; the name alone says nothing."""
+"""Recognition of pictures and sound by their first bytes; a name alone proves nothing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def _holds(form: bytes, container: bytes) -> Callable[[bytes, bool], bool]:
 
 
 def is_mp3(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is sound in MPEG, which begins with tags, or with a frame that other bytes resemble."""
+    """Whether a file is MPEG audio, which begins with tags, or with a frame that other bytes resemble."""
     return head.startswith(b"ID3") or (is_named and head[:1] == b"\xff" and head[1:2] > b"\xe0")
 
 
 def is_bmp(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Whether a file is a bitmap of Windows: the two letters alone begin many a note."""
+    """Whether a file is a Windows bitmap; its two letters alone begin many a text."""
     return head.startswith(b"BM") and head[6:10] == bytes(4) and head[14:18] in _HEADERS_OF_BMP
 
 
 def is_pnm(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Whether a file is a Netpbm picture; one that is written in digits has to be called so."""
+    """Whether a file is a Netpbm picture; a plain (ASCII) one needs the suffix, too."""
     return bool(re.match(_PNM, head)) and (is_named or head[1:2] > b"3")
 
 

@@ -1,4 +1,4 @@
-"""How large pictures are, page by page, as their files declare it; nothing is unpacked for that."""
+"""Sizes of pictures, page by page, as their files declare them; nothing is unpacked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Size(NamedTuple):
 
 
 def sizes_of(content: bytes, kind: str) -> list[Size]:
-    """Give the size of each page of a picture's file as far as it says, up to where it is damaged."""
+    """Return the declared size of each page of a picture, up to any damage."""
     read = _READERS.get(kind)
     sizes: list[Size] = []
     with contextlib.suppress(struct.error, IndexError):
@@ -25,12 +25,12 @@ def sizes_of(content: bytes, kind: str) -> list[Size]:
     return sizes
 
 
-def _of_png(content: bytes) -> Iterator[Size]:
+def _png_sizes(content: bytes) -> Iterator[Size]:
     if content[12:16] == b"IHDR":
         yield Size(*struct.unpack_from(">II", content, 16))
 
 
-def _of_jpeg(content: bytes) -> Iterator[Size]:
+def _jpeg_sizes(content: bytes) -> Iterator[Size]:
     at = 2
     while content[at] == _MARKER:
         marker, size = content[at + 1], int.from_bytes(content[at + 2 : at + 4], "big")
@@ -41,25 +41,25 @@ def _of_jpeg(content: bytes) -> Iterator[Size]:
         at += 1 if marker == _MARKER else 2 + size
 
 
-def _of_gif(content: bytes) -> Iterator[Size]:
+def _gif_sizes(content: bytes) -> Iterator[Size]:
     if content.startswith(b"GIF8"):
         yield Size(*struct.unpack_from("<HH", content, 6))
 
 
-def _of_bmp(content: bytes) -> Iterator[Size]:
+def _bmp_sizes(content: bytes) -> Iterator[Size]:
     if content.startswith(b"BM"):
         is_old = content[14:18] == b"\x0c\0\0\0"
         width, height = struct.unpack_from("<HH" if is_old else "<ii", content, 18)
-        yield Size(abs(width), abs(height))  # rows may be written from the top, which a negative height says
+        yield Size(abs(width), abs(height))  # a negative height means that rows are stored from the top
 
 
-def _of_pnm(content: bytes) -> Iterator[Size]:
+def _pnm_sizes(content: bytes) -> Iterator[Size]:
     header = re.sub(rb"#[^\n]*", b"", content[:_PNM_HEADER]).split(maxsplit=3)
     if len(header) > _PNM_FIELDS and header[0][:1] == b"P" and header[1].isdigit() and header[2].isdigit():
         yield Size(int(header[1]), int(header[2]))
 
 
-def _of_webp(content: bytes) -> Iterator[Size]:
+def _webp_sizes(content: bytes) -> Iterator[Size]:
     match content[12:16]:
         case b"VP8 ":
             width, height = struct.unpack_from("<HH", content, 26)
@@ -71,18 +71,18 @@ def _of_webp(content: bytes) -> Iterator[Size]:
             yield Size(int.from_bytes(content[24:27], "little") + 1, int.from_bytes(content[27:30], "little") + 1)
 
 
-def _of_tiff(content: bytes) -> Iterator[Size]:
+def _tiff_sizes(content: bytes) -> Iterator[Size]:
     order = "<" if content.startswith(b"II") else ">"
-    (at,) = struct.unpack_from(f"{order}I", content, 4)
-    met = {0}  # stands for the end
-    while at not in met and len(met) <= MAX_PAGES + 1:
-        met.add(at)
-        (n_entries,) = struct.unpack_from(f"{order}H", content, at)
+    (offset,) = struct.unpack_from(f"{order}I", content, 4)
+    offsets = {0}  # 0 marks the end
+    while offset not in offsets and len(offsets) <= MAX_PAGES + 1:
+        offsets.add(offset)
+        (n_entries,) = struct.unpack_from(f"{order}H", content, offset)
         read = range(min(n_entries, _MOST_ENTRIES))
-        entries = (struct.unpack_from(f"{order}HHI4s", content, at + 2 + 12 * n) for n in read)
+        entries = (struct.unpack_from(f"{order}HHI4s", content, offset + 2 + 12 * n) for n in read)
         values = {tag: _value(order, type_, value) for tag, type_, _, value in entries if tag in _TIFF_SIZE}
         yield Size(*(values.get(tag, 0) for tag in _TIFF_SIZE))
-        (at,) = struct.unpack_from(f"{order}I", content, at + 2 + 12 * n_entries)
+        (offset,) = struct.unpack_from(f"{order}I", content, offset + 2 + 12 * n_entries)
 
 
 def _value(order: str, type_: int, value: bytes) -> int:
@@ -98,18 +98,18 @@ _VP8_SIZE: Final = 0x3FFF
 _TIFF_SIZE: Final = (256, 257)
 _SHORT: Final = 3
 MAX_PAGES: Final = 1_000
-"""A TIFF may have as many as fit into its file; of one that has more, one more is named, and none behind that."""
+"""The limit for a TIFF, which may have many; of those beyond, only the first is reported."""
 
 _MOST_ENTRIES: Final = 200
-"""The directories of pages in a TIFF may overlap, each with 65,535 entries; those of the size are among the first."""
+"""The directories of a TIFF may overlap, with 65,535 entries each; the size is among the first entries."""
 
 _READERS: Final[dict[str, Callable[[bytes], Iterator[Size]]]] = {
-    "bmp": _of_bmp,
-    "gif": _of_gif,
-    "jpeg": _of_jpeg,
-    "png": _of_png,
-    "pnm": _of_pnm,
-    "tiff": _of_tiff,
-    "webp": _of_webp,
+    "bmp": _bmp_sizes,
+    "gif": _gif_sizes,
+    "jpeg": _jpeg_sizes,
+    "png": _png_sizes,
+    "pnm": _pnm_sizes,
+    "tiff": _tiff_sizes,
+    "webp": _webp_sizes,
 }
 """PNG (third edition), 11.2.2; JPEG (ITU-T T.81), B.2.2; WebP (RFC 9649), 2.5 to 2.7; TIFF 6.0, 2."""

@@ -1,1 +1,1 @@
-"""Reads what office programs write: Word, PowerPoint, Excel, OpenDocument, rich text."""
+"""Office documents: Word, PowerPoint, Excel, OpenDocument, rich text."""

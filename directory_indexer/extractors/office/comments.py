@@ -1,4 +1,4 @@
-"""Comments on slides and sheets, which stand in parts of their own, as do the names of those who wrote them."""
+"""Comments on slides and sheets, which are in parts of their own, as are the names of their authors."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 class Comment(NamedTuple):
-    """A comment with its author in front of it; `cell` is where it is in a sheet, "" on a slide."""
+    """A comment prefixed with its author; `cell` is its cell in a sheet, "" on a slide."""
 
     cell: str
     text: str
 
 
 def read_authors(package: Package, relations: Iterable[Relation]) -> dict[str, str]:
-    """Give the names of those who comment, by the ids that their comments have."""
+    """Return the names of the authors of comments, by the ids in the comments."""
     authors = _Authors()
-    for one in relations:
-        if one.role in _AUTHOR_ROLES:
-            read_xml(package.pieces(one.part), authors)
+    for relation in relations:
+        if relation.role in _AUTHOR_ROLES:
+            read_xml(package.pieces(relation.part), authors)
     return authors.by_id
 
 
 def read_comments(package: Package, relations: Iterable[Relation], authors: dict[str, str]) -> list[Comment]:
-    """Read the comments that a slide or a sheet refers to; those of a thread stand for the copy for older programs."""
+    """Return the comments of a slide or a sheet; threaded comments replace their copy for older programs."""
     comments = _Comments(authors)
-    for one in sorted(relations, key=lambda one: one.role != _THREADED):
-        if one.role in _COMMENT_ROLES:
-            read_xml(package.pieces(one.part), comments)
-    return list(comments.found())
+    for relation in sorted(relations, key=lambda relation: relation.role != _THREADED):
+        if relation.role in _COMMENT_ROLES:
+            read_xml(package.pieces(relation.part), comments)
+    return list(comments.comments())
 
 
 class _Authors:
@@ -55,7 +55,7 @@ class _OpenComment:
 
 
 class _Comments:
-    """Comments as they begin; answers may lie in the comment that they answer."""
+    """Comments in document order; replies may be nested in the comment that they reply to."""
 
     def __init__(self, authors: dict[str, str]) -> None:
         self._authors = authors
@@ -94,14 +94,14 @@ class _Comments:
         if name in _COMMENTS:
             self._open.pop()
 
-    def found(self) -> Iterable[Comment]:
-        in_threads = {one.cell for one in self._all if one.cell and not one.author.startswith(_COPY)}
-        for one in self._all:
-            text = " ".join("".join(one.pieces).split())
-            if one.author.startswith(_COPY) and one.cell in in_threads:
+    def comments(self) -> Iterable[Comment]:
+        in_threads = {comment.cell for comment in self._all if comment.cell and not comment.author.startswith(_COPY)}
+        for comment in self._all:
+            text = " ".join("".join(comment.pieces).split())
+            if comment.author.startswith(_COPY) and comment.cell in in_threads:
                 continue
             if text:
-                yield Comment(one.cell, f"{one.author}: {text}" if one.author else text)
+                yield Comment(comment.cell, f"{comment.author}: {text}" if comment.author else text)
 
 
 _THREADED: Final = "threadedComment"
@@ -111,4 +111,4 @@ _AUTHORS: Final = frozenset({"cmAuthor", "author", "person"})
 _COMMENTS: Final = frozenset({"cm", "reply", "comment", "threadedComment"})
 _TEXTS: Final = frozenset({"t", "text", "author"})
 _COPY: Final = "tc="
-"""How the author of a copy of a thread is called, with the id of the thread behind it."""
+"""The prefix of the author of a copied thread, followed by the id of the thread."""

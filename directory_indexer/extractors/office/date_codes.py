@@ -1,4 +1,4 @@
-"""Dates and times as the codes of workbooks show them: `dd.mm.yyyy`, `[$-407]d. mmmm yyyy`, `h:mm AM/PM`."""
+"""Dates and times as workbooks display them by format code: `dd.mm.yyyy`, `[$-407]d. mmmm yyyy`, `h:mm AM/PM`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _Writer: TypeAlias = Callable[[datetime], str]
 
 
 def moment_writer(code: str) -> _Writer:
-    """Return what writes dates and times by a code, of which the first section counts."""
-    tokens = [(found.lastgroup or "", found[found.lastgroup or 0]) for found in _TOKEN.finditer(code.split(";", 1)[0])]
+    """Return a formatter of dates and times for a format code, of which the first section counts."""
+    tokens = [(match.lastgroup or "", match[match.lastgroup or 0]) for match in _TOKEN.finditer(code.split(";", 1)[0])]
     is_half_day = any(group == "part" and text.lower() in {"am/pm", "a/p"} for group, text in tokens)
     parts = _parts(*_names(code), is_half_day=is_half_day)
     writers = [_literal(text) if group != "part" else parts[text] for group, text in _with_minutes(tokens)]
@@ -20,14 +20,14 @@ def moment_writer(code: str) -> _Writer:
 
 
 def _names(code: str) -> tuple[list[str], list[str]]:
-    found = _LANGUAGE.search(code)
-    tag = (found["tag"] or _TAGS.get(int(found["number"], 16) & _PRIMARY_LANGUAGE, "")) if found else ""
+    match = _LANGUAGE.search(code)
+    tag = (match["tag"] or _TAGS.get(int(match["number"], 16) & _PRIMARY_LANGUAGE, "")) if match else ""
     months, days = _NAMES.get(tag.lower(), _NAMES["en"])
     return months.split(), days.split()
 
 
 def _with_minutes(tokens: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the tokens with signs as they are known; minutes, behind hours or before seconds, are `n`, as in Basic."""
+    """Yield the tokens with normalised signs; minutes, behind hours or before seconds, are `n`, as in Basic."""
     signs = [(at, text.lower()) for at, (group, text) in enumerate(tokens) if group == "part"]
     around = {at: (signs[nth - 1][1] if nth else "") for nth, (at, _) in enumerate(signs)}
     behind = {at: (signs[nth + 1][1] if nth + 1 < len(signs) else "") for nth, (at, _) in enumerate(signs)}

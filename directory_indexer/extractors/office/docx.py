@@ -1,8 +1,7 @@
-"""Word documents: what a reader sees, with headings, tables, notes and comments where they belong.
+"""Word documents: the visible text, with headings, tables, notes and comments where they belong.
 
-What was inserted while changes were tracked is there, what was deleted is not. Text boxes are stored twice, once for
-older programs; only the first is read. Files that a document takes in as they are (`altChunk`) are read where they
-stand.
+Tracked insertions are kept, tracked deletions are not. Text boxes are stored twice, once for older programs; only the
+first is read. Files included as they are (`altChunk`) are read where they stand.
 """
 
 from __future__ import annotations
@@ -47,14 +46,16 @@ def read_docx(package: Package, main: str) -> Document:
     draft = Draft()
     by_id = package.relations(main)
     relations = tuple(dict.fromkeys(by_id.values()))
-    parts = {one.role: one.part for one in relations}
+    parts = {relation.role: relation.part for relation in relations}
     styles = read_styles(package, parts)
-    body = DocxBody(draft, styles, read_notes(package, parts), partial(_taken_in, package, by_id))
+    body = DocxBody(draft, styles, read_notes(package, parts), partial(_included_blocks, package, by_id))
     problem = read_xml(package.pieces(main), body, skipped=SKIPPED)
     body.write_unplaced_notes()
     if problem and draft.is_empty:
         raise problem
-    _write_running_texts(package, sorted(one.part for one in relations if one.role in _RUNNING), styles, draft)
+    _write_running_texts(
+        package, sorted(relation.part for relation in relations if relation.role in _RUNNING), styles, draft
+    )
     for text in drawing_texts(package, relations):
         draft.paragraph(text)
     title, metadata = read_properties(package)
@@ -62,18 +63,18 @@ def read_docx(package: Package, main: str) -> Document:
 
 
 def _write_running_texts(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
-    seen: set[str] = set()
+    seen_texts: set[str] = set()
     for part in parts:
         running = Draft()
         read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
         text = running.document("docx").text
-        if text not in seen:
-            seen.add(text)
+        if text not in seen_texts:
+            seen_texts.add(text)
             draft.paragraph(text)
 
 
-def _taken_in(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
-    """Return the blocks of a whole file of any format that stands in a document, once; a damaged one has none."""
+def _included_blocks(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
+    """Return the blocks of an included file of any format, the first time; none if it is damaged."""
     relation, budget = relations.pop(number, None), package.budget
     if relation is None or budget.depth == MAX_DEPTH:
         return []
@@ -110,14 +111,14 @@ def _paragraphs(document: Document) -> Iterator[Paragraph]:
 
 
 class DocxBody:
-    """Turns the elements of a part into a story; `take_in` reads a file that stands in it."""
+    """Turns the elements of a part into a story; `include` reads a file that is included in it."""
 
     def __init__(
         self,
         draft: Draft,
         styles: Styles,
         notes: dict[NoteKey, str],
-        take_in: Callable[[str], Iterable[Block]] = lambda _: (),
+        include: Callable[[str], Iterable[Block]] = lambda _: (),
     ) -> None:
         self._styles = styles
         self._notes = notes
@@ -146,7 +147,7 @@ class DocxBody:
             "footnoteReference": lambda attributes: self._place_note("footnote", attributes.get("id", "")),
             "endnoteReference": lambda attributes: self._place_note("endnote", attributes.get("id", "")),
             "commentReference": lambda attributes: self._place_note("comment", attributes.get("id", "")),
-            "altChunk": lambda attributes: story.place(take_in(attributes.get("id", ""))),
+            "altChunk": lambda attributes: story.place(include(attributes.get("id", ""))),
             "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
             "textpath": lambda attributes: self._describe(attributes.get("string", "")),
             **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
@@ -167,25 +168,25 @@ class DocxBody:
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         if name == "t":
             self._is_text = True
         elif name == "instrText":
             self._is_instruction = True
         elif begin := self._starts.get(name):
             begin(attributes)
-        elif written := _WRITTEN.get(name):
-            self._story.write(written)
+        elif character := _CHARACTERS.get(name):
+            self._story.write(character)
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         if self._is_text:
             self._story.write(text)
         elif self._is_instruction and len(self._instruction) < _MAX_INSTRUCTION:
             self._instruction += text
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         if name == "t":
             self._is_text = False
         elif name == "instrText":
@@ -194,7 +195,7 @@ class DocxBody:
             end()
 
     def write_unplaced_notes(self) -> None:
-        """Write the notes of which no mark was met."""
+        """Write the notes that no mark referred to."""
         for role, number in tuple(self._notes):
             self._place_note(role, number)
         self._story.flush()
@@ -220,7 +221,7 @@ class DocxBody:
             self._story.note(f"<{address[1]}>")
 
     def _describe(self, text: str) -> None:
-        """Place what a picture says instead of itself, or a word that is drawn, beside the text, each once."""
+        """Place the alternative text of a picture, or word art, beside the text, each once."""
         if text and (text := description(text)) and text not in self._descriptions:
             self._descriptions.add(text)
             self._story.place([Paragraph(text)])
@@ -256,7 +257,7 @@ class DocxBody:
 
 
 class _Choices:
-    """The choices of a form, of which its text is the chosen one, counted from 0."""
+    """The choices of a drop-down field, counted from 0; its text is the chosen one."""
 
     def __init__(self) -> None:
         self._all: list[str] = []
@@ -280,7 +281,7 @@ _RUNNING: Final = frozenset({"header", "footer"})
 _SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
 _MAX_INSTRUCTION: Final = 4_000
 _ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
-_WRITTEN: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 SKIPPED: Final = frozenset(
     "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
     "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()

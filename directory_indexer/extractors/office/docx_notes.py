@@ -1,4 +1,4 @@
-"""Footnotes, endnotes and comments of Word documents, which stand in parts of their own."""
+"""Footnotes, endnotes and comments of Word documents, which are in parts of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from directory_indexer.extractors.packages import Package
 from directory_indexer.extractors.xml_events import read_xml
 
 NoteKey: TypeAlias = tuple[str, str]
-"""`footnote`, `endnote` or `comment`, and the number that the text refers to it by."""
+"""`footnote`, `endnote` or `comment`, and the number by which the text refers to it."""
 
 
 def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
-    """Read what is noted on a document, each on one line; a comment begins with who wrote it."""
+    """Return the notes of a document, each on one line; a comment begins with its author."""
     notes = _Notes()
     for role, usual in _PARTS.items():
         read_xml(package.pieces(parts.get(role, usual)), notes, skipped=_SKIPPED)
@@ -28,7 +28,7 @@ class _Notes:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name in _ROLES:
-            # Word keeps the lines between text and notes as notes, too.
+            # Word stores the separator lines between text and notes as notes, too.
             self._key = (name, attributes.get("id", "")) if attributes.get("type", "normal") == "normal" else None
             author = attributes.get("author", "")
             self._pieces = [f"{author}: "] if author and name == "comment" else []

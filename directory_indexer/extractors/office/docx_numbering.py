@@ -1,4 +1,4 @@
-"""The marks of numbered paragraphs in Word documents, which are computed, not written: `-`, `1.`, `2.3`, `(a)`."""
+"""Marks of numbered paragraphs in Word documents, which are computed, not stored: `-`, `1.`, `2.3`, `(a)`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Level(NamedTuple):
 
 
 class Numbering:
-    """The lists of a document, and how far each has been counted."""
+    """The lists of a document, with their current counts."""
 
     def __init__(self, lists: dict[str, str], levels: dict[str, dict[int, _Level]]) -> None:
         self._lists = lists
@@ -26,34 +26,34 @@ class Numbering:
         self._counts: dict[str, list[int | None]] = {}
 
     def next_mark(self, numbering: str, depth: str) -> str:
-        """Count one more item of a list, and give its mark, with two blanks before it for each list around it."""
+        """Return the mark of the next item of a list, indented by two blanks for each list around it."""
         level = int(depth) if depth in _DEPTHS else 0
         key = self._lists.get(numbering, "")
         levels = self._levels.get(key, {})
         if numbering == _NO_LIST:
             return ""
-        one = levels.get(level)
-        if one is None or one.number_format == "bullet":
+        level_format = levels.get(level)
+        if level_format is None or level_format.number_format == "bullet":
             return "  " * level + "-"
         counts = self._counts.setdefault(key, [None] * len(_DEPTHS))
-        counts[level] = one.start if (count := counts[level]) is None else count + 1
+        counts[level] = level_format.start if (count := counts[level]) is None else count + 1
         counts[level + 1 :] = [None] * (len(_DEPTHS) - level - 1)
-        mark = _PLACE.sub(lambda found: _written(int(found[1]) - 1, counts, levels), one.pattern).strip()
+        mark = _PLACE.sub(lambda match: _format_count(int(match[1]) - 1, counts, levels), level_format.pattern).strip()
         return "  " * level + mark if mark else ""
 
 
-def _written(level: int, counts: list[int | None], levels: dict[int, _Level]) -> str:
-    one = levels.get(level, _Level())
+def _format_count(level: int, counts: list[int | None], levels: dict[int, _Level]) -> str:
+    level_format = levels.get(level, _Level())
     count = counts[level]
-    count = one.start if count is None else count
-    return _FORMATS.get(one.number_format, str)(count)
+    count = level_format.start if count is None else count
+    return _FORMATS.get(level_format.number_format, str)(count)
 
 
 def read_numbering(package: Package, parts: dict[str, str]) -> Numbering:
-    """Read the lists of a document; what is damaged or missing is taken for bullets."""
-    found = _Lists()
-    read_xml(package.pieces(parts.get("numbering", "word/numbering.xml")), found)
-    return Numbering(found.lists, found.levels)
+    """Return the lists of a document; damaged or missing ones count as bulleted."""
+    lists = _Lists()
+    read_xml(package.pieces(parts.get("numbering", "word/numbering.xml")), lists)
+    return Numbering(lists.lists, lists.levels)
 
 
 class _Lists:

@@ -1,4 +1,4 @@
-"""Words in the drawings of Office documents: charts, diagrams and text boxes."""
+"""Text in the drawings of Office documents: charts, diagrams and text boxes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def drawing_texts(package: Package, relations: Iterable[Relation]) -> Iterator[str]:
-    """Give the words of each chart and diagram that a part refers to, one paragraph or label to a line."""
-    for one in relations:
-        if one.role in _DRAWINGS:
+    """Yield the text of each chart and diagram that a part refers to, one paragraph or label to a line."""
+    for relation in relations:
+        if relation.role in _DRAWINGS:
             labels = _Labels()
-            read_xml(package.pieces(one.part), labels, skipped=_SKIPPED)
+            read_xml(package.pieces(relation.part), labels, skipped=_SKIPPED)
             if labels.lines:
                 yield "\n".join(labels.lines)
-        if one.role == "drawing":
-            yield from drawing_texts(package, _charts(package, one.part))
+        if relation.role == "drawing":
+            yield from drawing_texts(package, _charts(package, relation.part))
 
 
 def _charts(package: Package, drawing: str) -> Iterator[Relation]:
-    return (one for one in package.relations(drawing).values() if one.role in _DRAWINGS and one.role != "drawing")
+    return (
+        relation
+        for relation in package.relations(drawing).values()
+        if relation.role in _DRAWINGS and relation.role != "drawing"
+    )
 
 
 class _Labels:
@@ -34,7 +38,7 @@ class _Labels:
         self._is_text = False
 
     def start(self, name: str, _: dict[str, str]) -> None:
-        self._is_text = name in _TEXTS
+        self._is_text = name in _LABEL_TEXTS
 
     def text(self, text: str) -> None:
         if self._is_text:
@@ -49,7 +53,7 @@ class _Labels:
 
 
 _DRAWINGS: Final = frozenset({"chart", "chartEx", "diagramData", "drawing", "chartUserShapes"})
-_TEXTS: Final = frozenset({"t", "v"})
+_LABEL_TEXTS: Final = frozenset({"t", "v"})
 _LINES: Final = frozenset({"p", "v", "txPr"})
 _SKIPPED: Final = frozenset({"numCache", "numLit", "Fallback", "fld"})
-"""The numbers of a chart are those of the sheet that it is drawn from."""
+"""The numbers of a chart are skipped, since they are in its sheet."""

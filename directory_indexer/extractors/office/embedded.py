@@ -1,4 +1,4 @@
-"""What is embedded in office documents: whole files, in an OLE file with a note of their names, or as they are."""
+"""Files embedded in office documents, either wrapped in an OLE file with their name, or as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from directory_indexer.extractors.packages import Package
 
 
 def embedded_in(package: Package, budget: Budget) -> Iterator[Member]:
-    """Give the files that are embedded in a package, by their own names where those are known, and large pictures.
+    """Yield the files embedded in a package, by their own names if known, and large pictures.
 
     Raises:
         SkipFileError: they are more than is read.
@@ -39,9 +39,9 @@ def embedded_in(package: Package, budget: Budget) -> Iterator[Member]:
 
 
 def _pictures(package: Package, budget: Budget) -> Iterator[Member]:
-    """Give the pictures on which there may be text."""
-    for part, found in ((part, _PICTURE.search(part)) for part in package.names()):
-        if found is None:
+    """Yield the pictures that may have text."""
+    for part, match in ((part, _PICTURE.search(part)) for part in package.names()):
+        if match is None:
             continue
         try:
             content = b"".join(package.pieces(part))
@@ -49,19 +49,19 @@ def _pictures(package: Package, budget: Budget) -> Iterator[Member]:
             if budget.is_spent:
                 raise
             continue
-        if may_hold_text(content, _KINDS[found[1].lower()]):
+        if may_hold_text(content, _KINDS[match[1].lower()]):
             yield Member(part, content)
 
 
 class EmbeddedFile(NamedTuple):
-    """A file that was embedded, by its name, which may be anything."""
+    """An embedded file with its name, which may be anything."""
 
     name: str
     content: bytes
 
 
 def unwrapped(name: str, content: bytes) -> EmbeddedFile:
-    """Take a file out of the OLE file that holds it; what is an office document itself stays as it is.
+    """Return the file in an OLE wrapper; an office document is returned as it is.
 
     Raises:
         ExtractionError: the OLE file is damaged.
@@ -81,23 +81,23 @@ def unwrapped(name: str, content: bytes) -> EmbeddedFile:
 
 
 def packed_file(name: str, stream: bytes) -> EmbeddedFile:
-    """Read what packs any file into OLE: its name, its path, and then its bytes, each behind its length or before NUL.
+    """Return the file in an OLE package: its name, its path, and then its bytes, each behind its length or before NUL.
 
     MS-OLEDS 2.3.6 leaves the content of the stream to programs; this is what Windows writes behind its length.
     """
-    found = _PACKED.match(stream)
-    if not found:
+    match = _PACKED.match(stream)
+    if not match:
         return EmbeddedFile(name, stream)
-    label = found["name"].decode("utf-8", "replace").replace("\\", "/").rpartition("/")[2]
-    size = int.from_bytes(found["size"], "little")
-    return EmbeddedFile(label or name, stream[found.end() : found.end() + size])
+    label = match["name"].decode("utf-8", "replace").replace("\\", "/").rpartition("/")[2]
+    size = int.from_bytes(match["size"], "little")
+    return EmbeddedFile(label or name, stream[match.end() : match.end() + size])
 
 
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _EMBEDDED: Final = re.compile(
     r"(?:word|ppt|xl|visio)[/\\]embeddings[/\\][^/\\]+$|(?:\./)?Object \d{1,9}$", re.IGNORECASE
 )
-"""Where Office Open XML and OpenDocument have them."""
+"""The folders of embedded files in Office Open XML and OpenDocument."""
 
 _KINDS: Final = {
     **{suffix: suffix for suffix in ("bmp", "gif", "jpeg", "png", "tiff", "webp")},
@@ -109,7 +109,7 @@ _PICTURE: Final = re.compile(
 )
 _NATIVE: Final = "\x01Ole10Native"
 _WHOLE_FILES: Final = ("Package", "CONTENTS")
-"""Streams that hold a document of Office, and a PDF."""
+"""Streams with a document of Office, and with a PDF."""
 
 _SIZE_BYTES: Final = 4
 _PACKED: Final = re.compile(

@@ -1,4 +1,4 @@
-"""Office documents that are one XML file: those of Office 2003, and later packages in one file (flat OPC)."""
+"""Office documents in a single XML file: those of Office 2003, and flat OPC packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from directory_indexer.extractors.xml_values import XmlValues
 
 
 def packed(content: bytes, budget: Budget) -> bytes:
-    """Return a package in one XML file as a ZIP package.
+    """Return a package in a single XML file as a ZIP package.
 
     Raises:
         SkipFileError: it is no text, or is more than is read.
@@ -61,22 +61,22 @@ def read_office_2003(content: bytes) -> Document:
 
 
 def _parts(text: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the parts of a package in one file; one that does not end goes on to the end of the file."""
+    """Yield the parts of a package in a single file; an unclosed one extends to the end of the file."""
     name, at = "", 0
-    while found := _PART.search(text, at):
-        at = found.end()
-        if found["part"]:
-            named = _PART_NAME.search(found["attributes"])
-            name = named[1].lstrip("/") if named else ""
+    while match := _PART.search(text, at):
+        at = match.end()
+        if match["part"]:
+            name_match = _PART_NAME.search(match["attributes"])
+            name = name_match[1].lstrip("/") if name_match else ""
             continue
-        end = text.find(f"</{found['tag']}", at)
+        end = text.find(f"</{match['tag']}", at)
         data = text[at : None if end < 0 else end]
         if 0 < len(name) <= _MAX_NAME:
-            yield name, data.encode() if found["xml"] else _unwritten(data)
+            yield name, data.encode() if match["xml"] else _decode_base64(data)
         name, at = "", len(text) if end < 0 else end
 
 
-def _unwritten(data: str) -> bytes:
+def _decode_base64(data: str) -> bytes:
     try:
         return base64.b64decode(data)
     except (binascii.Error, ValueError):
@@ -84,9 +84,9 @@ def _unwritten(data: str) -> bytes:
 
 
 def _properties(content: bytes) -> Properties:
-    written = XmlValues()
-    read_xml([content], written, skipped=_NO_PROPERTIES)
-    return properties_of(lambda name: written.first(_PROPERTIES.get(name, name)))
+    xml_values = XmlValues()
+    read_xml([content], xml_values, skipped=_NO_PROPERTIES)
+    return properties_of(lambda name: xml_values.first(_PROPERTIES.get(name, name)))
 
 
 def _read_word(content: bytes, draft: Draft) -> ExtractionError | None:
@@ -99,7 +99,7 @@ def _read_word(content: bytes, draft: Draft) -> ExtractionError | None:
 
 
 class _WordBody:
-    """Hands a document of Word 2003 on as a later one; notes, headers and footers stand in its text."""
+    """Passes the elements of Word 2003 on under their later names; notes, headers and footers are in its text."""
 
     def __init__(self, body: DocxBody) -> None:
         self._body = body
@@ -112,7 +112,7 @@ class _WordBody:
         if name == "annotation":
             self._are_comments.append(attributes.get("type") == "Word.Comment")
             name = _ASIDE if self._are_comments[-1] else name
-        if name != "t" or "val" not in attributes:  # that is how the mark of an item looks
+        if name != "t" or "val" not in attributes:  # a `t` with a value is the mark of an item
             self._body.start(_NAMES.get(name, name), attributes)
 
     def end(self, name: str) -> None:
@@ -122,13 +122,13 @@ class _WordBody:
 
 
 class _Workbook:
-    """Turns the elements of a workbook of Excel 2003 into rows; those that say no place stand behind the last one."""
+    """Turns the elements of an Excel 2003 workbook into rows; those without an index follow the previous one."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._codes: list[str] = []
         self._styles: dict[str, str] = {}
-        """By the ids of styles the numbers of their formats."""
+        """The numbers of formats, by the ids of styles."""
 
         self._formats = NumberFormats([], has_1904_epoch=False)
         self._style = self._type = self._author = ""
@@ -180,12 +180,12 @@ class _Workbook:
         self._row = 0
 
     def _begin_row(self, attributes: dict[str, str]) -> None:
-        self._row = _place(attributes) or self._row + 1
+        self._row = _index(attributes) or self._row + 1
         self._column = -1
 
     def _begin_cell(self, attributes: dict[str, str]) -> None:
-        place = _place(attributes)
-        self._column = place - 1 if place else self._column + 1
+        index = _index(attributes)
+        self._column = index - 1 if index else self._column + 1
         self._style = attributes.get("StyleID", "")
 
     def _set_comment(self, author: str, *, is_comment: bool) -> None:
@@ -203,16 +203,16 @@ class _Workbook:
             author = f"{self._author}: " if self._author else ""
             self._comments.append(f"> {column_name(max(self._column, 0))}{self._row} {author}{' '.join(text.split())}")
         elif text:
-            self._cells.append(SheetCell(self._column, self._shown(text)))
+            self._cells.append(SheetCell(self._column, self._format_value(text)))
 
-    def _shown(self, text: str) -> str:
+    def _format_value(self, text: str) -> str:
         style = self._styles.get(self._style, "")
         if self._type == "Number":
-            return self._formats.shown(text, style)
-        if self._type == "DateTime" and (moment := _moment(text)):
-            shown = self._formats.shown(repr((moment - EPOCH).total_seconds() / _SECONDS_A_DAY), style)
+            return self._formats.format(text, style)
+        if self._type == "DateTime" and (moment := _parse_time(text)):
+            text_by_format = self._formats.format(repr((moment - EPOCH).total_seconds() / _SECONDS_A_DAY), style)
             iso = f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(" 00:00:00")
-            return iso if _NUMBER.fullmatch(shown) else shown
+            return iso if _NUMBER.fullmatch(text_by_format) else text_by_format
         return _TRUTHS.get(text, text) if self._type == "Boolean" else text
 
     def _end_row(self) -> None:
@@ -226,14 +226,14 @@ class _Workbook:
         self._comments.clear()
 
 
-def _place(attributes: dict[str, str]) -> int:
-    written = attributes.get("Index", "")
-    return int(written) if written.isdecimal() and len(written) < _MAX_DIGITS else 0
+def _index(attributes: dict[str, str]) -> int:
+    index = attributes.get("Index", "")
+    return int(index) if index.isdecimal() and len(index) < _MAX_DIGITS else 0
 
 
-def _moment(written: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(written.rstrip("Z")).replace(tzinfo=None)
+        return datetime.fromisoformat(text.rstrip("Z")).replace(tzinfo=None)
     except ValueError:
         return None
 
@@ -243,7 +243,7 @@ _PART: Final = re.compile(
 )
 _PART_NAME: Final = re.compile(r"\bname\s*=\s*[\"']([^\"']*)")
 _MAX_NAME: Final = 1_000
-"""A ZIP package has no room for names of any length."""
+"""Names in a ZIP package are limited in length."""
 
 _PROPERTIES: Final = {
     "title": "Title",
@@ -259,7 +259,7 @@ _NO_PROPERTIES: Final = frozenset(
 _NO_WORD_TEXT: Final = frozenset("DocumentProperties CustomDocumentProperties docPr styles lists fonts".split())
 _ASIDE: Final = "txbxContent"
 _NAMES: Final = {**dict.fromkeys(("footnote", "endnote", "hdr", "ftr"), _ASIDE), "ilfo": "numId"}
-"""Later names of the elements of Word 2003, or of those that are most like them."""
+"""Later names of the elements of Word 2003, or of the most similar elements."""
 
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _TRUTHS: Final = {"0": "FALSE", "1": "TRUE"}
@@ -278,4 +278,4 @@ _NAMED_FORMATS: Final = {
     "Percent": "0.00%",
     "Scientific": "0.00E+00",
 }
-"""Those that Excel 2003 has names for; how a date looks depends on the language of the system there."""
+"""The named formats of Excel 2003; there, dates depend on the language of the system."""

@@ -1,4 +1,4 @@
-"""Formulas of Word and PowerPoint (ECMA-376, 22.1) on one line, with signs where a drawing has lines and places."""
+"""Formulas of Word and PowerPoint (ECMA-376, 22.1) on one line, with signs instead of layout."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from directory_indexer.extractors.office.stories import Story
 
 
 class Formulas:
-    """Writes the structure of formulas, whose letters and numbers are text like any other, into a story.
+    """Writes the structure of formulas into a story; their letters and numbers are ordinary text.
 
-    `starts` and `ends` are what the elements of formulas ask for, by their names.
+    `starts` and `ends` are the handlers of the elements of formulas, by their names.
     """
 
     def __init__(self, story: Story) -> None:

@@ -21,7 +21,7 @@ from directory_indexer.extractors.xml_values import XmlValues
 
 
 def is_hwpx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Whether a file is a document of Hancom Office, by what stands first in it or by its name."""
+    """Whether a file is a document of Hancom Office, by its first entry or by its name."""
     return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
 
 
@@ -33,7 +33,7 @@ def open_hwpx(file: BinaryIO, kind: str, budget: Budget) -> Contents:
         ExtractionError: it is damaged, and nothing of it can be read.
     """
     package = Package(read_whole(file), budget)
-    sections = {int(found[1]): part for part in package.names() if (found := _SECTION.fullmatch(part))}
+    sections = {int(match[1]): part for part in package.names() if (match := _SECTION.fullmatch(part))}
     if not sections:
         raise ExtractionError("damaged document of Hancom Office: it has no sections")
     draft = Draft()
@@ -41,13 +41,13 @@ def open_hwpx(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     problems = [read_xml(package.pieces(part), body, skipped=_SKIPPED) for _, part in sorted(sections.items())]
     if draft.is_empty and (problem := next(filter(None, problems), None)):
         raise problem
-    written = _Properties()
-    read_xml(package.pieces("Contents/content.hpf"), written, skipped=frozenset({"manifest", "spine"}))
-    return Contents(draft.document(kind, written.first("title"), written.metadata))
+    properties = _Properties()
+    read_xml(package.pieces("Contents/content.hpf"), properties, skipped=frozenset({"manifest", "spine"}))
+    return Contents(draft.document(kind, properties.first("title"), properties.metadata))
 
 
 class _Properties(XmlValues):
-    """Collects what a document says of itself, which stands in elements by the names that they tell."""
+    """Collects the properties of a document, in elements named by an attribute."""
 
     @property
     def metadata(self) -> Metadata:
@@ -85,7 +85,7 @@ class _Body:
             "tc": lambda _: story.tables.begin_cell(),
             "cellSpan": self._span_cell,
             **dict.fromkeys(_ASIDES, lambda _: story.begin_aside()),
-            **{name: partial(self._write, text) for name, text in _WRITTEN.items()},
+            **{name: partial(self._write, text) for name, text in _CHARACTERS.items()},
         }
         self._ends: dict[str, Callable[[], None]] = {
             "p": story.end_paragraph,
@@ -123,7 +123,7 @@ _MEDIA_TYPE: Final = b"mimetypeapplication/hwp+zip"
 _SECTION: Final = re.compile(r"Contents/section(\d{1,6})\.xml", re.IGNORECASE)
 _SKIPPED: Final = frozenset({"linesegarray", "shapeComment", "secPr"})
 _TEXTS: Final = frozenset({"t", "script"})
-"""Text, and formulas as they are typed."""
+"""Text, and formulas in their typed form."""
 
 _ASIDES: Final = frozenset("drawText footNote endNote header footer caption".split())
-_WRITTEN: Final = {"tab": "\t", "lineBreak": "\n", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}
+_CHARACTERS: Final = {"tab": "\t", "lineBreak": "\n", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}

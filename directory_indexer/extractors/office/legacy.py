@@ -1,4 +1,4 @@
-"""Word documents of before 2007, as office-oxide reads them."""
+"""Word documents of before 2007, read by office-oxide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_doc(content: bytes) -> Document:
     draft = Draft()
     running: dict[str, None] = {}
     for section in _sections(content):
-        _write(section.get("elements", ()), draft)
+        _write_nodes(section.get("elements", ()), draft)
         running |= {_text(section[part]): None for part in _RUNNING if section.get(part)}
     for text in running:
         draft.paragraph(text)
@@ -39,7 +39,7 @@ def _sections(content: bytes) -> list[_Node]:
     return sections
 
 
-def _write(nodes: Iterable[_Node], draft: Draft) -> None:
+def _write_nodes(nodes: Iterable[_Node], draft: Draft) -> None:
     for node in nodes:
         if write := _WRITERS.get(node["type"]):
             write(node, draft)
@@ -54,7 +54,7 @@ def _write_list(node: _Node, draft: Draft) -> None:
 def _write_table(node: _Node, draft: Draft) -> None:
     rows = node.get("rows", ())
     if all(len(row["cells"]) <= 1 for row in rows):
-        _write((inner for row in rows for cell in row["cells"] for inner in cell["content"]), draft)
+        _write_nodes((inner for row in rows for cell in row["cells"] for inner in cell["content"]), draft)
     else:
         draft.rows(table_lines([_cell(cell) for cell in row["cells"]] for row in rows))
 
@@ -64,7 +64,7 @@ def _cell(node: _Node) -> Cell:
 
 
 def _text(node: _Node) -> str:
-    """Give all the text in a node; blocks within it stand apart."""
+    """Return all the text in a node, with blanks between its blocks."""
     return "".join(_pieces(node)).strip()
 
 
@@ -89,7 +89,7 @@ _WRITERS: Final[dict[str, Callable[[_Node, Draft], None]]] = {
     "paragraph": lambda node, draft: draft.paragraph(_text(node)),
     "list": _write_list,
     "table": _write_table,
-    "text_box": lambda node, draft: _write(node["content"], draft),
+    "text_box": lambda node, draft: _write_nodes(node["content"], draft),
     "footnote": lambda node, draft: draft.paragraph(_text(node)),
     "endnote": lambda node, draft: draft.paragraph(f"> {_text(node)}"),
 }

@@ -1,4 +1,4 @@
-"""What native readers of office files do wrong, as one error; what ends their process is the worker's matter."""
+"""Errors of native readers of office files, as one error; a crash of their process is handled by the worker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from directory_indexer.files import SkipReason
 
 @contextmanager
 def damage_of(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn the errors of a library, and its panics, into failures that name `what` was read.
+    """Convert the errors and panics of a library into failures that name `what` was read.
 
     Raises:
         SkipFileError: the file needs a password.
-        ExtractionError: the file is damaged, or the library is at a loss.
+        ExtractionError: the file is damaged, or the library fails on it.
     """
     try:
         yield
@@ -28,7 +28,7 @@ def damage_of(what: str, *errors: type[Exception]) -> Iterator[None]:
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password") from error
         raise ExtractionError(f"damaged {what}: {message or type(error).__name__}") from error
     except BaseException as error:
-        # PyO3 raises a panic of Rust as no `Exception`, and has no name for it that could be imported.
+        # PyO3 raises a Rust panic as a class that is no `Exception` and cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
         raise ExtractionError(f"damaged {what}: its reader gave up") from error

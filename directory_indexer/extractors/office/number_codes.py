@@ -1,7 +1,7 @@
-"""Numbers as the codes of workbooks show them (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `"INV-"0000`, `0.0%`.
+"""Numbers as workbooks display them by format code (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `"INV-"0000`, `0.0%`.
 
-A code is made into a function once. Separators are those of the file, which are the English ones: what a program shows
-in another country, only that country tells.
+A code is compiled into a function once. Separators are those of the file, which are the English ones, because the
+display in another country depends on the system there.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from typing import Final, NamedTuple
 
 
 class Token(NamedTuple):
-    """A piece of a code: signs that stand for digits or parts of a date, or `literal` text."""
+    """A piece of a code: signs for digits or parts of a date, or `literal` text."""
 
     signs: str
     literal: str = ""
 
 
 def sections_of(code: str) -> list[list[Token]]:
-    """Split a code into its sections, each into tokens; colours, widths and what fills a cell say nothing."""
+    """Split a code into its sections, each into tokens; colours, widths and fill characters are dropped."""
     sections: list[list[Token]] = [[]]
-    for found in _TOKEN.finditer(code):
-        match found.lastgroup:
+    for match in _TOKEN.finditer(code):
+        match match.lastgroup:
             case "section":
                 sections.append([])
             case "quoted" | "escaped" | "currency":
-                sections[-1].append(Token("", found[found.lastgroup]))
+                sections[-1].append(Token("", match[match.lastgroup]))
             case "signs":
-                sections[-1].append(Token(found[0]))
+                sections[-1].append(Token(match[0]))
             case "plain":
-                sections[-1].append(Token("", found[0]))
+                sections[-1].append(Token("", match[0]))
             case _:
                 pass
     return sections
 
 
 def number_writer(code: str) -> Callable[[float], str] | None:
-    """Return what writes numbers by a code; None where they stand as they are."""
+    """Return a formatter of numbers for a code; None if they are displayed as they are."""
     conditions = [_CONDITION.search(section) for section in _split(code)]
     writers = [_writer(section) for section in sections_of(code)][:_MOST_SECTIONS]
     if not any(writers):
@@ -49,7 +49,7 @@ def number_writer(code: str) -> Callable[[float], str] | None:
         at, has_sign = choose(number)
         writer = writers[at]
         text = writer(abs(number)).strip() if writer else ""
-        if not text:  # a number that is hidden can be found all the same
+        if not text:  # a hidden number stays searchable
             return f"{number:.15g}"
         return f"-{text}" if number < 0 and has_sign else text
 
@@ -61,9 +61,9 @@ def _split(code: str) -> list[str]:
 
 
 def _chooser(conditions: Sequence[re.Match[str] | None], n_sections: int) -> Callable[[float], tuple[int, bool]]:
-    """Return what tells which section is for a number, and whether that writes the sign of a negative one."""
+    """Return a function from a number to the index of its section and whether that writes a minus sign."""
     if any(conditions):
-        tests = [(_COMPARISONS[found[1]], float(found[2])) if found else None for found in conditions[:n_sections]]
+        tests = [(_COMPARISONS[match[1]], float(match[2])) if match else None for match in conditions[:n_sections]]
 
         def by_condition(number: float) -> tuple[int, bool]:
             at = next((at for at, test in enumerate(tests) if test is None or test[0](number, test[1])), 0)
@@ -79,7 +79,7 @@ def _chooser(conditions: Sequence[re.Match[str] | None], n_sections: int) -> Cal
 
 
 def _writer(tokens: Sequence[Token]) -> Callable[[float], str] | None:
-    """Return what writes a number without its sign by the tokens of one section; None for one that says `General`."""
+    """Return a formatter of absolute numbers for the tokens of one section; None for `General`."""
     signs = "".join(token.signs for token in tokens)
     if not any(sign in signs for sign in "0#?"):
         text = "".join(token.literal for token in tokens)
@@ -97,22 +97,24 @@ def _decimal(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     is_grouped = "," in whole.rstrip(",")
     factor = 100.0 ** signs.count("%") / 1000.0**n_scaled
     part = part.replace(",", "")
-    n_places, n_kept = len(part), len(part.rstrip("#"))
+    n_places, n_fixed = len(part), len(part.rstrip("#"))
     n_digits = whole.count("0")
     places = _places(tokens)
 
     def write(number: float) -> str:
-        # Decimals such as 2.675 are no floats; Excel rounds what it shows of 15 digits.
+        # Decimals such as 2.675 have no exact float; Excel rounds from 15 digits.
         digits, _, decimals = f"{number * factor * _JUST_MORE:.{n_places}f}".partition(".")
         digits = (digits if digits != "0" or n_digits else "").rjust(n_digits, "0")
-        decimals = decimals[:n_kept] + decimals[n_kept:].rstrip("0")
-        return _put(places, f"{int(digits):,}".rjust(n_digits, "0") if is_grouped and digits else digits, decimals)
+        decimals = decimals[:n_fixed] + decimals[n_fixed:].rstrip("0")
+        return _insert_digits(
+            places, f"{int(digits):,}".rjust(n_digits, "0") if is_grouped and digits else digits, decimals
+        )
 
     return write
 
 
 class _Places(NamedTuple):
-    """Where digits go: literal texts before, within and behind the whole number, and behind the decimals.
+    """The literal texts around digits: before, within and behind the whole number, and behind the decimals.
 
     `within` has for each text how many digits of the whole number stand to the right of it.
     """
@@ -143,7 +145,7 @@ def _text(token: Token) -> str:
     return token.literal or ("%" * token.signs.count("%"))
 
 
-def _put(places: _Places, digits: str, decimals: str) -> str:
+def _insert_digits(places: _Places, digits: str, decimals: str) -> str:
     for n_right, text in reversed(places.within):
         at = max(len(digits) - n_right, 0) if n_right else len(digits)
         digits = f"{digits[:at]}{text}{digits[at:]}"
@@ -197,7 +199,7 @@ _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
 _AS_WRITTEN: Final = re.compile("general|@", re.IGNORECASE)
 _DIGITS: Final = frozenset("0#?")
 _MOST_SECTIONS: Final = 3
-"""The fourth is for texts."""
+"""The fourth section is for texts."""
 
 _JUST_MORE: Final = 1 + 1e-15
 _LARGEST_DENOMINATOR: Final = 9_999

@@ -1,4 +1,4 @@
-"""How a workbook shows its numbers: as dates, times and percentages where their format says so."""
+"""Numbers as a workbook displays them: as dates, times and percentages, by their format."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 class NumberFormats:
-    """The formats of a workbook, by the numbers that its cells refer to them by."""
+    """The formats of a workbook, by the numbers in its cells."""
 
     def __init__(self, codes: list[str], *, has_1904_epoch: bool) -> None:
         self._codes = {str(index): code for index, code in enumerate(codes) if code}
         self._writers: dict[str, _Writer] = {}
         self._epoch = _EPOCH_OF_1904 if has_1904_epoch else EPOCH
 
-    def shown(self, written: str, style: str) -> str:
-        """Give a number as its format shows it, dates and times in ISO 8601, too; what is no number stays as it is."""
+    def format(self, value: str, style: str) -> str:
+        """Return a number as its format displays it, with dates and times also in ISO 8601; other text unchanged."""
         code = self._codes.get(style, "")
-        if not code and written.isdecimal() and len(written) <= _EXACT_DIGITS:
-            return written
+        if not code and value.isdecimal() and len(value) <= _EXACT_DIGITS:
+            return value
         try:
-            number = float(written)
+            number = float(value)
         except ValueError:
-            return written.strip()
+            return value.strip()
         if not code or not abs(number) < _MOST:
             return f"{number:.15g}"
         if style not in self._writers:
@@ -40,26 +40,26 @@ class NumberFormats:
         kind = _kind(code)
         if not kind:
             return number_writer(code) or _plain
-        show = None if code in _STANDARD_MOMENTS else moment_writer(code)
+        write_moment = None if code in _STANDARD_MOMENTS else moment_writer(code)
 
         def write(number: float) -> str:
             if not 0 <= number < _DAYS:
                 return _plain(number)
-            return _elapsed(number) if kind == "elapsed" else self._moment(number, kind, show)
+            return _elapsed(number) if kind == "elapsed" else self._format_moment(number, kind, write_moment)
 
         return write
 
-    def _moment(self, days: float, kind: str, show: Callable[[datetime], str] | None) -> str:
+    def _format_moment(self, days: float, kind: str, write_moment: Callable[[datetime], str] | None) -> str:
         seconds = round(days * _SECONDS_A_DAY)
         if self._epoch == EPOCH and days < _FALSE_LEAP_DAY:
-            seconds += _SECONDS_A_DAY  # Excel counts the 29th of February 1900, which was none
+            seconds += _SECONDS_A_DAY  # Excel counts 29 February 1900, which did not exist
         moment = self._epoch + timedelta(seconds=seconds)
         time = f"{moment:%H:%M:%S}".removesuffix(":00")
         if kind == "time" and days < 1:
             iso = time
         else:
             iso = f"{moment:%Y-%m-%d}" if seconds % _SECONDS_A_DAY == 0 else f"{moment:%Y-%m-%d} {time}"
-        text = show(moment) if show else ""
+        text = write_moment(moment) if write_moment else ""
         return iso if not text or text in iso else text if iso in text else f"{text} ({iso})"
 
 
@@ -73,7 +73,7 @@ def _elapsed(days: float) -> str:
 
 
 def read_number_formats(package: Package, parts: dict[str, str], *, has_1904_epoch: bool) -> NumberFormats:
-    """Read the formats of a workbook; without them numbers stay numbers."""
+    """Return the formats of a workbook; without them numbers stay numbers."""
     styles = _Styles()
     read_xml(package.pieces(parts.get("styles", "xl/styles.xml")), styles)
     return NumberFormats(styles.codes, has_1904_epoch=has_1904_epoch)
@@ -90,7 +90,7 @@ def _kind(code: str) -> str:
 
 
 class _Styles:
-    """The codes of the formats in the order in which cells refer to them."""
+    """The format codes in the order in which cells refer to them."""
 
     def __init__(self) -> None:
         self.codes: list[str] = []
@@ -118,12 +118,12 @@ _EPOCH_OF_1904: Final = datetime(1904, 1, 1)  # noqa: DTZ001
 _SECONDS_A_DAY: Final = 86_400
 _FALSE_LEAP_DAY: Final = 60
 _DAYS: Final = 2_958_466
-"""Up to the end of the year 9999, which is the last one that Excel shows."""
+"""The end of the year 9999, the last that Excel displays."""
 
 _Writer: TypeAlias = Callable[[float], str]
 _EXACT_DIGITS: Final = 15
 _MOST: Final = 1e21
-"""Larger numbers are no amounts; those that are no number at all compare as none."""
+"""Larger numbers are no amounts; NaN compares as false, too."""
 
 _MAX_CODE: Final = 255
 _DATE_CODE: Final = "yyyy-mm-dd"
@@ -148,7 +148,7 @@ _BUILT_IN: Final = {
     **dict.fromkeys(map(str, (*range(18, 22), *range(32, 36), 45, 47)), _TIME_CODE),
     "46": "[h]:mm:ss",
 }
-"""Those that no workbook writes down; some of them are dates in East Asia alone."""
+"""Built-in formats, which no workbook contains; some of them are dates in East Asia alone."""
 
 _ELAPSED: Final = re.compile(r"\[(?:h+|m+|s+)\]")
 _LITERAL: Final = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')

@@ -1,4 +1,4 @@
-"""Numbers as lists count: letters and Roman numerals."""
+"""Numerals of lists: letters and Roman numerals."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Final
 
 
 def letters(number: int) -> str:
-    """Count a, b, c; office programs go on with aa, bb, cc."""
+    """Format a number as a, b, c; after z office programs continue with aa, bb, cc."""
     return chr(ord("a") + (number - 1) % 26) * min(1 + (number - 1) // 26, 10) if number > 0 else str(number)
 
 
 def roman(number: int) -> str:
-    """Count i, ii, iii, iv."""
+    """Format a number as i, ii, iii, iv."""
     if not 0 < number < _MAX_ROMAN:
         return str(number)
-    written = ""
+    numeral = ""
     for value, signs in _ROMAN:
-        written += signs * (number // value)
+        numeral += signs * (number // value)
         number %= value
-    return written
+    return numeral
 
 
 _MAX_ROMAN: Final = 4_000

@@ -1,6 +1,6 @@
 """OpenDocument: texts, spreadsheets, presentations and drawings, as packages or as flat XML files.
 
-OpenOffice 1 has other names for some elements, and none around the body for the program that it is for.
+OpenOffice 1 has other names for some elements, and no element that tells the type of the body.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from directory_indexer.files import SkipReason
 
 
 def open_odf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a file of any program of an office, whatever its name says that it is, with what is embedded in it.
+    """Read an OpenDocument file, by its content and not by its name, with the files embedded in it.
 
     Raises:
         SkipFileError: it needs a password, or is more than is read.
@@ -50,7 +50,7 @@ def _read_flat(content: bytes, kind: str) -> Document:
 
 
 def _read_package(package: Package, kind: str) -> Document:
-    areas = _Areas(partial(_drawn, package), kind)
+    areas = _Areas(partial(_object_texts, package), kind)
     read_xml(package.pieces("styles.xml"), areas, skipped=SKIPPED)
     problem = read_xml(package.pieces("content.xml"), areas, skipped=SKIPPED)
     read_xml(package.pieces("meta.xml"), areas)
@@ -76,8 +76,8 @@ def _require_readable(package: Package) -> None:
         raise ExtractionError("damaged OpenDocument file: its content is missing")
 
 
-def _drawn(package: Package, folders: Iterable[str]) -> Iterator[str]:
-    """Give the words of charts and formulas, each of which is a document of its own in the package."""
+def _object_texts(package: Package, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the text of charts and formulas, each of which is a document of its own in the package."""
     for folder in dict.fromkeys(folders):
         part = posixpath.normpath(posixpath.join(folder.removeprefix("./"), "content.xml"))
         if text := object_text(package, part):
@@ -97,7 +97,7 @@ class _Manifest:
 
 
 class _Body(XmlHandler, Protocol):
-    """What reads the body of a document, whose first element tells which program it is for."""
+    """A reader of the body of a document, whose first element determines its type."""
 
     n_pages: int
 
@@ -105,12 +105,12 @@ class _Body(XmlHandler, Protocol):
 
 
 class _Areas:
-    """Hands each area of a document to what reads it: they lie in several parts of a package, or in one flat file."""
+    """Dispatches the areas of a document, spread over parts of a package or in one flat file, to their readers."""
 
-    def __init__(self, drawn: Callable[[Iterable[str]], Iterable[str]], kind: str) -> None:
+    def __init__(self, object_texts: Callable[[Iterable[str]], Iterable[str]], kind: str) -> None:
         self.draft = Draft()
         self._kind_by_name = kind
-        self._drawn = drawn
+        self._object_texts = object_texts
         self._styles = Styles()
         self._properties = OdfProperties()
         self._running = RunningTexts(self._styles)
@@ -156,10 +156,10 @@ class _Areas:
             self._is_body = self._is_body and name != "body"
 
     def document(self) -> Document:
-        """Finish the document.
+        """Finish and return the document.
 
         Raises:
-            ExtractionError: it has no body that is known.
+            ExtractionError: it has no known body.
         """
         if not self._body:
             raise ExtractionError("damaged OpenDocument file: it has no text, sheets or pages")
@@ -173,12 +173,12 @@ class _Areas:
     def _open_body(self) -> _Body:
         if not self._body:
             make = _BODIES.get(self._kind, OdfPages)
-            self._body = make(self.draft, self._styles, self._drawn)
+            self._body = make(self.draft, self._styles, self._object_texts)
         return self._body
 
 
 def _renamed(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """Return an element of OpenOffice 1 as OpenDocument has it."""
+    """Return an element of OpenOffice 1 under its OpenDocument name."""
     if name == "h":
         attributes = {**attributes, "outline-level": attributes.get("level", "")}
     elif name == "endnote":
@@ -187,19 +187,19 @@ def _renamed(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]
 
 
 class _Text:
-    """The body of a text."""
+    """The body of a text document."""
 
     n_pages = 0
 
-    def __init__(self, draft: Draft, styles: Styles, drawn: Callable[[Iterable[str]], Iterable[str]]) -> None:
+    def __init__(self, draft: Draft, styles: Styles, object_texts: Callable[[Iterable[str]], Iterable[str]]) -> None:
         self._draft = draft
-        self._drawn = drawn
+        self._object_texts = object_texts
         self._text = OdfText(styles, partial(write_block, draft=draft))
         self.start, self.text, self.end = self._text.start, self._text.text, self._text.end
 
     def finish(self) -> None:
         self._text.flush()
-        for text in self._drawn(self._text.objects):
+        for text in self._object_texts(self._text.objects):
             self._draft.paragraph(text)
 
 

@@ -1,4 +1,4 @@
-"""Notes and comments of OpenDocument text, which stand apart from the paragraph that has their mark."""
+"""Notes and comments of OpenDocument text, which are kept apart from the paragraph with their mark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.extractors.office.stories import Block, words_of
 
 
 class Asides:
-    """Counts notes, and puts them where they are read; `comment` takes comments that belong to no paragraph."""
+    """Numbers notes and places them; `comment` takes comments that belong to no paragraph."""
 
     def __init__(self, flows: Flows, comment: Callable[[str], None] | None) -> None:
         self._flows = flows
@@ -17,7 +17,7 @@ class Asides:
         self._n_notes = {"footnote": 0, "endnote": 0}
 
     def begin_note(self, attributes: dict[str, str]) -> None:
-        """Begin a footnote or an endnote, whose mark stands in the text."""
+        """Begin a footnote or an endnote, whose mark is in the text."""
         role = "endnote" if attributes.get("note-class") == "endnote" else "footnote"
         self._n_notes[role] += 1
         mark = f"[^{'e' if role == 'endnote' else ''}{self._n_notes[role]}]"
@@ -33,20 +33,20 @@ class Asides:
         """End a comment."""
         annotation = self._flows.end()
         author, text = " ".join(annotation.author.split()), _line(annotation.blocks)
-        written = f"{author}: {text}" if author else text
+        comment_text = f"{author}: {text}" if author else text
         if not text:
             return
         if self._comment and not self._flows.current.story.is_in_paragraph:
-            self._comment(written)
+            self._comment(comment_text)
         else:
-            self._flows.current.story.note(f"> {written}")
+            self._flows.current.story.note(f"> {comment_text}")
 
     def begin_author(self) -> None:
-        """Take what comes for the author of a comment, unless it is a field in a paragraph."""
+        """Begin the author of a comment, unless it is a field in a paragraph."""
         self._flows.current.is_author_open = not self._flows.current.story.is_in_paragraph
 
     def end_author(self) -> None:
-        """End the name of an author."""
+        """End the author of a comment."""
         self._flows.current.is_author_open = False
 
 

@@ -1,4 +1,4 @@
-"""Stretches of OpenDocument text that stand inside one another, each with paragraphs and lists of its own."""
+"""Nested flows of OpenDocument text, each with paragraphs and lists of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from directory_indexer.extractors.office.stories import Block, Story
 
 
 class Flow:
-    """Text that goes on from paragraph to paragraph: that of the body, of one note, of one text box."""
+    """Text that continues from paragraph to paragraph: the body, a note, a text box."""
 
     def __init__(self, story: Story, lists: OpenLists) -> None:
         self.story = story
@@ -26,12 +26,12 @@ class Flow:
 
 
 class Flows:
-    """The flows that are open, the innermost last; that of the body hands on its blocks."""
+    """The open flows, the innermost last; the blocks of the body are emitted."""
 
-    def __init__(self, styles: Styles, hand_on: Callable[[Block], None]) -> None:
+    def __init__(self, styles: Styles, emit: Callable[[Block], None]) -> None:
         self._styles = styles
         self._last_counts: dict[tuple[str, int], int] = {}
-        self._open = [self._new(hand_on)]
+        self._open = [self._new(emit)]
 
     @property
     def current(self) -> Flow:
@@ -39,7 +39,7 @@ class Flows:
         return self._open[-1]
 
     def begin(self) -> Flow:
-        """Begin what stands apart from the open paragraph."""
+        """Begin a flow apart from the open paragraph."""
         blocks: list[Block] = []
         flow = self._new(blocks.append)
         flow.blocks = blocks
@@ -47,9 +47,9 @@ class Flows:
         return flow
 
     def end(self) -> Flow:
-        """End the innermost flow, and give it."""
+        """End and return the innermost flow."""
         self.current.story.flush()
         return self._open.pop()
 
-    def _new(self, hand_on: Callable[[Block], None]) -> Flow:
-        return Flow(Story(hand_on), OpenLists(self._styles, self._last_counts))
+    def _new(self, emit: Callable[[Block], None]) -> Flow:
+        return Flow(Story(emit), OpenLists(self._styles, self._last_counts))

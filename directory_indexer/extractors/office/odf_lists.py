@@ -1,4 +1,4 @@
-"""How far the lists and headings of an OpenDocument text have been counted, for their numbers are not written down."""
+"""Counts of the lists and headings of an OpenDocument text, since their numbers are not stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HeadingNumbers:
         self._counts = [0] * MAX_LEVELS
 
     def next_mark(self, level: int) -> str:
-        """Count one more heading of a level, and give its number."""
+        """Return the number of the next heading of a level."""
         level = min(max(level, 1), MAX_LEVELS)
         self._counts[level - 1] += 1
         self._counts[level:] = [0] * (MAX_LEVELS - level)
@@ -26,12 +26,12 @@ class OpenLists:
     def __init__(self, styles: Styles, last_counts: dict[tuple[str, int], int]) -> None:
         self._styles = styles
         self._last_counts = last_counts
-        """How far the last list of a style was counted, by level, for those that go on with it."""
+        """The final counts of the last list of each style and level, for lists that continue it."""
 
         self._open: list[_OpenList] = []
 
     def begin_list(self, attributes: dict[str, str]) -> None:
-        """Begin a list in the open ones; without a style it has that of the list around it."""
+        """Begin a list within the open ones; without a style it has that of the list around it."""
         style = attributes.get("style-name") or (self._open[-1].style if self._open else "")
         depth = len(self._open) + 1
         count = self._styles.first_number(style, depth) - 1
@@ -46,7 +46,7 @@ class OpenLists:
             self._last_counts[ended.style, depth] = ended.count
 
     def begin_item(self, attributes: dict[str, str]) -> None:
-        """Begin an item, which is counted with its first paragraph."""
+        """Begin an item, which is counted at its first paragraph."""
         if self._open:
             self._open[-1].is_fresh = True
             start = attributes.get("start-value", "")
@@ -59,14 +59,14 @@ class OpenLists:
             self._open[-1].is_fresh = False
 
     def next_mark(self) -> str:
-        """Give the mark of a paragraph, with two blanks before it for each list around its own; "" for none."""
+        """Return the mark of a paragraph, indented by two blanks for each outer list; "" if it has none."""
         if not self._open or not self._open[-1].is_fresh:
             return ""
         innermost = self._open[-1]
         innermost.is_fresh = False
         innermost.count += 1
         depth = min(len(self._open), MAX_LEVELS)
-        mark = self._styles.mark(innermost.style, [one.count for one in self._open[-depth:]])
+        mark = self._styles.mark(innermost.style, [open_list.count for open_list in self._open[-depth:]])
         return "  " * (depth - 1) + mark if mark else ""
 
 

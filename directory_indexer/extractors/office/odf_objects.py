@@ -1,4 +1,4 @@
-"""Words in the charts and formulas of OpenDocument files, each of which is a document of its own in the package."""
+"""Text in the charts and formulas of OpenDocument files, each of which is a document of its own in the package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def object_text(package: Package, part: str) -> str:
-    """Give the labels of a chart or the source of a formula, one to a line, each once."""
+    """Return the labels of a chart or the source of a formula, one to a line, each once."""
     labels = _Labels()
     read_xml(package.pieces(part), labels, skipped=_SKIPPED)
     return "\n".join(labels.lines)
 
 
 class _Labels:
-    """Paragraphs, without those that only show a number: a chart has the numbers of the sheet that it is drawn from."""
+    """Paragraphs, without those that are only a number, since the numbers of a chart are in its sheet."""
 
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}

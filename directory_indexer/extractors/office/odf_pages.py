@@ -1,4 +1,4 @@
-"""Presentations and drawings of OpenDocument: each slide a page with its title, its text, its notes and comments."""
+"""OpenDocument presentations and drawings: each slide is a page with its title, text, notes and comments."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from directory_indexer.extractors.office.stories import Block, words_of, write_b
 
 
 class OdfPages:
-    """Writes the pages that its elements make."""
+    """Writes the pages of a presentation or drawing."""
 
-    def __init__(self, draft: Draft, styles: Styles, drawn: Callable[[Iterable[str]], Iterable[str]]) -> None:
+    def __init__(self, draft: Draft, styles: Styles, object_texts: Callable[[Iterable[str]], Iterable[str]]) -> None:
         self.n_pages = 0
         self._draft = draft
-        self._drawn = drawn
+        self._object_texts = object_texts
         self._text = OdfText(styles, self._add, self._add_comment)
         self._shapes = [_Shape("")]
         self._comments: list[str] = []
         self._depth = 0
-        """How deep it is in shapes."""
+        """The nesting depth of shapes."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         if name == "page":
             self.n_pages += 1
             self._draft.page(self.n_pages)
@@ -36,11 +36,11 @@ class OdfPages:
         self._text.start("p" if name in _DECLARED else name, attributes)
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         self._text.text(text)
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         self._text.end("p" if name in _DECLARED else name)
         if name in SHAPES:
             self._depth -= 1
@@ -49,7 +49,7 @@ class OdfPages:
             self._write_page()
 
     def finish(self) -> None:
-        """Write what stands on no page."""
+        """Write text that is on no page."""
         self._write_page()
 
     def _add(self, block: Block) -> None:
@@ -59,16 +59,18 @@ class OdfPages:
         self._comments.append(comment)
 
     def _write_page(self) -> None:
-        shapes = [one for one in self._shapes if one.role not in _FURNITURE]
-        title = next((one for one in shapes if one.role == "title" and one.line), None)
+        shapes = [shape for shape in self._shapes if shape.role not in _FURNITURE]
+        title = next((shape for shape in shapes if shape.role == "title" and shape.line), None)
         if title:
             self._draft.heading(1, title.line)
             shapes.remove(title)
-        for block in (block for one in shapes if one.role != "notes" for block in one.blocks):
+        for block in (block for shape in shapes if shape.role != "notes" for block in shape.blocks):
             write_block(block, self._draft)
-        for text in self._drawn(self._text.objects):
+        for text in self._object_texts(self._text.objects):
             self._draft.paragraph(text)
-        if notes := [line for one in shapes if one.role == "notes" for line in words_of(one.blocks) if line.strip()]:
+        if notes := [
+            line for shape in shapes if shape.role == "notes" for line in words_of(shape.blocks) if line.strip()
+        ]:
             self._draft.paragraph("\n".join(("Notes:", *notes)))
         for comment in self._comments:
             self._draft.paragraph(f"> {comment}")
@@ -78,7 +80,7 @@ class OdfPages:
 
 
 class _Shape:
-    """What stands in one place of a slide; `role` is what its layout keeps the place for, "" for none."""
+    """The content of a shape on a slide; `role` is that of its placeholder, "" for none."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -91,4 +93,4 @@ class _Shape:
 
 _FURNITURE: Final = frozenset({"page-number", "date-time", "header", "footer", "page", "handout"})
 _DECLARED: Final = frozenset({"header-decl", "footer-decl"})
-"""The text of headers and footers, which stands before all slides."""
+"""The text of headers and footers, which precedes all slides."""

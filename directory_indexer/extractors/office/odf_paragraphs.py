@@ -1,4 +1,4 @@
-"""Paragraphs and headings of OpenDocument text, with the marks before them."""
+"""Paragraphs and headings of OpenDocument text, with their marks."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Paragraphs:
 
     def begin_description(self) -> None:
         """Begin the title or the description of a shape, which is a paragraph."""
-        # A title in a paragraph is a field that shows the title of the document.
+        # A title in a paragraph is a field with the title of the document.
         if not self._flows.current.story.is_in_paragraph:
             self._open(0, "")
             self._flows.current.is_described = True
 
     def end_description(self) -> None:
-        """End such a paragraph."""
+        """End the title or the description of a shape."""
         if self._flows.current.is_described:
             self._flows.current.is_described = False
             self.end()

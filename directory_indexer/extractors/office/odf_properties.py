@@ -1,4 +1,4 @@
-"""What OpenDocument files say about themselves."""
+"""Metadata of OpenDocument files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from directory_indexer.extractors.xml_values import XmlValues
 
 
 class OdfProperties(XmlValues):
-    """Collects the properties of a document, and how many pages it had when it was saved."""
+    """Collects the properties of a document, and the number of pages when it was saved."""
 
     def __init__(self) -> None:
         super().__init__()
         self._n_pages = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         super().start(name, attributes)
         if name == "document-statistic":
             self._n_pages = number_in(attributes.get("page-count", ""), 0)
@@ -28,7 +28,7 @@ class OdfProperties(XmlValues):
 
     @property
     def metadata(self) -> Metadata:
-        """What else it says."""
+        """The metadata beside the title."""
         return Metadata(
             authors=listed(self.first("initial-creator") or self.first("creator")),
             created=iso_time(self.first("creation-date")),

@@ -1,4 +1,4 @@
-"""Headers and footers of OpenDocument, and whatever else every page shows, each text once."""
+"""Headers and footers of OpenDocument, and other text on every page, each once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from directory_indexer.extractors.office.stories import Block, write_block
 
 
 class RunningTexts:
-    """What stands on master pages: headers, footers and text boxes, as far as they are shown.
+    """Text on master pages: headers, footers and text boxes, if they are displayed.
 
-    Numbers of pages, names of sheets and what else every page fills in are left out, and with them the lines that say
-    little more: every spreadsheet has "Page 1" in its footer.
+    Page numbers, names of sheets and other fields are left out, and with them lines that have little else: every
+    spreadsheet has "Page 1" in its footer.
     """
 
     def __init__(self, styles: Styles) -> None:
@@ -27,7 +27,7 @@ class RunningTexts:
         self._is_filled_in = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         if self._text and name in _FILLED_IN:
             self._depth += 1
             self._is_filled_in = True
@@ -37,18 +37,18 @@ class RunningTexts:
             self._text.start(name, attributes)
         elif name in _RUNNING or name in SHAPES:
             self._draft = Draft()
-            # What its layout keeps a place for is shown as an example.
-            is_shown = attributes.get("class", "footer") in _RUNNING and attributes.get("display") != "false"
-            self._text = OdfText(self._styles, partial(write_block, draft=self._draft) if is_shown else _drop)
+            # Placeholders have example text.
+            is_displayed = attributes.get("class", "footer") in _RUNNING and attributes.get("display") != "false"
+            self._text = OdfText(self._styles, partial(write_block, draft=self._draft) if is_displayed else _drop)
             self._text.start(name, attributes)
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         if self._text and not self._is_filled_in:
             self._text.text(text)
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         if not self._text:
             return
         if name in _FILLED_IN:

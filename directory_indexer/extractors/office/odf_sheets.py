@@ -1,6 +1,6 @@
-"""Spreadsheets of OpenDocument: every sheet, hidden ones too, row by row, with values as they are shown.
+"""OpenDocument spreadsheets: every sheet, hidden ones too, row by row, with values as displayed.
 
-Rows and cells that are repeated are written once: one element may stand for a billion cells.
+Repeated rows and cells are written once: one element may stand for a billion cells.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from directory_indexer.extractors.tables import span
 
 
 class OdfSheets:
-    """Writes the sheets that its elements make; dates are written as in ISO 8601, which sheets have beside them."""
+    """Writes the sheets of a spreadsheet; dates are written in ISO 8601, too."""
 
     n_pages = 0
 
-    def __init__(self, draft: Draft, styles: Styles, drawn: Callable[[Iterable[str]], Iterable[str]]) -> None:
+    def __init__(self, draft: Draft, styles: Styles, object_texts: Callable[[Iterable[str]], Iterable[str]]) -> None:
         self._draft = draft
-        self._drawn = drawn
+        self._object_texts = object_texts
         self._text = OdfText(styles, self._add, self._add_comment)
         self._sheet: Sheet | None = None
         self._row = 0
@@ -46,10 +46,10 @@ class OdfSheets:
         }
         self._n_repeated = self._n_repeated_rows = 1
         self._depth = 0
-        """How deep it is in tables: in a sheet there may be others, in charts that stand in it."""
+        """The nesting depth of tables: charts in a sheet have tables of their own."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         self._depth += name == "table"
         begin = self._starts.get(name)
         if begin and self._depth == 1:
@@ -58,11 +58,11 @@ class OdfSheets:
             self._text.start(name, attributes)
 
     def text(self, text: str) -> None:
-        """Take a stretch of text."""
+        """Handle a run of text."""
         self._text.text(text)
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         end = self._ends.get(name)
         if end and self._depth == 1:
             end()
@@ -71,7 +71,7 @@ class OdfSheets:
         self._depth -= name == "table"
 
     def finish(self) -> None:
-        """Write what stands in no sheet."""
+        """Write text that is in no sheet."""
         self._end_sheet()
 
     def _begin_sheet(self, attributes: dict[str, str]) -> None:
@@ -93,10 +93,10 @@ class OdfSheets:
 
     def _end_cell(self) -> None:
         self._text.flush()
-        shown = " ".join(" ".join(words_of(self._blocks)).split())
-        if self._date and shown and self._date not in shown:
-            shown = f"{shown} ({self._date})"
-        if text := shown or self._date or self._value:
+        displayed = " ".join(" ".join(words_of(self._blocks)).split())
+        if self._date and displayed and self._date not in displayed:
+            displayed = f"{displayed} ({self._date})"
+        if text := displayed or self._date or self._value:
             self._cells.append(SheetCell(self._column, text))
         self._blocks.clear()
         self._column += self._n_repeated
@@ -112,7 +112,7 @@ class OdfSheets:
         if self._sheet:
             for block in self._blocks:
                 write_block(block, self._draft)
-            for text in self._drawn(self._text.objects):
+            for text in self._object_texts(self._text.objects):
                 self._draft.paragraph(text)
             for comment in self._comments:
                 self._draft.paragraph(f"> {comment}")

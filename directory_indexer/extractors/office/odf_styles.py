@@ -1,4 +1,4 @@
-"""Styles of OpenDocument files: which paragraphs are headings, and how lists and headings are numbered."""
+"""Styles of OpenDocument files: which paragraphs are headings, and the numbering of lists and headings."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ MAX_LEVELS: Final = 10
 
 
 class Level(NamedTuple):
-    """How the items of one level of a list are marked; a bullet has no format."""
+    """Marks of the items of one level of a list; a bullet has no format."""
 
     number_format: str | None = None
     prefix: str = ""
     suffix: str = ""
     n_shown: int = 1
-    """How many levels the number of an item shows: two for `2.1`."""
+    """How many levels the number of an item includes: two for `2.1`."""
 
     start: int = 1
 
 
 class Styles:
-    """Collects the styles of a file from its XML; a style that is defined again is another one from there on."""
+    """Collects the styles of a file from its XML; a redefined style replaces the former one from there on."""
 
     def __init__(self) -> None:
         self._paragraphs: dict[str, _ParagraphStyle] = {}
@@ -32,7 +32,7 @@ class Styles:
         self._list: dict[int, Level] = {}
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         if name == "style" and attributes.get("family") == "paragraph":
             outline = attributes.get("default-outline-level", "")
             self._paragraphs[attributes.get("name", "")] = _ParagraphStyle(
@@ -45,38 +45,38 @@ class Styles:
             self._list[number_in(attributes.get("level", ""), 1)] = _level(name, attributes)
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Ignore the end of an element."""
 
     def text(self, text: str) -> None:
-        """Take a stretch of text, which styles do not have."""
+        """Ignore text, which styles do not have."""
 
     def heading_level(self, style: str) -> int:
-        """Give the level of the headings that have a style; 0 if its paragraphs are none."""
+        """Return the level of headings of a style; 0 if it is no heading style."""
         if style not in self._heading_levels:
             self._heading_levels[style] = self._level_of(style)
         return self._heading_levels[style]
 
     def mark(self, style: str, counts: Sequence[int]) -> str:
-        """Mark an item of a list by how far each level has been counted, the innermost last."""
+        """Return the mark of a list item by the counts of its levels, the innermost last."""
         level = self._lists.get(style, {}).get(len(counts), Level())
         return "-" if level.number_format is None else self._number(self._lists[style], level, counts)
 
     def heading_mark(self, counts: Sequence[int]) -> str:
-        """Number a heading; "" where headings have no numbers."""
+        """Return the number of a heading; "" if headings are not numbered."""
         levels = self._lists.get(_OUTLINE, {})
         level = levels.get(len(counts), Level())
         return self._number(levels, level, counts) if level.number_format else ""
 
     def first_number(self, style: str, depth: int) -> int:
-        """Say what a level of a list begins with."""
+        """Return the first number of a level of a list."""
         return self._lists.get(style, {}).get(depth, Level()).start
 
     def _number(self, levels: dict[int, Level], level: Level, counts: Sequence[int]) -> str:
         if not level.number_format:
             return ""
-        shown = list(enumerate(counts, 1))[-level.n_shown :]
-        formats = ((levels.get(depth, Level()).number_format or "", count) for depth, count in shown)
-        numbers = ".".join(_FORMATS.get(one, str)(max(count, 1)) for one, count in formats)
+        included = list(enumerate(counts, 1))[-level.n_shown :]
+        formats = ((levels.get(depth, Level()).number_format or "", count) for depth, count in included)
+        numbers = ".".join(_FORMATS.get(number_format, str)(max(count, 1)) for number_format, count in formats)
         return f"{level.prefix}{numbers}{level.suffix}".strip()
 
     def _level_of(self, style: str) -> int:
@@ -96,9 +96,9 @@ class _ParagraphStyle(NamedTuple):
     outline: str
 
 
-def number_in(written: str, otherwise: int) -> int:
-    """Read a small number."""
-    return int(written) if written.isdecimal() and len(written) < _MAX_DIGITS else otherwise
+def number_in(text: str, otherwise: int) -> int:
+    """Parse a small number; `otherwise` if it is invalid."""
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else otherwise
 
 
 def _level(name: str, attributes: dict[str, str]) -> Level:

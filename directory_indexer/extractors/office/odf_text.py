@@ -1,9 +1,9 @@
-"""Text of OpenDocument files: paragraphs, lists, tables, notes, comments and text boxes, wherever they stand.
+"""Text of OpenDocument files: paragraphs, lists, tables, notes, comments and text boxes, wherever they occur.
 
-Tracked deletions stand apart from the text, so that leaving them out is leaving out one element.
+Tracked deletions are kept apart from the text, so a single skipped element leaves them out.
 """
 
-# ruff: noqa: PLW0108 - which flow an element belongs to is known when it comes, so no method of one can be named
+# ruff: noqa: PLW0108 - the flow of an element is known only when it comes, so bound methods cannot be passed
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from directory_indexer.extractors.tables import MAX_COLUMN_SPAN, MAX_ROW_SPAN, s
 
 
 class OdfText:
-    """Turns elements into blocks, and hands on each that is complete; `comment` takes those of no paragraph."""
+    """Turns elements into blocks and emits each complete one; `comment` takes those of no paragraph."""
 
     def __init__(
-        self, styles: Styles, hand_on: Callable[[Block], None], comment: Callable[[str], None] | None = None
+        self, styles: Styles, emit: Callable[[Block], None], comment: Callable[[str], None] | None = None
     ) -> None:
         self.objects: list[str] = []
-        """The folders of the charts and formulas that were met; who reads them empties the list."""
+        """The folders of charts and formulas in the text; their reader empties the list."""
 
-        self._flows = Flows(styles, hand_on)
+        self._flows = Flows(styles, emit)
         paragraphs, asides = Paragraphs(self._flows, styles), Asides(self._flows, comment)
         self._starts: dict[str, Callable[[dict[str, str]], object]] = {
             "p": paragraphs.begin,
@@ -67,24 +67,24 @@ class OdfText:
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         if begin := self._starts.get(name):
             begin(attributes)
 
     def text(self, text: str) -> None:
-        """Take a stretch of text, of which the line ends and indents are those of the XML."""
+        """Handle a run of text, whose line ends and indents are those of the XML."""
         if self._flow.is_author_open:
             self._flow.author += text[:_MAX_AUTHOR]
         else:
             self._write(_SPACES.sub(" ", text))
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         if end := self._ends.get(name):
             end()
 
     def flush(self) -> None:
-        """Hand on what is left."""
+        """Emit the remaining blocks."""
         self._flow.story.flush()
 
     @property
@@ -115,7 +115,7 @@ SKIPPED: Final = frozenset(
     "object-index-source user-index-source alphabetical-index-source bibliography-source dde-links content- "
     "validations math".split()
 )
-"""What holds no text of the document, or none that a reader sees."""
+"""Elements without text of the document, or without visible text."""
 
 _SPACES: Final = re.compile(r"[ \t\r\n]+")
 _MAX_BLANKS: Final = 40

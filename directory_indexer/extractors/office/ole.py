@@ -1,6 +1,6 @@
-"""Office files of before 2007: OLE files, of which the names of their streams tell which program wrote them.
+"""Office files of before 2007: OLE files, recognised by the names of their streams.
 
-Newer files are OLE files, too, once they are encrypted.
+Encrypted files of newer formats are OLE files, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from directory_indexer.files import SkipReason
 
 
 def extract_ole(content: bytes, _: str, __: Budget) -> Document:
-    """Read a document, a presentation or a workbook, whatever its name says that it is.
+    """Read a document, a presentation or a workbook, by its content and not by its name.
 
     Raises:
         SkipFileError: it needs a password, or is an OLE file of another kind.
@@ -34,7 +34,7 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
             names = {path[0].casefold(): path[0] for path in file.listdir(streams=True, storages=True) if path}
             if _is_encrypted(file, names):
                 raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
-            title, metadata = _properties(file)
+            title, metadata = _read_properties(file)
             slides = _presentation(file, names)
     except _DAMAGE as error:
         raise ExtractionError(f"damaged OLE file: {str(error)[:_MESSAGE_CHARACTERS]}") from error
@@ -44,29 +44,34 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
     elif slides:
         document = read_ppt(*slides)
     else:
-        raise SkipFileError(SkipReason.BINARY, next((_OTHERS[one] for one in _OTHERS if one in names), "OLE file"))
+        raise SkipFileError(
+            SkipReason.BINARY,
+            next((_OTHERS[stream_name] for stream_name in _OTHERS if stream_name in names), "OLE file"),
+        )
     metadata = metadata._replace(n_pages=document.metadata.n_pages)
     return document._replace(title=title or document.title, metadata=metadata)
 
 
 def _presentation(file: olefile.OleFileIO, names: dict[str, str]) -> tuple[bytes, bytes] | None:
-    """Give the streams of a presentation, which may lie in a storage beside those for older programs."""
-    within = next((names[one] for one in ("pp97_dualstorage",) if one in names), "")
+    """Return the streams of a presentation, which may lie in a storage besides those for older programs."""
+    within = next((names[stream] for stream in ("pp97_dualstorage",) if stream in names), "")
     streams = [f"{within}/{name}".lstrip("/") for name in ("PowerPoint Document", "Current User")]
     if not file.exists(streams[0]):
         return None
-    main, user = (file.openstream(one).read() if file.exists(one) else b"" for one in streams)
+    main, user = (file.openstream(stream).read() if file.exists(stream) else b"" for stream in streams)
     return main, user
 
 
 def _is_encrypted(file: olefile.OleFileIO, names: dict[str, str]) -> bool:
     return "encryptedpackage" in names or any(
-        _has_password(file.openstream(names[one]).read(_PASSWORD_WITHIN)) for one in _WORKBOOKS if one in names
+        _has_password(file.openstream(names[stream_name]).read(_PASSWORD_WITHIN))
+        for stream_name in _WORKBOOKS
+        if stream_name in names
     )
 
 
 def _has_password(workbook: bytes) -> bool:
-    """Tell whether one of the first records of a workbook says how the others are encrypted."""
+    """Whether one of the first records of a workbook describes the encryption of the others."""
     position = 0
     while position + _RECORD_HEADER <= len(workbook):
         record, n_bytes = struct.unpack_from("<HH", workbook, position)
@@ -76,8 +81,8 @@ def _has_password(workbook: bytes) -> bool:
     return False
 
 
-def _properties(file: olefile.OleFileIO) -> tuple[str, Metadata]:
-    """Read the summary that an office program writes; what is damaged is empty."""
+def _read_properties(file: olefile.OleFileIO) -> tuple[str, Metadata]:
+    """Return the title and metadata in the summary of an office program; damaged ones are empty."""
     try:
         return read_summary(file.openstream(_SUMMARY).read(MAX_BYTES) if file.exists(_SUMMARY) else b"")
     except _DAMAGE:

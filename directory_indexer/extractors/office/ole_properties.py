@@ -1,6 +1,6 @@
-"""What an OLE file says about itself: the stream of its summary, of which the few properties that count are read.
+"""Metadata of an OLE file, from the relevant properties of its summary stream.
 
-olefile reads all of them, and as many values as a property claims to have: four billion in eight bytes.
+olefile reads all properties, and as many values as one claims to have: four billion in eight bytes.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ MAX_BYTES: Final = 1_000_000
 
 
 def read_summary(stream: bytes) -> tuple[str, Metadata]:
-    """Read the title and the properties from the stream of a summary; what is damaged is empty."""
-    found = _properties(stream)
-    code_page = found.get(_CODE_PAGE)
-    title, subject, author, keywords = (_text(found.get(number), code_page) for number in _TEXTS)
+    """Return the title and the metadata in a summary stream; damaged ones are empty."""
+    values_by_number = _properties(stream)
+    code_page = values_by_number.get(_CODE_PAGE)
+    title, subject, author, keywords = (_text(values_by_number.get(number), code_page) for number in _TEXTS)
     return written_title(title), Metadata(
         authors=listed(author),
-        created=_time(found.get(_CREATED)),
-        modified=_time(found.get(_SAVED)),
+        created=_format_time(values_by_number.get(_CREATED)),
+        modified=_format_time(values_by_number.get(_SAVED)),
         subject=one_value(subject),
         tags=listed(keywords),
     )
 
 
 def _properties(stream: bytes) -> dict[int, bytes]:
-    """Give the properties that count by their numbers, each from its type on."""
+    """Return the relevant properties by their numbers, each from its type on."""
     try:
         [start] = struct.unpack_from("<I", stream, _FIRST_SECTION_AT)
         _, n_properties = struct.unpack_from("<II", stream, start)
@@ -38,7 +38,7 @@ def _properties(stream: bytes) -> dict[int, bytes]:
         return {}
     index = stream[start + 8 : start + 8 + 8 * n_properties]
     places = struct.iter_unpack("<II", index[: len(index) // 8 * 8])
-    return {number: stream[start + at :][:_MAX_VALUE] for number, at in places if number in _WANTED}
+    return {number: stream[start + offset :][:_MAX_VALUE] for number, offset in places if number in _RELEVANT}
 
 
 def _text(value: bytes | None, code_page: bytes | None) -> str:
@@ -62,12 +62,12 @@ def _encoding(code_page: bytes | None) -> str:
     return _ENCODINGS.get(number, f"cp{number}")
 
 
-def _time(value: bytes | None) -> str:
+def _format_time(value: bytes | None) -> str:
     if not value or len(value) < _TIME_END or value[:4] != _TIME_KIND:
         return ""
     [ticks] = struct.unpack_from("<4xQ", value)
     try:
-        time = datetime(1601, 1, 1) + timedelta(microseconds=ticks // 10)  # noqa: DTZ001 - it is in UTC, and is said so
+        time = datetime(1601, 1, 1) + timedelta(microseconds=ticks // 10)  # noqa: DTZ001 - it is in UTC, and formatted as such
     except OverflowError:
         return ""
     return iso_time(f"{time:%Y-%m-%dT%H:%M:%SZ}") if ticks else ""
@@ -80,7 +80,7 @@ _TEXTS: Final = (2, 3, 4, 5)
 
 _CREATED: Final = 12
 _SAVED: Final = 13
-_WANTED: Final = frozenset({_CODE_PAGE, *_TEXTS, _CREATED, _SAVED})
+_RELEVANT: Final = frozenset({_CODE_PAGE, *_TEXTS, _CREATED, _SAVED})
 _MAX_VALUE: Final = 20_000
 _LENGTH_END: Final = 8
 _SHORT_END: Final = 6

@@ -1,4 +1,4 @@
-"""Office Open XML: which program wrote a package, by what the package says of its main part, and its properties."""
+"""Office Open XML: the program of a package, by the content type of its main part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from directory_indexer.extractors.packages import Package
 
 
 def open_ooxml(file: BinaryIO, _: str, budget: Budget) -> Contents:
-    """Read a document, a presentation, a workbook or a drawing, whatever its name says that it is.
+    """Read a document, a presentation, a workbook or a drawing, by its content and not by its name.
 
     Raises:
         SkipFileError: it needs a password, or is more than is read.
@@ -36,18 +36,18 @@ def open_ooxml(file: BinaryIO, _: str, budget: Budget) -> Contents:
 
 
 def _main_part(package: Package) -> str:
-    named = (one.part for one in package.relations().values() if one.role == "officeDocument")
-    for part in (*named, *_USUAL_MAIN_PARTS):
+    main_parts = (relation.part for relation in package.relations().values() if relation.role == "officeDocument")
+    for part in (*main_parts, *_USUAL_MAIN_PARTS):
         if part in package:
             return part
     raise ExtractionError("damaged Office document: its main part is missing")
 
 
 def _reader_of(package: Package, main: str) -> Callable[[Package, str], Document]:
-    found = _PROGRAM.search(package.content_type(main)) or _PROGRAM.search(main)
-    if not found:
+    match = _PROGRAM.search(package.content_type(main)) or _PROGRAM.search(main)
+    if not match:
         raise ExtractionError("damaged Office document: nothing tells which program it is for")
-    return _READERS[found[0]]
+    return _READERS[match[0]]
 
 
 _USUAL_MAIN_PARTS: Final = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "visio/document.xml")

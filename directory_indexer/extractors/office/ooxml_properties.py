@@ -1,4 +1,4 @@
-"""What Office Open XML packages say about themselves: `docProps/core.xml` and `docProps/app.xml`."""
+"""Metadata of Office Open XML packages: `docProps/core.xml` and `docProps/app.xml`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from directory_indexer.extractors.xml_values import XmlValues
 
 
 class Properties(NamedTuple):
-    """The title of a package, and what else it says."""
+    """The title of a package, and its other metadata."""
 
     title: str
     metadata: Metadata
 
 
 def read_properties(package: Package) -> Properties:
-    """Read the properties of a package; what is damaged or missing is empty."""
-    written = XmlValues()
+    """Return the properties of a package; damaged or missing ones are empty."""
+    xml_values = XmlValues()
     for part in _parts(package):
-        read_xml(package.pieces(part), written)
-    return properties_of(written.first)
+        read_xml(package.pieces(part), xml_values)
+    return properties_of(xml_values.first)
 
 
 def properties_of(value_of: Callable[[str], str]) -> Properties:
-    """Return what properties say, by their names in packages."""
+    """Return properties by the names that they have in packages."""
     return Properties(
         value_of("title"),
         Metadata(
@@ -44,12 +44,12 @@ def properties_of(value_of: Callable[[str], str]) -> Properties:
 
 
 def _parts(package: Package) -> list[str]:
-    by_role = {one.role: one.part for one in package.relations().values()}
+    by_role = {relation.role: relation.part for relation in package.relations().values()}
     return [by_role.get(role, usual) for role, usual in _PROPERTY_PARTS.items()]
 
 
-def _number(written: str) -> int | None:
-    return int(written) if written.isdecimal() and len(written) < _MAX_DIGITS and int(written) else None
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS and int(text) else None
 
 
 _PROPERTY_PARTS: Final = {"core-properties": "docProps/core.xml", "extended-properties": "docProps/app.xml"}

@@ -1,4 +1,4 @@
-"""PowerPoint presentations of before 2007: each slide a page with its title, its text, its notes and its comments."""
+"""PowerPoint presentations of before 2007: each slide is a page with its title, text, notes and comments."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ from directory_indexer.extractors.office.ppt_records import (
 
 
 def read_ppt(stream: bytes, current_user: bytes) -> Document:
-    """Read a presentation by its main stream, and by the one that says where its newest state is.
+    """Read a presentation by its main stream, and by the stream that locates its latest state.
 
     Raises:
         SkipFileError: it needs a password, or is more than is read.
         ExtractionError: it is damaged.
     """
-    number, found = objects(stream, current_user)
-    document = found.get(number) or _last_document(stream)
+    number, records_by_number = objects(stream, current_user)
+    document = records_by_number.get(number) or _last_document(stream)
     if document is None or document.kind != DOCUMENT:
         raise ExtractionError("damaged presentation: its list of slides is missing")
-    slides = list(_slides(stream, document, found))
-    notes = _notes(stream, found)
+    slides = list(_slides(stream, document, records_by_number))
+    notes = _notes(stream, records_by_number)
     draft = Draft()
     for page, slide in enumerate(slides, 1):
         draft.page(page)
         _write(slide.texts, draft)
-        if said := notes.get(slide.slide_id):
-            draft.paragraph("\n".join(("Notes:", *said)))
+        if notes_of_slide := notes.get(slide.slide_id):
+            draft.paragraph("\n".join(("Notes:", *notes_of_slide)))
         for comment in slide.comments:
             draft.paragraph(f"> {comment}")
     return draft.document("ppt", metadata=Metadata(n_pages=len(slides)))
 
 
 class _Text(NamedTuple):
-    """The text of one box; `kind` tells titles and lists from others."""
+    """The text of one box; `kind` distinguishes titles and lists from others."""
 
     kind: int
     text: str
 
 
 class _Slide(NamedTuple):
-    """What is on a slide."""
+    """The content of a slide."""
 
     slide_id: int
     texts: list[_Text]
@@ -68,28 +68,30 @@ class _Slide(NamedTuple):
 
 
 def _last_document(stream: bytes) -> Record | None:
-    found = [record for record in records(stream, 0, len(stream)) if record.kind == DOCUMENT]
-    return found[-1] if found else None
+    documents = [record for record in records(stream, 0, len(stream)) if record.kind == DOCUMENT]
+    return documents[-1] if documents else None
 
 
-def _slides(stream: bytes, document: Record, found: dict[int, Record]) -> Iterator[_Slide]:
-    """Read the slides in their order: their outlines stand in the document, all other texts with the slide."""
-    seen: set[int] = set()
+def _slides(stream: bytes, document: Record, records_by_number: dict[int, Record]) -> Iterator[_Slide]:
+    """Yield the slides in order: their outlines are in the document, all other texts with the slide."""
+    seen_starts: set[int] = set()
     for number, slide_id, texts in _outlines(stream, document):
-        own = found.get(number)
-        if own is None or own.kind != SLIDE or own.start in seen:
+        slide = records_by_number.get(number)
+        if slide is None or slide.kind != SLIDE or slide.start in seen_starts:
             yield _Slide(slide_id, texts, [])
             continue
-        seen.add(own.start)
-        yield _Slide(slide_id, [*texts, *_texts(stream, own)], list(_comments(stream, own)))
+        seen_starts.add(slide.start)
+        yield _Slide(slide_id, [*texts, *_texts(stream, slide)], list(_comments(stream, slide)))
 
 
 def _outlines(stream: bytes, document: Record) -> Iterator[tuple[int, int, list[_Text]]]:
-    """Give of each slide the number of its object, its id and the texts of its outline."""
-    lists = (one for one in records(stream, document.start, document.end) if one.kind == SLIDE_LIST)
-    for listed in (one for one in lists if one.instance == _OF_SLIDES):
+    """Yield for each slide its object number, its id and the texts of its outline."""
+    lists = (record for record in records(stream, document.start, document.end) if record.kind == SLIDE_LIST)
+    for listed in (record for record in lists if record.instance == _OF_SLIDES):
         inner = list(records(stream, listed.start, listed.end))
-        starts = [at for at, one in enumerate(inner) if one.kind == PERSISTED_SLIDE and _size(one) >= _SLIDE.size]
+        starts = [
+            at for at, record in enumerate(inner) if record.kind == PERSISTED_SLIDE and _size(record) >= _SLIDE.size
+        ]
         for start, end in zip(starts, [*starts[1:], len(inner)], strict=True):
             number, slide_id = _SLIDE.unpack_from(stream, inner[start].start)
             yield number, slide_id, list(_boxes(stream, inner[start + 1 : end]))
@@ -99,27 +101,31 @@ def _texts(stream: bytes, container: Record) -> Iterator[_Text]:
     return _boxes(stream, all_records(stream, container.start, container.end))
 
 
-def _boxes(stream: bytes, found: Iterator[Record] | list[Record]) -> Iterator[_Text]:
+def _boxes(stream: bytes, box_records: Iterator[Record] | list[Record]) -> Iterator[_Text]:
     kind = _OTHER
-    for record in found:
+    for record in box_records:
         if record.kind == TEXT_KIND and _size(record) >= _NUMBER.size:
             [kind] = _NUMBER.unpack_from(stream, record.start)
         elif record.kind in {TEXT_CHARACTERS, TEXT_BYTES}:
-            yield _Text(kind, _decoded(stream, record))
+            yield _Text(kind, _decode_text(stream, record))
 
 
 def _comments(stream: bytes, slide: Record) -> Iterator[str]:
     for comment in all_records(stream, slide.start, slide.end):
         if comment.kind == COMMENT:
             strings = records(stream, comment.start, comment.end)
-            yield from (_decoded(stream, one) for one in strings if (one.kind, one.instance) == (STRING, _COMMENT_TEXT))
+            yield from (
+                _decode_text(stream, string)
+                for string in strings
+                if (string.kind, string.instance) == (STRING, _COMMENT_TEXT)
+            )
 
 
-def _notes(stream: bytes, found: dict[int, Record]) -> dict[int, list[str]]:
-    """Give the notes of the speaker by the id of the slide that they are about."""
+def _notes(stream: bytes, records_by_number: dict[int, Record]) -> dict[int, list[str]]:
+    """Return the speaker notes by the id of their slide."""
     notes: dict[int, list[str]] = {}
-    for page in {one.start: one for one in found.values() if one.kind == NOTES}.values():
-        about = next((one for one in records(stream, page.start, page.end) if one.kind == NOTES_OF), None)
+    for page in {record.start: record for record in records_by_number.values() if record.kind == NOTES}.values():
+        about = next((record for record in records(stream, page.start, page.end) if record.kind == NOTES_OF), None)
         if about and _size(about) >= _NUMBER.size:
             [slide_id] = _NUMBER.unpack_from(stream, about.start)
             texts = [text.replace("\r", "\n").strip() for kind, text in _texts(stream, page) if kind == _NOTES_TEXT]
@@ -141,9 +147,9 @@ def _write(texts: list[_Text], draft: Draft) -> None:
             draft.paragraph("\n".join(lines))
 
 
-def _decoded(stream: bytes, record: Record) -> str:
-    written = stream[record.start : record.end]
-    return written.decode("cp1252", "ignore") if record.kind == TEXT_BYTES else written.decode("utf-16-le", "replace")
+def _decode_text(stream: bytes, record: Record) -> str:
+    content = stream[record.start : record.end]
+    return content.decode("cp1252", "ignore") if record.kind == TEXT_BYTES else content.decode("utf-16-le", "replace")
 
 
 def _size(record: Record) -> int:
@@ -159,4 +165,4 @@ _LISTS: Final = frozenset({1, 7, 8})
 _NOTES_TEXT: Final = 2
 _OTHER: Final = 4
 _FIELD: Final = "*"
-"""Stands where the number of the slide or a date is shown."""
+"""Stands for the number of the slide or a date."""

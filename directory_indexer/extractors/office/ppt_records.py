@@ -1,7 +1,7 @@
-"""The records of PowerPoint presentations of before 2007: which there are, and where the newest ones stand.
+"""Records of PowerPoint presentations of before 2007, and the location of the latest ones.
 
-A file that was saved fast keeps what it had before and puts what changed behind it: each save has a directory that
-says where its objects stand, and names the save before it.
+A fast-saved file keeps its former content and appends changes: each save has a directory that locates its objects, and
+refers to the save before it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMMENT: Final = 0x2EE0
 
 
 class Record(NamedTuple):
-    """A record: `start` and `end` are those of its content in the stream."""
+    """A record; `start` and `end` are those of its content in the stream."""
 
     kind: int
     instance: int
@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 
 def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
-    """List the records one after the other between two places; a broken one is the last."""
+    """Yield the records between two positions, up to a broken one."""
     while start + _HEADER.size <= end:
         flags, kind, n_bytes = _HEADER.unpack_from(stream, start)
         start += _HEADER.size
@@ -49,7 +49,7 @@ def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
 
 
 def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator[Record]:
-    """List the records at every depth, each container before what it contains."""
+    """Yield the records at every depth, each container before its contents."""
     for record in records(stream, start, end):
         yield record
         if (record.is_container or record.kind == _TAGS) and depth < _MOST_DEPTH:
@@ -57,7 +57,7 @@ def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator
 
 
 def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]:
-    """Give the number of the document, and the newest state of each object by its number; none where none is known.
+    """Return the number of the document, and the latest state of each object by its number; none if unknown.
 
     Raises:
         SkipFileError: the presentation needs a password.
@@ -68,29 +68,29 @@ def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]
     if token == _ENCRYPTED:
         raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
     document, places = 0, dict[int, int]()
-    n_left = len(stream) // 4  # Directories that overlap could have more places than the file has numbers.
+    n_remaining = len(stream) // 4  # Overlapping directories could have more entries than the file has numbers.
     for directory, number in _saves(stream, at):
         document = document or number
-        for one, place in islice(_places(stream, directory), n_left):
-            places.setdefault(one, place)
-            n_left -= 1
-    found = ((number, _at(stream, place)) for number, place in places.items())
-    return document, {number: record for number, record in found if record}
+        for object_number, place in islice(_object_positions(stream, directory), n_remaining):
+            places.setdefault(object_number, place)
+            n_remaining -= 1
+    latest = ((number, _record_at(stream, place)) for number, place in places.items())
+    return document, {number: record for number, record in latest if record}
 
 
-def _saves(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """Give where the directory of each save is and the number of its document, the newest save first."""
-    seen: set[int] = set()
-    while at not in seen and (edit := _at(stream, at)) and edit.kind == _EDIT:
-        seen.add(at)
+def _saves(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
+    """Yield the position of the directory of each save and the number of its document, the latest save first."""
+    seen_offsets: set[int] = set()
+    while offset not in seen_offsets and (edit := _record_at(stream, offset)) and edit.kind == _EDIT:
+        seen_offsets.add(offset)
         if edit.end - edit.start < _EDIT_FIELDS.size:
             return
-        at, directory, number = _EDIT_FIELDS.unpack_from(stream, edit.start)
+        offset, directory, number = _EDIT_FIELDS.unpack_from(stream, edit.start)
         yield directory, number
 
 
-def _places(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
-    directory = _at(stream, at)
+def _object_positions(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
+    directory = _record_at(stream, at)
     if directory is None or directory.kind != _DIRECTORY:
         return
     place = directory.start
@@ -103,7 +103,7 @@ def _places(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
         place += 4 * n_places
 
 
-def _at(stream: bytes, place: int) -> Record | None:
+def _record_at(stream: bytes, place: int) -> Record | None:
     return next(records(stream, place, len(stream)), None)
 
 
@@ -115,6 +115,6 @@ _DIRECTORY: Final = 0x1772
 _CONTAINER: Final = 0xF
 _ENCRYPTED: Final = 0xF3D1C4DF
 _TAGS: Final = 0x138B
-"""What later versions have added, comments among it."""
+"""Extensions of later versions, comments among them."""
 
 _MOST_DEPTH: Final = 32

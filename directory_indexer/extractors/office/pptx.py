@@ -1,6 +1,6 @@
-"""PowerPoint presentations: each slide a page with its title, its text, its tables, its notes and its comments.
+"""PowerPoint presentations: each slide is a page with its title, text, tables, notes and comments.
 
-Shapes are read as they stand on the slide, which is seldom the order in which they were drawn.
+Shapes are read by their positions on the slide, which is seldom the order in which they were drawn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ with lazily:
 
 
 def read_pptx(package: Package, main: str) -> Document:
-    """Read a presentation by its main part, which tells the order of its slides; hidden ones are there, too.
+    """Read a presentation by its main part, which has the order of its slides; hidden ones are included.
 
     Raises:
         SkipFileError: it is more than is read.
@@ -36,7 +36,7 @@ def read_pptx(package: Package, main: str) -> Document:
     relations = package.relations(main)
     order = _Order()
     problem = read_xml(package.pieces(main), order)
-    slides = [relations[one].part for one in order.ids if one in relations]
+    slides = [relations[slide_id].part for slide_id in order.ids if slide_id in relations]
     if problem and not slides:
         raise problem
     draft = Draft()
@@ -68,13 +68,13 @@ def _write_slide(package: Package, part: str, authors: dict[str, str], draft: Dr
 
 
 def _notes(package: Package, relations: Iterable[Relation]) -> list[str]:
-    pages = (_slide(package, one.part) for one in relations if one.role == "notesSlide")
+    pages = (_slide(package, relation.part) for relation in relations if relation.role == "notesSlide")
     shapes = (shape for page in pages for shape in _in_reading_order([page]))
     return [word for shape in shapes if shape.placeholder == "body" for word in shape.words()]
 
 
 def _slide(package: Package, part: str) -> _Shape:
-    """Read a slide as the group of all that stands on it."""
+    """Read a slide as the group of all of its shapes."""
     slide = _Slide()
     read_xml(package.pieces(part), slide, skipped=_SKIPPED)
     return slide.root
@@ -94,26 +94,26 @@ class _Order:
 
 
 class _Shape:
-    """What stands in one place of a slide; `placeholder` is what its layout keeps the place for, "" for none."""
+    """A shape on a slide; `placeholder` is the type of its placeholder, "" for none."""
 
     def __init__(self) -> None:
         self.placeholder = ""
         self.description = ""
-        """Return the text that stands for a picture in its place."""
+        """The alternative text of a picture."""
 
         self.blocks: list[Block] = []
         self.inner: list[_Shape] = []
         """The shapes of a group."""
 
         self.frame: list[dict[str, str]] = []
-        """Its corner and its size as they are written; nothing where its layout says where it stands."""
+        """Its corner and its size as they are written; empty if its position is that of its layout."""
 
     def words(self) -> list[str]:
         return [block.text.strip() for block in self.blocks if isinstance(block, Paragraph) and block.text.strip()]
 
 
 class _Run(NamedTuple):
-    """A shape with a place, and those that were drawn after it and have none; numbers are those of drawing."""
+    """A shape with a position, and those drawn after it without one; numbers are in drawing order."""
 
     left: int
     top: int
@@ -126,21 +126,21 @@ class _Run(NamedTuple):
 def _in_reading_order(shapes: Iterable[_Shape]) -> list[_Shape]:
     """Return shapes from top to bottom and, side by side, from left to right; groups stay together.
 
-    One without a place follows the one that it was drawn after.
+    A shape without a position follows the one that was drawn before it.
     """
     first: list[_Shape] = []
     runs: list[_Run] = []
     for shape in shapes:
-        said = [*_in_reading_order(shape.inner)] if shape.inner else []
+        ordered = [*_in_reading_order(shape.inner)] if shape.inner else []
         if shape.blocks or shape.description:
-            said.insert(0, shape)
-        if said and (run := _begun(shape.frame, len(runs))):
+            ordered.insert(0, shape)
+        if ordered and (run := _begin_run(shape.frame, len(runs))):
             runs.append(run)
-        (runs[-1].shapes if runs else first).extend(said)
+        (runs[-1].shapes if runs else first).extend(ordered)
     return first + [shape for run in _cut(runs) for shape in run.shapes]
 
 
-def _begun(frame: list[dict[str, str]], number: int) -> _Run | None:
+def _begin_run(frame: list[dict[str, str]], number: int) -> _Run | None:
     try:
         corner, size = frame[:2]
         left, top = int(corner["x"]), int(corner["y"])
@@ -152,7 +152,7 @@ def _begun(frame: list[dict[str, str]], number: int) -> _Run | None:
 def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
     """Cut a slide along the gaps between rows or columns, and each part again (recursive XY cut, Nagy and Seth 1984).
 
-    Where it can be cut both ways, as four boxes can, the way that agrees better with the order of drawing counts.
+    If it can be cut both ways, as four boxes can, the way that agrees better with the drawing order is taken.
     """
     if len(runs) == 1 or all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
         return runs
@@ -164,7 +164,7 @@ def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
 
 
 def _parts(runs: list[_Run], low: Literal[0, 1], high: Literal[2, 3]) -> list[list[_Run]]:
-    """Part shapes where there is a gap in one direction; a little they may overlap, as frames of text do.
+    """Split shapes at the gaps in one direction; they may overlap a little, as text frames do.
 
     `low` and `high` are the indices of the two sides of a run in that direction.
     """
@@ -209,7 +209,7 @@ class _Slide:
             "tr": lambda _: story.tables.begin_row(),
             "tc": self._begin_cell,
             "cNvPr": self._describe,
-            **dict.fromkeys(("off", "ext"), self._keep_frame),
+            **dict.fromkeys(("off", "ext"), self._add_frame),
             **dict.fromkeys(_SHAPES, self._begin_shape),
             **formulas.starts,
         }
@@ -253,7 +253,7 @@ class _Slide:
         if text := attributes.get("descr") or attributes.get("title", ""):
             self._open[-1].description = description(text)
 
-    def _keep_frame(self, attributes: dict[str, str]) -> None:
+    def _add_frame(self, attributes: dict[str, str]) -> None:
         self._open[-1].frame.append(attributes)
 
     def _set_placeholder(self, attributes: dict[str, str]) -> None:

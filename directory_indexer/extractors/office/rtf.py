@@ -1,4 +1,4 @@
-"""Rich text (RTF): headings, lists, tables, notes, comments, headers and footers; what is hidden or deleted is not."""
+"""Rich text (RTF): headings, lists, tables, notes, comments, headers and footers, without hidden or deleted text."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from directory_indexer.extractors.office.stories import words_of, write_block
 
 
 def is_rtf(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is rich text."""
+    """Whether a file is rich text."""
     return head.startswith(_HEADER)
 
 
 def open_rtf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a document, with the files that are embedded in it.
+    """Read a document, with the files embedded in it.
 
     Raises:
         SkipFileError: it is larger, or has more text, than is read.
         ExtractionError: it is damaged, and nothing of it can be read.
     """
     reader, content = _Reader(), read_whole(file)
-    problem = read_rtf(content, reader, _WANTED)
+    problem = read_rtf(content, reader, _DESTINATIONS)
     reader.finish()
     if problem and reader.draft.is_empty:
         raise problem
@@ -39,19 +39,19 @@ def open_rtf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 
 def rtf_text(content: bytes) -> str:
-    """Give the text of rich text that is part of a file, as far as it is sound.
+    """Return the text of rich text within a file, up to any damage.
 
     Raises:
         SkipFileError: it has more text than is read.
     """
     reader = _Reader()
-    read_rtf(content, reader, _WANTED)
+    read_rtf(content, reader, _DESTINATIONS)
     reader.finish()
     return reader.draft.document("rtf").text
 
 
 class _Reader:
-    """Turns events into a document."""
+    """Builds a document from events."""
 
     def __init__(self) -> None:
         self.draft = Draft()
@@ -62,10 +62,10 @@ class _Reader:
         self._running: dict[str, None] = {}
         self._author = ""
         self._open: list[str] = []
-        """The destinations around what is told now, the innermost last."""
+        """The open destinations, the innermost last."""
 
         self._collected: list[str] = []
-        """What is written in a destination that has no paragraphs."""
+        """The text in a destination without paragraphs."""
 
         self._ends: dict[str, Callable[[Flow], None]] = {
             "footnote": self._end_note,
@@ -94,7 +94,7 @@ class _Reader:
         elif destination == "atnauthor":
             self._author = " ".join(text.split())
         elif destination in INFO:
-            self.properties.take(destination, text)
+            self.properties.add(destination, text)
 
     def text(self, text: str) -> None:
         if not self._open or self._open[-1] in self._ends:
@@ -114,7 +114,7 @@ class _Reader:
             self._control_flow(self._flows[-1], word, number)
 
     def finish(self) -> None:
-        """Write what is left; headers and footers come last, each text once."""
+        """Write the remaining text; headers and footers come last, each text once."""
         self._flows[-1].finish()
         for text in self._running:
             self.draft.paragraph(text)
@@ -155,7 +155,7 @@ class _Reader:
 
 
 class _Styles:
-    """The levels of the headings that have a style, by its number; English names are those of the built-in ones."""
+    """The heading levels of styles, by their numbers; built-in styles have English names."""
 
     def __init__(self) -> None:
         self.levels: dict[int, int] = {}
@@ -172,8 +172,8 @@ class _Styles:
         self._name += text[:_MAX_NAME]
         if ";" not in text:
             return
-        found = _HEADING.fullmatch(self._name.partition(";")[0].strip())
-        if level := self._level or (int(found[1] or 1) if found else 0):
+        match = _HEADING.fullmatch(self._name.partition(";")[0].strip())
+        if level := self._level or (int(match[1] or 1) if match else 0):
             self.levels[self._style] = level
         self._style = self._level = 0
         self._name = ""
@@ -196,7 +196,7 @@ _HEADER: Final = b"{\\rtf"
 _BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
 _RUNNING: Final = frozenset({"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"})
 _MARKS: Final = frozenset({"listtext", "pntext"})
-_WANTED: Final = _BOXES | _RUNNING | _MARKS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+_DESTINATIONS: Final = _BOXES | _RUNNING | _MARKS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _BODY_LEVEL: Final = 9
 _MAX_DEPTH: Final = 8

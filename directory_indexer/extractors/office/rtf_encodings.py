@@ -1,4 +1,4 @@
-"""Which bytes stand for which characters in rich text: each font has a character set of its own."""
+"""Encodings of rich text: each font has a character set of its own."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Final
 
 
 class Fonts:
-    """The fonts of a document, and what holds where no font says anything else."""
+    """The fonts of a document, and its default encoding."""
 
     def __init__(self) -> None:
         self.is_open = False
-        """Whether the table of fonts is being read."""
+        """Whether the font table is being read."""
 
-        self._of_document = "cp1252"
+        self._document_encoding = "cp1252"
         self._default_font: int | None = None
         self._encodings: dict[int | None, str] = {}
         self._font: int | None = None
 
     def set_default(self, word: str, number: int | None) -> bool:
-        """Take a control word that may say what holds without a font; tell whether it did."""
+        """Apply a control word that may set the default encoding or font; whether it does."""
         if word == "deff":
             self._default_font = number
             return True
-        encoding = _of_code_page(number) if word == "ansicpg" else _DEFAULTS.get(word)
-        self._of_document = encoding or self._of_document
+        encoding = _codec_of_code_page(number) if word == "ansicpg" else _DEFAULTS.get(word)
+        self._document_encoding = encoding or self._document_encoding
         return encoding is not None
 
     def define(self, word: str, number: int | None) -> None:
-        """Take a control word of the table of fonts."""
+        """Apply a control word of the font table."""
         if word == "f":
             self._font = number
         elif word == "fcharset" and number in _CHARSETS:
             self._encodings[self._font] = f"cp{_CHARSETS[number]}" if number != _MAC else "mac_roman"
-        elif word == "cpg" and (encoding := _of_code_page(number)):
+        elif word == "cpg" and (encoding := _codec_of_code_page(number)):
             self._encodings[self._font] = encoding
 
     def encoding(self, font: int | None) -> str:
-        """Give the encoding of a font."""
-        return self._encodings.get(font, self._of_document)
+        """Return the encoding of a font."""
+        return self._encodings.get(font, self._document_encoding)
 
     @property
     def default_encoding(self) -> str:
@@ -46,7 +46,7 @@ class Fonts:
         return self.encoding(self._default_font)
 
 
-def _of_code_page(number: int | None) -> str | None:
+def _codec_of_code_page(number: int | None) -> str | None:
     name = _CODE_PAGES.get(number, f"cp{number}")
     try:
         return codecs.lookup(name).name

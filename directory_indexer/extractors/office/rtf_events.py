@@ -1,6 +1,6 @@
-"""Rich text (RTF) as events: text in Unicode, destinations, and the control words between, in bounded memory.
+"""Rich text (RTF) as events: Unicode text, destinations, and the control words between, in bounded memory.
 
-What nobody asks for is skipped as fast as its braces are found: pictures are megabytes of digits.
+Unneeded destinations are skipped at the speed of a search for braces: pictures are megabytes of digits.
 """
 
 from __future__ import annotations
@@ -12,60 +12,60 @@ from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.office.rtf_encodings import Fonts
 
 MAX_DEPTH: Final = 500
-"""So deep may groups nest; word processors reach 40."""
+"""The deepest nesting of groups that is read; word processors reach 40."""
 
 
 class RtfHandler(Protocol):
-    """What is told of rich text, in its order."""
+    """A receiver of the events of rich text, in order."""
 
     def begin(self, destination: str) -> None:
-        """Take the start of a destination that is wanted; what comes until its end lies in it."""
+        """Handle the start of a requested destination; what follows until its end lies in it."""
 
     def end(self, destination: str) -> None:
-        """Take the end of a destination."""
+        """Handle the end of a destination."""
 
     def text(self, text: str) -> None:
-        """Take a stretch of text that is neither hidden nor deleted."""
+        """Handle a run of text that is neither hidden nor deleted."""
 
     def control(self, word: str, number: int | None) -> None:
-        """Take a control word that is neither a character nor a destination."""
+        """Handle a control word that is neither a character nor a destination."""
 
 
-def read_rtf(content: bytes, handler: RtfHandler, wanted: frozenset[str]) -> ExtractionError | None:
-    """Tell a handler what rich text holds, with the destinations that are wanted; what is wrong with it comes back.
+def read_rtf(content: bytes, handler: RtfHandler, destinations: frozenset[str]) -> ExtractionError | None:
+    """Pass the events of rich text to a handler, with the requested destinations; return the problem, if any.
 
-    Other destinations are left out if they hold no text of the document, and if they are marked as ones that a reader
-    may leave out. Text that is hidden or deleted is left out, too.
+    Other destinations are skipped if they hold no text of the document, or are marked as skippable. Hidden and deleted
+    text is skipped, too.
     """
-    return _Reading(content, handler, wanted).run()
+    return _RtfParser(content, handler, destinations).run()
 
 
 class _Group:
-    """What holds until the end of a group, and what began in it."""
+    """The state until the end of a group, and the destinations that began in it."""
 
-    __slots__ = ("begun", "encoding", "is_left_out", "n_fallbacks")
+    __slots__ = ("destinations", "encoding", "hiding_words", "n_fallbacks")
 
     def __init__(self, outer: _Group | None = None) -> None:
         self.encoding: str = outer.encoding if outer else ""
         self.n_fallbacks: int = outer.n_fallbacks if outer else 1
-        """How many characters stand for a Unicode one, for programs that know none."""
+        """How many fallback characters follow a Unicode one, for programs without Unicode."""
 
-        self.is_left_out: frozenset[str] = outer.is_left_out if outer else frozenset()
-        """Why text is left out: the words that are in force."""
+        self.hiding_words: frozenset[str] = outer.hiding_words if outer else frozenset()
+        """The control words in force that hide text."""
 
-        self.begun: tuple[str, ...] = ()
+        self.destinations: tuple[str, ...] = ()
 
 
-class _Reading:
-    def __init__(self, content: bytes, handler: RtfHandler, wanted: frozenset[str]) -> None:
+class _RtfParser:
+    def __init__(self, content: bytes, handler: RtfHandler, destinations: frozenset[str]) -> None:
         self._content = content
         self._handler = handler
-        self._wanted = wanted
+        self._destinations = destinations
         self._groups: list[_Group] = [_Group()]
         self._fonts = Fonts()
         self._position = self._group_start = int(content.startswith(b"{"))
         self._raw = bytearray()
-        """Bytes of text that are not decoded yet: a character may be written as two escapes."""
+        """Bytes not decoded yet: a character may be written as two escapes."""
 
         self._high_surrogate = 0
         self._n_to_skip = 0
@@ -82,19 +82,19 @@ class _Reading:
             if token[3] == b"{" and len(self._groups) > MAX_DEPTH:
                 problem = ExtractionError(f"its groups are nested more than {MAX_DEPTH} levels deep")
                 break
-            self._take(token)
+            self._read_token(token)
         while self._groups:
             self._end_group()
         return problem
 
-    def _take(self, token: re.Match[bytes]) -> None:
+    def _read_token(self, token: re.Match[bytes]) -> None:
         kind = token.lastindex
         if kind == _TEXT:
             text = token[_TEXT]
             self._raw += text[self._n_to_skip :]
             self._n_to_skip = max(0, self._n_to_skip - len(text))
         elif kind == _BYTE:
-            self._take_byte(int(token[_BYTE], 16))
+            self._read_byte(int(token[_BYTE], 16))
         elif kind == _BRACE:
             self._n_to_skip = 0
             if token[_BRACE] == b"{":
@@ -102,22 +102,22 @@ class _Reading:
             else:
                 self._end_group()
         elif kind == _SYMBOL:
-            self._take_symbol(token[_SYMBOL])
+            self._read_symbol(token[_SYMBOL])
         elif kind:
             number = token[_NUMBER]
-            self._take_word(token[_WORD].decode("ascii"), int(number) if number else None)
+            self._read_word(token[_WORD].decode("ascii"), int(number) if number else None)
 
-    def _take_byte(self, byte: int) -> None:
+    def _read_byte(self, byte: int) -> None:
         if self._n_to_skip:
             self._n_to_skip -= 1
         else:
             self._raw.append(byte)
 
-    def _take_symbol(self, symbol: bytes) -> None:
+    def _read_symbol(self, symbol: bytes) -> None:
         if symbol == b"*":
             self._is_starred = self._position - len("\\*") == self._group_start
         elif symbol in b"\r\n":
-            self._take_word("par", None)
+            self._read_word("par", None)
         elif self._n_to_skip:
             self._n_to_skip -= 1
         elif symbol in _SYMBOLS:
@@ -131,15 +131,15 @@ class _Reading:
 
     def _end_group(self) -> None:
         self._write_raw()
-        for destination in reversed(self._groups.pop().begun):
+        for destination in reversed(self._groups.pop().destinations):
             if destination == _FONTS:
                 self._fonts.is_open = False
             else:
                 self._handler.end(destination)
 
-    def _take_word(self, word: str, number: int | None) -> None:
+    def _read_word(self, word: str, number: int | None) -> None:
         if word == "u":
-            self._take_unicode(number or 0)
+            self._read_unicode(number or 0)
             return
         if self._n_to_skip and word != "bin":
             self._n_to_skip -= 1
@@ -147,10 +147,10 @@ class _Reading:
         self._write_raw()
         group, is_starred = self._groups[-1], self._is_starred
         self._is_starred = False
-        if word in _LEAVING_OUT:
-            left_out = {word} if number != 0 else set()
-            group.is_left_out = group.is_left_out - {word} | left_out
-        elif word in self._wanted or word == _FONTS:
+        if word in _HIDING:
+            hiding = {word} if number != 0 else set()
+            group.hiding_words = group.hiding_words - {word} | hiding
+        elif word in self._destinations or word == _FONTS:
             self._begin_destination(word)
         elif word in _SKIPPED or (is_starred and word not in _TRANSPARENT):
             self._skip_group()
@@ -165,40 +165,40 @@ class _Reading:
         elif word == "bin":
             self._position += max(number or 0, 0)
         elif word == "ud":
-            group.is_left_out -= {"upr"}
+            group.hiding_words -= {"upr"}
         elif word == "plain":
-            group.is_left_out -= {"v", "deleted"}
+            group.hiding_words -= {"v", "deleted"}
             group.encoding = ""
         elif self._fonts.is_open:
             self._fonts.define(word, number)
         elif word == "f":
             group.encoding = self._fonts.encoding(number)
-        elif not self._fonts.set_default(word, number) and (word not in _BREAKS or not group.is_left_out):
+        elif not self._fonts.set_default(word, number) and (word not in _BREAKS or not group.hiding_words):
             self._handler.control(word, number)
 
     def _begin_destination(self, word: str) -> None:
-        self._groups[-1].begun += (word,)
+        self._groups[-1].destinations += (word,)
         if word == _FONTS:
             self._fonts.is_open = True
         else:
             self._handler.begin(word)
 
     def _skip_group(self) -> None:
-        """Go to the brace that ends the group."""
+        """Move to the brace that ends the group."""
         depth = 1
-        while depth and (found := _BRACES.search(self._content, self._position)):
-            self._position = found.end()
-            if found[1]:
-                self._position += int(found[1])
-            elif found[0] in _DEPTHS:
-                depth += _DEPTHS[found[0]]
+        while depth and (match := _BRACES.search(self._content, self._position)):
+            self._position = match.end()
+            if match[1]:
+                self._position += int(match[1])
+            elif match[0] in _DEPTHS:
+                depth += _DEPTHS[match[0]]
         if depth:
             self._position = len(self._content)
         else:
             self._end_group()
 
-    def _take_unicode(self, code: int) -> None:
-        """Take a character as a number of 16 bits with a sign; what does not fit into them is two."""
+    def _read_unicode(self, code: int) -> None:
+        """Handle a character written as a signed 16-bit number; larger ones are surrogate pairs."""
         self._write_raw()
         code %= _UTF16
         self._n_to_skip = self._groups[-1].n_fallbacks
@@ -218,7 +218,7 @@ class _Reading:
             self._raw.clear()
 
     def _write(self, text: str) -> None:
-        if not self._groups[-1].is_left_out and not self._fonts.is_open:
+        if not self._groups[-1].hiding_words and not self._fonts.is_open:
             self._handler.text(text)
 
 
@@ -235,8 +235,8 @@ _LOW: Final = 0xDC00
 _PRIVATE: Final = 0xE000
 _MAX_FALLBACKS: Final = 16
 _FONTS: Final = "fonttbl"
-_LEAVING_OUT: Final = frozenset({"v", "deleted", "upr"})
-"""Hidden, deleted, and what stands for Unicode where programs know none."""
+_HIDING: Final = frozenset({"v", "deleted", "upr"})
+"""Hidden or deleted text, and fallbacks for programs without Unicode."""
 
 _BREAKS: Final = frozenset({"par", "sect", "page", "column"})
 _TRANSPARENT: Final = frozenset({"shpinst", "do", "ud"})

@@ -1,4 +1,4 @@
-"""Paragraphs of rich text, which has no elements: only their ends."""
+"""Paragraphs of rich text, of which only the ends are marked."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from directory_indexer.extractors.office.stories import Block, Paragraph
 
 
 class Flow:
-    """Text that goes on from paragraph to paragraph: that of the body, of one note, of one text box.
+    """Text that continues from paragraph to paragraph: the body, a note, a text box.
 
-    What is complete is handed on, or kept as `blocks`.
+    Complete blocks are emitted, or collected as `blocks`.
     """
 
-    def __init__(self, hand_on: Callable[[Block], None] | None = None) -> None:
+    def __init__(self, emit: Callable[[Block], None] | None = None) -> None:
         self.blocks: list[Block] = []
         self.level = 0
-        """That of a heading; it and the next two hold until they are reset."""
+        """The level of a heading; it and the next two apply until they are reset."""
 
         self.depth = 0
         self.is_in_table = False
         self.mark = ""
-        """What stands before the open paragraph, and no other."""
+        """The mark of the open paragraph, and of no other."""
 
         self.is_endnote = False
-        self._hand_on = hand_on or self.blocks.append
+        self._emit = emit or self.blocks.append
         self._parts: list[str] = []
         self._beside: list[Block] = []
         self._notes: list[str] = []
@@ -47,21 +47,21 @@ class Flow:
         self._parts.append(text)
 
     def control(self, word: str) -> None:
-        """Take a control word without a number."""
+        """Apply a control word without a number."""
         if act := self._words.get(word):
             act()
         else:
             self._table.control(word)
 
     def end_paragraph(self) -> None:
-        """End a paragraph; one that is not in a table ends the table before it."""
+        """End a paragraph; outside of a table, it ends the table before it."""
         if self.is_in_table:
             self._table.add(self._take_paragraph())
         else:
             self._end_table()
             for block in self._take_paragraph():
-                self._hand_on(block)
-            self._hand_on_notes()
+                self._emit(block)
+            self._emit_notes()
 
     def place(self, blocks: Iterable[Block]) -> None:
         """Put blocks beside the open paragraph."""
@@ -72,10 +72,10 @@ class Flow:
         self._notes.append(text)
 
     def finish(self) -> None:
-        """Hand on what is left."""
+        """Emit the remaining blocks."""
         self.end_paragraph()
         self._end_table()
-        self._hand_on_notes()
+        self._emit_notes()
 
     def _take_paragraph(self) -> list[Block]:
         text = "".join(self._parts)
@@ -86,9 +86,9 @@ class Flow:
         self._beside = []
         return blocks
 
-    def _hand_on_notes(self) -> None:
+    def _emit_notes(self) -> None:
         for note in self._notes:
-            self._hand_on(Paragraph(note))
+            self._emit(Paragraph(note))
         self._notes.clear()
 
     def _reset(self) -> None:
@@ -102,5 +102,5 @@ class Flow:
         if self._table.is_in_cell:
             self._table.end_cell(self._take_paragraph())
         if table := self._table.take():
-            self._hand_on(table)
-            self._hand_on_notes()
+            self._emit(table)
+            self._emit_notes()

@@ -1,4 +1,4 @@
-"""Files that are embedded in rich text: digits of OLE objects (MS-OLEDS 2.2), of which whole files are members."""
+"""Files embedded in rich text: hex digits of OLE objects (MS-OLEDS 2.2), of which whole files are members."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from directory_indexer.extractors.office.embedded import packed_file, unwrapped
 
 
 def objects_in(content: bytes, budget: Budget) -> Iterator[Member]:
-    """Give the files that are embedded in rich text, by their own names where those are known.
+    """Yield the files embedded in rich text, by their own names if known.
 
     Raises:
         SkipFileError: they are more than is read.
     """
-    for number, found in enumerate(_OBJECT.finditer(content), 1):
+    for number, match in enumerate(_OBJECT.finditer(content), 1):
         budget.take_member()
-        digits = _NO_DIGITS.sub(b"", found[1])
+        digits = _NO_DIGITS.sub(b"", match[1])
         stored = bytes.fromhex(digits[: len(digits) // 2 * 2].decode("ascii"))
         if member := _member(f"object {number}", stored, budget):
             yield member
 
 
 def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
-    """Take the file out of an object; None where it is a picture or a link."""
+    """Return the file in an object; None if it is a picture or a link."""
     program, content = _embedded(stored)
     try:
         if program == _PACKAGER:
             file = packed_file(name, content)
-        elif content.startswith(_WHOLE_FILES):
+        elif content.startswith(_WHOLE_FILE_HEADERS):
             file = unwrapped(name, content)
         else:
             return None
@@ -46,16 +46,16 @@ def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
 
 
 def _embedded(stored: bytes) -> tuple[bytes, bytes]:
-    """Give the class and the content of an object; its header has three texts behind their lengths."""
+    """Return the class and the content of an object, behind a header of three length-prefixed texts."""
     if stored[4:8] != _IS_EMBEDDED:
         return b"", b""
-    at, texts = _FIXED_BYTES, []
+    offset, texts = _FIXED_BYTES, []
     for _ in range(3):
-        length = int.from_bytes(stored[at : at + 4], "little")
-        texts.append(stored[at + 4 : at + 4 + length])
-        at += 4 + length
-    size = int.from_bytes(stored[at : at + 4], "little")
-    return texts[0].rstrip(b"\0"), stored[at + 4 : at + 4 + size]
+        length = int.from_bytes(stored[offset : offset + 4], "little")
+        texts.append(stored[offset + 4 : offset + 4 + length])
+        offset += 4 + length
+    size = int.from_bytes(stored[offset : offset + 4], "little")
+    return texts[0].rstrip(b"\0"), stored[offset + 4 : offset + 4 + size]
 
 
 _OBJECT: Final = re.compile(rb"\\objdata(?![a-zA-Z])([0-9a-fA-F \t\r\n]*+)")
@@ -63,4 +63,4 @@ _NO_DIGITS: Final = re.compile(rb"[^0-9a-fA-F]+")
 _FIXED_BYTES: Final = 8
 _IS_EMBEDDED: Final = b"\2\0\0\0"
 _PACKAGER: Final = b"Package"
-_WHOLE_FILES: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")
+_WHOLE_FILE_HEADERS: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")

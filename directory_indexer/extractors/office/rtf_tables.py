@@ -1,4 +1,4 @@
-"""Tables of rich text, which has no elements for them: only ends of cells and of rows, and words that join cells."""
+"""Tables of rich text, in which only the ends of cells and rows, and merged cells, are marked."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from directory_indexer.extractors.tables import MAX_COLUMN_SPAN
 
 
 class OpenTable:
-    """The table that is open, if there is one."""
+    """The open table, if there is one."""
 
     def __init__(self) -> None:
         self._cell: list[Block] = []
         self._row: list[TableCell] = []
         self._table: Table | None = None
         self._forms: list[frozenset[str]] = []
-        """How the cells of a row are joined with their neighbours, in the words of the format."""
+        """The control words that merge the cells of a row with their neighbours."""
 
         self._form: set[str] = set()
 
     @property
     def is_in_cell(self) -> bool:
-        """Tell whether a cell has begun and not ended."""
+        """Whether a cell has begun and not ended."""
         return bool(self._cell)
 
     def control(self, word: str) -> None:
-        """Take a control word that shapes cells."""
+        """Apply a control word that shapes cells."""
         if word in _JOINING:
             self._form.add(word)
         elif word == "trowd":
@@ -49,7 +49,7 @@ class OpenTable:
         self._row.append(cell)
 
     def end_row(self) -> None:
-        """End a row, and join its cells."""
+        """End a row, and merge its cells."""
         cells: list[TableCell] = []
         for index, cell in enumerate(self._row):
             form = self._forms[index] if index < len(self._forms) else frozenset()
@@ -64,7 +64,7 @@ class OpenTable:
         self._row = []
 
     def take(self) -> Table | None:
-        """End the table and give it; None if there was none."""
+        """End and return the table; None if there was none."""
         if self._row:
             self.end_row()
         table, self._table = self._table, None
@@ -75,4 +75,4 @@ class OpenTable:
 
 _JOINING: Final = frozenset({"clmrg", "clvmrg"})
 _MAX_CELLS: Final = 1_000
-"""Of so many cells of a row the form is kept; word processors have 63."""
+"""The most cells of a row whose form is kept; word processors have 63."""

@@ -1,4 +1,4 @@
-"""Sheets as text: the name of a sheet heads its rows, each of which is one line and known by its first cell."""
+"""Sheets as text: each row is one line below the name of the sheet, located by its first cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sheet:
     def write_row(self, number: int, cells: Iterable[SheetCell]) -> None:
         """Write a row, counted from 1, of cells from left to right; a few empty ones between them are kept.
 
-        A hundred empty cells say nothing, and with 16,384 columns a row of two cells would be 50 kB.
+        With 16,384 columns, a row of two cells might otherwise take 50 kB.
         """
         texts: list[str] = []
         first = next_column = 0
@@ -43,7 +43,7 @@ class Sheet:
 
 
 def column_name(column: int) -> str:
-    """Name a column, counted from 0, as people do: A, Z, AA."""
+    """Return the name of a column, counted from 0: A, Z, AA."""
     name = ""
     column += 1
     while column > 0:
@@ -53,7 +53,7 @@ def column_name(column: int) -> str:
 
 
 def column_number(reference: str) -> int | None:
-    """Read the column of a cell like `AB12`, counted from 0."""
+    """Parse the column of a cell like `AB12`, counted from 0; None if it has none."""
     column = 0
     for character in reference[:_MAX_LETTERS]:
         if not "A" <= character <= "Z":

@@ -1,7 +1,7 @@
-"""The office format of a file, by its beginning: what stands first in a ZIP or OLE file, in XML, or in rich text.
+"""Recognition of office formats by the beginning of a file: ZIP or OLE, XML, or rich text.
 
-What a package says of its parts comes before their names, and both come before the name of the file, which is only
-asked where the first kilobytes say no more than that it is a package.
+The content types of a package are checked before the names of its parts, and both before the name of the file, which
+only counts if the first kilobytes show no more than that it is a package.
 """
 
 from __future__ import annotations
@@ -15,81 +15,81 @@ from typing import Final
 
 
 def is_docx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - this and the others have the signature of `Format.sniff`
-    """Tell whether a file is a Word document."""
+    """Whether a file is a Word document."""
     return _is_package("docx", head, is_named=is_named)
 
 
 def is_pptx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a PowerPoint presentation."""
+    """Whether a file is a PowerPoint presentation."""
     return _is_package("pptx", head, is_named=is_named)
 
 
 def is_xlsx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an Excel workbook."""
+    """Whether a file is an Excel workbook."""
     return _is_package("xlsx", head, is_named=is_named)
 
 
 def is_xlsb(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a binary Excel workbook."""
+    """Whether a file is a binary Excel workbook."""
     return _is_package("xlsb", head, is_named=is_named)
 
 
 def is_vsdx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is a Visio drawing."""
+    """Whether a file is a Visio drawing."""
     return _is_package("vsdx", head, is_named=is_named)
 
 
 def is_odt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument text."""
+    """Whether a file is an OpenDocument text."""
     return _is_package("odt", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_ods(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument spreadsheet."""
+    """Whether a file is an OpenDocument spreadsheet."""
     return _is_package("ods", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_odp(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument presentation."""
+    """Whether a file is an OpenDocument presentation."""
     return _is_package("odp", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_odg(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is an OpenDocument drawing."""
+    """Whether a file is an OpenDocument drawing."""
     return _is_package("odg", head, is_named=is_named) or (is_named and _is_flat(head))
 
 
 def is_doc(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file may be a Word document of before 2007."""
+    """Whether a file may be a Word document of before 2007."""
     return head.startswith(_OLE) and is_named
 
 
 def is_ppt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file may be a PowerPoint presentation of before 2007."""
+    """Whether a file may be a PowerPoint presentation of before 2007."""
     return head.startswith(_OLE) and is_named
 
 
 def is_ole(head: bytes, _: bool) -> bool:  # noqa: FBT001
-    """Tell whether a file is one of many kinds, which its first kilobytes do not tell, and its reader finds out."""
+    """Whether a file is an OLE file, whose kind its reader finds out, since the first kilobytes do not tell."""
     return head.startswith(_OLE)
 
 
 def is_office_2003(content: bytes) -> bool:
     """Whether a file is a document of Word 2003 or a workbook of Excel 2003 in XML."""
-    found = _xml_root(content)
-    return found is not None and _OFFICE_2003.get(found["root"], b"?") in found["attributes"]
+    root = _xml_root(content)
+    return root is not None and _OFFICE_2003.get(root["root"], b"?") in root["attributes"]
 
 
 def office_xml_kind(content: bytes) -> str:
-    """Return the format of an office document that is one XML file; "" for other files."""
-    found = _xml_root(content)
-    if found is None:
+    """Return the format of an office document in a single XML file; "" for other files."""
+    root = _xml_root(content)
+    if root is None:
         return ""
     if is_office_2003(content):
-        return "docx" if found["root"] == _WORD_2003 else "xlsx"
-    if media_type := _OPEN_DOCUMENT_TYPE.search(found["attributes"]):
+        return "docx" if root["root"] == _WORD_2003 else "xlsx"
+    if media_type := _OPEN_DOCUMENT_TYPE.search(root["attributes"]):
         return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
-    folder = _FOLDER.search(found.string) if _FLAT_PACKAGE in found["attributes"] else None
+    folder = _FOLDER.search(root.string) if _FLAT_PACKAGE in root["attributes"] else None
     return _FOLDER_KINDS[folder[1]] if folder else ""
 
 
@@ -98,24 +98,24 @@ def _xml_root(content: bytes) -> re.Match[bytes] | None:
 
 
 def _is_package(kind: str, head: bytes, *, is_named: bool) -> bool:
-    found = _package_kind(head)
-    return found == kind or (is_named and found == _UNCLEAR)
+    package_kind = _package_kind(head)
+    return package_kind == kind or (is_named and package_kind == _UNCLEAR)
 
 
 def _is_flat(head: bytes) -> bool:
-    """Tell whether a file is OpenDocument in one XML file, which may be written in UTF-16."""
+    """Whether a file is OpenDocument in a single XML file, which may be in UTF-16."""
     return _FLAT.search(head.replace(b"\0", b"")) is not None
 
 
 @lru_cache(maxsize=1)
 def _package_kind(head: bytes) -> str:
-    """Name the format of a package or an XML file; "" for others, `_UNCLEAR` where its beginning could be of any."""
+    """Return the format of a package or an XML file; "" for others, `_UNCLEAR` if its beginning fits several."""
     if not head.startswith(_ZIP):
         return office_xml_kind(head)
     if media_type := _OPEN_DOCUMENT.match(head, _FIRST_NAME):
         return _OPEN_DOCUMENT_KINDS.get(media_type[1], "")
-    if found := _MAIN_PART.search(_first_part(head)):
-        return _MAIN_PART_KINDS[found[0]]
+    if match := _MAIN_PART.search(_first_part(head)):
+        return _MAIN_PART_KINDS[match[0]]
     names = list(_part_names(head))
     if any(name.endswith(b".bin") for name in names if name.startswith(b"xl/wor")):
         return "xlsb"
@@ -124,22 +124,22 @@ def _package_kind(head: bytes) -> str:
 
 
 def _part_names(head: bytes) -> Iterator[bytes]:
-    """Name the parts at the beginning, and none of a package that lies in this one as it is."""
-    at = 0
-    while at >= 0 and at + _PART.size <= len(head):
-        flags, n_packed, n_name, n_extra = _PART.unpack_from(head, at)
-        name_at = at + _PART.size
-        yield head[name_at : name_at + n_name].replace(b"\\", b"/")
-        end = name_at + n_name + n_extra
-        at = head.find(_ZIP, end if flags & _IS_STREAMED else end + n_packed)
+    """Yield the names of the parts at the beginning, without those of a nested package."""
+    offset = 0
+    while offset >= 0 and offset + _PART.size <= len(head):
+        flags, n_packed, n_name, n_extra = _PART.unpack_from(head, offset)
+        name_offset = offset + _PART.size
+        yield head[name_offset : name_offset + n_name].replace(b"\\", b"/")
+        end = name_offset + n_name + n_extra
+        offset = head.find(_ZIP, end if flags & _IS_STREAMED else end + n_packed)
 
 
 def _first_part(head: bytes) -> bytes:
-    """Unpack the list of what the parts of a package are, which most programs write first."""
-    found = _CONTENT_TYPES.match(head)
-    if not found:
+    """Return the unpacked list of content types, which most programs write first."""
+    match = _CONTENT_TYPES.match(head)
+    if not match:
         return b""
-    start = found.end() + int.from_bytes(found[1], "little")
+    start = match.end() + int.from_bytes(match[1], "little")
     try:
         return zlib.decompressobj(-zlib.MAX_WBITS).decompress(head[start:], _MAX_LIST)
     except zlib.error:
@@ -153,7 +153,7 @@ _MAX_LIST: Final = 100_000
 _UNCLEAR: Final = "?"
 _OPEN_DOCUMENT_TYPE: Final = re.compile(rb"application/vnd\.(?:oasis\.opendocument|sun\.xml)\.([a-z]+)")
 _OPEN_DOCUMENT: Final = re.compile(rb"mimetype" + _OPEN_DOCUMENT_TYPE.pattern)
-"""Names of the programs in OpenDocument and, before that, OpenOffice 1."""
+"""Media types of OpenDocument and, before that, OpenOffice 1."""
 
 _OPEN_DOCUMENT_KINDS: Final = {
     **dict.fromkeys((b"text", b"writer"), "odt"),
@@ -175,10 +175,10 @@ _FLAT_PACKAGE: Final = b"schemas.microsoft.com/office/2006/xmlPackage"
 _FLAT: Final = re.compile(rb"<(?:\w{1,40}:)?document\s[^<>]{0,8000}opendocument")
 _CONTENT_TYPES: Final = re.compile(rb"PK\x03\x04.{24}(..)\[Content_Types\]\.xml", re.DOTALL)
 _PART: Final = struct.Struct("<6xH10xI4xHH")
-"""How a part begins: its flags, and how long it is, its name and what is added to that."""
+"""The header of a part: its flags, and the lengths of its content, name and extra fields."""
 
 _IS_STREAMED: Final = 8
-"""Its length was not known yet when its beginning was written."""
+"""The length was unknown when the header was written."""
 
 _MAIN_PART_KINDS: Final = {
     b"wordprocessingml.document.main": "docx",
@@ -201,7 +201,7 @@ _MAIN_PART_KINDS: Final = {
     b"ms-visio.stencil": "vsdx",
     b"ms-visio.template": "vsdx",
 }
-_MAIN_PART: Final = re.compile(b"|".join(re.escape(one) for one in _MAIN_PART_KINDS))
+_MAIN_PART: Final = re.compile(b"|".join(re.escape(content_type) for content_type in _MAIN_PART_KINDS))
 _FOLDER_KINDS: Final = {b"word/": "docx", b"ppt/": "pptx", b"xl/": "xlsx", b"visio/": "vsdx"}
 _FOLDER: Final = re.compile(rb"\b(" + b"|".join(_FOLDER_KINDS) + rb")")
 _PACKAGE_PARTS: Final = (

@@ -1,4 +1,4 @@
-"""The text of a document as a tree of blocks: paragraphs, and tables whose cells hold blocks."""
+"""Text of a document as a tree of blocks: paragraphs, and tables whose cells hold blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from directory_indexer.extractors.tables import Cell, table_lines
 
 
 class Paragraph(NamedTuple):
-    """A paragraph; `level` is that of a heading, 0 for none, and `mark` stands before an item of a list."""
+    """A paragraph; `level` is that of a heading, 0 for none, and `mark` precedes a list item."""
 
     text: str
     level: int = 0
@@ -18,14 +18,14 @@ class Paragraph(NamedTuple):
 
 
 class TableCell:
-    """A cell with what lies in it."""
+    """A cell with its blocks."""
 
     def __init__(self, n_columns: int = 1, n_rows: int = 1) -> None:
         self.blocks: list[Block] = []
         self.n_columns = n_columns
         self.n_rows = n_rows
         self.is_continued = False
-        """Whether it is only the place into which a cell above reaches."""
+        """Whether it only continues a cell above."""
 
 
 class Table:
@@ -63,7 +63,7 @@ def _cell(cell: TableCell) -> Cell:
 
 
 def words_of(blocks: Iterable[Block]) -> Iterator[str]:
-    """Give what lies in blocks paragraph by paragraph, however deep in tables."""
+    """Yield the text of blocks paragraph by paragraph, at any depth of tables."""
     for block in blocks:
         if isinstance(block, Paragraph):
             yield f"{block.mark} {block.text}" if block.mark else block.text
@@ -72,41 +72,41 @@ def words_of(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def join_continued_cells(table: Table) -> None:
-    """Have cells that reach down say so, in place of the cells that say that they continue those above."""
+    """Replace cells that continue those above by row spans."""
     above: dict[int, TableCell] = {}
     for index, row in enumerate(table.rows):
-        here: dict[int, TableCell] = {}
-        begun: list[TableCell] = []
+        row_cells: dict[int, TableCell] = {}
+        cells: list[TableCell] = []
         column = 0
         for cell in row:
             reaching = above.get(column) if cell.is_continued else None
             if reaching:
                 reaching.n_rows += 1
             else:
-                begun.append(cell)
-            here[column] = reaching or cell
+                cells.append(cell)
+            row_cells[column] = reaching or cell
             column += cell.n_columns
-        table.rows[index] = begun
-        above = here
+        table.rows[index] = cells
+        above = row_cells
 
 
 class Story:
-    """Takes text as it comes, and hands on each block that is complete.
+    """Takes text in order, and emits each complete block.
 
     Blocks may lie in the cells of a table, and beside a paragraph, as text boxes do: those come after it. Notes come
-    after the whole table or paragraph that has their mark. What is closed without having been opened is ignored.
+    after the whole table or paragraph with their mark. Closings without an opening are ignored.
     """
 
-    def __init__(self, hand_on: Callable[[Block], None]) -> None:
-        self._hand_on = hand_on
+    def __init__(self, emit: Callable[[Block], None]) -> None:
+        self._emit = emit
         self._paragraphs: list[_OpenParagraph] = []
         self._collected: list[list[Block]] = []
         self._notes: list[str] = []
-        self.tables = OpenTables(self._collected, self._take)
+        self.tables = OpenTables(self._collected, self._add)
 
     @property
     def is_in_paragraph(self) -> bool:
-        """Tell whether text that is written now has a paragraph."""
+        """Whether a paragraph is open for text."""
         return bool(self._paragraphs)
 
     def begin_paragraph(self) -> None:
@@ -119,12 +119,12 @@ class Story:
             self._paragraphs[-1].parts.append(text)
 
     def begin_span(self) -> None:
-        """Begin a stretch of the open paragraph that is written in another form than it is told."""
+        """Begin a part of the open paragraph that will be rewritten."""
         if self._paragraphs:
             self._paragraphs[-1].spans.append(len(self._paragraphs[-1].parts))
 
     def end_span(self) -> str:
-        """Take the innermost span out of the open paragraph, and return its text."""
+        """Remove the innermost span from the open paragraph, and return its text."""
         if not self._paragraphs or not self._paragraphs[-1].spans:
             return ""
         start, parts = self._paragraphs[-1].spans.pop(), self._paragraphs[-1].parts
@@ -133,53 +133,53 @@ class Story:
         return text
 
     def end_paragraph(self, level: int = 0, mark: str = "") -> None:
-        """End the innermost paragraph, which turned out to be a heading, an item, or neither."""
+        """End the innermost paragraph, which may be a heading, a list item, or neither."""
         if self._paragraphs:
             paragraph = self._paragraphs.pop()
-            self._take([Paragraph("".join(paragraph.parts), level, mark), *paragraph.beside])
+            self._add([Paragraph("".join(paragraph.parts), level, mark), *paragraph.beside])
 
     def begin_aside(self) -> None:
-        """Begin what stands beside the open paragraph."""
+        """Begin blocks beside the open paragraph."""
         self._collected.append([])
 
     def end_aside(self) -> None:
-        """End what stands beside a paragraph."""
+        """End blocks beside a paragraph."""
         if self._collected:
             self.place(self._collected.pop())
 
     def place(self, blocks: Iterable[Block]) -> None:
-        """Put blocks beside the open paragraph, or behind the last one."""
+        """Put blocks beside the open paragraph, or after the last one."""
         if self._paragraphs:
             self._paragraphs[-1].beside += blocks
         else:
-            self._take(blocks)
+            self._add(blocks)
 
     def note(self, text: str) -> None:
-        """Add a note, or a comment, to what is open now."""
+        """Add a note or comment to the open block."""
         self._notes.append(text)
 
     def flush(self) -> None:
-        """Hand on the notes that are left."""
-        self._take([])
+        """Emit the remaining notes."""
+        self._add([])
 
-    def _take(self, blocks: Iterable[Block]) -> None:
+    def _add(self, blocks: Iterable[Block]) -> None:
         if self._collected:
             self._collected[-1].extend(blocks)
             return
         for block in blocks:
-            self._hand_on(block)
+            self._emit(block)
         if not self._paragraphs:
             for note in self._notes:
-                self._hand_on(Paragraph(note))
+                self._emit(Paragraph(note))
             self._notes.clear()
 
 
 class OpenTables:
     """The open tables of a story, the innermost last; `collected` are the blocks of what is open around the text."""
 
-    def __init__(self, collected: list[list[Block]], take: Callable[[Iterable[Block]], None]) -> None:
+    def __init__(self, collected: list[list[Block]], add: Callable[[Iterable[Block]], None]) -> None:
         self._collected = collected
-        self._take = take
+        self._add = add
         self._tables: list[Table] = []
 
     @property
@@ -203,7 +203,7 @@ class OpenTables:
             self._tables[-1].rows.append([])
 
     def begin_cell(self, n_columns: int = 1, n_rows: int = 1) -> None:
-        """Begin a cell of the innermost row; what comes until its end lies in it."""
+        """Begin a cell of the innermost row, which holds everything until its end."""
         cell = TableCell(n_columns, n_rows)
         if self._tables and self._tables[-1].rows:
             self._tables[-1].rows[-1].append(cell)
@@ -217,7 +217,7 @@ class OpenTables:
     def end(self) -> None:
         """End the innermost table."""
         if self._tables:
-            self._take([self._tables.pop()])
+            self._add([self._tables.pop()])
 
 
 class _OpenParagraph:

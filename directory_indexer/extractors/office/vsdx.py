@@ -18,19 +18,19 @@ def read_vsdx(package: Package, main: str) -> Document:
         SkipFileError: it is more than is read.
         ExtractionError: the list of pages is damaged, and no page can be found.
     """
-    parts = {one.role: one.part for one in package.relations(main).values()}
-    listed = parts.get("pages", "visio/pages/pages.xml")
-    relations = package.relations(listed)
+    parts = {relation.role: relation.part for relation in package.relations(main).values()}
+    pages_part = parts.get("pages", "visio/pages/pages.xml")
+    relations = package.relations(pages_part)
     order = _Order()
-    problem = read_xml(package.pieces(listed), order)
+    problem = read_xml(package.pieces(pages_part), order)
     if problem and not order.pages:
         raise problem
     draft = Draft()
     for number, page in enumerate(order.pages, 1):
         draft.page(number)
         draft.heading(1, page.name)
-        if found := relations.get(page.relation):
-            for text in _texts(package, found.part):
+        if page_relation := relations.get(page.relation):
+            for text in _texts(package, page_relation.part):
                 draft.paragraph(text)
     title, metadata = read_properties(package)
     return draft.document("vsdx", title, metadata._replace(n_pages=len(order.pages)))
@@ -64,7 +64,7 @@ class _Order:
 
 
 class _Shapes:
-    """The text of each shape; what it takes from its master is an example."""
+    """The text of each shape; text inherited from its master is an example."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

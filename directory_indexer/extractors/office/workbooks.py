@@ -1,4 +1,4 @@
-"""Excel workbooks in binary form, as calamine reads them: those of before 2007, and `xlsb`."""
+"""Binary Excel workbooks, read by calamine: those of before 2007, and `xlsb`."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def _read(content: bytes) -> Draft:
     draft = Draft()
     with damage_of("workbook", python_calamine.CalamineError, OSError, ValueError):
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for index, one in enumerate(workbook.sheets_metadata):
-            if one.typ == python_calamine.SheetTypeEnum.WorkSheet:
-                _write_sheet(workbook.get_sheet_by_index(index), Sheet(one.name, draft))
+        for index, sheet in enumerate(workbook.sheets_metadata):
+            if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet:
+                _write_sheet(workbook.get_sheet_by_index(index), Sheet(sheet.name, draft))
     return draft
 
 
 def _write_sheet(sheet: python_calamine.CalamineSheet, target: Sheet) -> None:
-    # calamine begins with the first row of a sheet, but with the first column that has a cell.
+    # calamine starts at the first row of a sheet, but at the first column with a cell.
     _, first_column = sheet.start or (0, 0)
     for number, values in enumerate(sheet.iter_rows(), 1):
-        shown = ((column, _shown(value)) for column, value in enumerate(values, first_column) if value != "")
-        target.write_row(number, (SheetCell(column, text) for column, text in shown if text))
+        texts = ((column, _format_value(value)) for column, value in enumerate(values, first_column) if value != "")
+        target.write_row(number, (SheetCell(column, text) for column, text in texts if text))
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):

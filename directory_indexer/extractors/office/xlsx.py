@@ -1,6 +1,6 @@
-"""Excel workbooks: every sheet, hidden ones too, row by row, with values as they are shown.
+"""Excel workbooks: every sheet, hidden ones too, row by row, with values as displayed.
 
-A sheet is told by its cells, never by the size that it declares. Readings above ideographs are left out.
+A sheet is read by its cells, never by its declared size. Phonetic readings of ideographs are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def read_xlsx(package: Package, main: str) -> Document:
-    """Read a workbook by its main part, which tells the order and the names of its sheets.
+    """Read a workbook by its main part, which has the order and the names of its sheets.
 
     Raises:
         SkipFileError: it is more than is read.
@@ -32,7 +32,7 @@ def read_xlsx(package: Package, main: str) -> Document:
     if problem and not workbook.sheets:
         raise problem
     draft = Draft()
-    parts = {one.role: one.part for one in relations.values()}
+    parts = {relation.role: relation.part for relation in relations.values()}
     strings = _shared_strings(package, parts)
     formats = read_number_formats(package, parts, has_1904_epoch=workbook.has_1904_epoch)
     authors = read_authors(package, relations.values())
@@ -42,12 +42,12 @@ def read_xlsx(package: Package, main: str) -> Document:
             read_xml(package.pieces(sheet.part), rows, skipped=_SKIPPED)
             for text in rows.margins:
                 draft.paragraph(text)
-            _write_what_is_around(package, sheet, authors, draft)
+            _write_comments_and_drawings(package, sheet, authors, draft)
     title, metadata = read_properties(package)
     return draft.document("xlsx", title, metadata)
 
 
-def _write_what_is_around(package: Package, sheet: Relation, authors: dict[str, str], draft: Draft) -> None:
+def _write_comments_and_drawings(package: Package, sheet: Relation, authors: dict[str, str], draft: Draft) -> None:
     relations = tuple(dict.fromkeys(package.relations(sheet.part).values()))
     for comment in read_comments(package, relations, authors):
         draft.paragraph(f"> {comment.cell} {comment.text}")
@@ -98,12 +98,12 @@ class _SharedStrings:
     def end(self, name: str) -> None:
         self._is_text = False
         if name == "si":
-            self.all.append(_unescaped("".join(self._pieces)))
+            self.all.append(_unescape("".join(self._pieces)))
             self._pieces.clear()
 
 
 class _Rows:
-    """Turns the elements of a sheet into rows; rows and cells that say no place stand behind the last one."""
+    """Turns the elements of a sheet into rows; rows and cells without a reference follow the previous one."""
 
     def __init__(self, sheet: Sheet, strings: list[str], formats: NumberFormats) -> None:
         self._sheet = sheet
@@ -117,7 +117,7 @@ class _Rows:
         self._formula: list[str] = []
         self._is_value = self._is_formula = self._has_value = self._is_margin = False
         self.margins: list[str] = []
-        """What stands at the top and at the foot of each page."""
+        """The headers and footers of its pages."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "c":
@@ -156,8 +156,8 @@ class _Rows:
             self._cells.clear()
 
     def _end_cell(self) -> None:
-        text = self._value("".join(self._pieces)) if self._pieces else ""
-        # What no program has computed yet says how it is computed; an empty text is a value.
+        text = self._format_value("".join(self._pieces)) if self._pieces else ""
+        # A formula without a computed value is shown itself; an empty text is a value.
         if not text and self._formula and not (self._has_value and self._type == "str"):
             text = f"={''.join(self._formula).strip()}"
         if text:
@@ -166,29 +166,29 @@ class _Rows:
         self._formula.clear()
 
     def _end_margin(self) -> None:
-        text = " ".join(_MARGIN_CODE.sub(_of_margin_code, "".join(self._pieces)).split())
+        text = " ".join(_MARGIN_CODE.sub(_expand_margin_code, "".join(self._pieces)).split())
         if any(map(str.isalpha, text)) and text not in self.margins:
             self.margins.append(text)
         self._pieces.clear()
         self._is_margin = False
 
-    def _value(self, written: str) -> str:
+    def _format_value(self, text: str) -> str:
         if self._type == "n":
-            return self._formats.shown(written, self._style)
+            return self._formats.format(text, self._style)
         if self._type == "s":
-            index = int(written) if written.isdecimal() and len(written) < _MAX_DIGITS else len(self._strings)
+            index = int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else len(self._strings)
             return self._strings[index].strip() if index < len(self._strings) else ""
         if self._type == "b":
-            return "TRUE" if written.strip() in _TRUE else "FALSE"
-        return _unescaped(written).strip()
+            return "TRUE" if text.strip() in _TRUE else "FALSE"
+        return _unescape(text).strip()
 
 
-def _unescaped(text: str) -> str:
-    """Return a text with characters in the place of their numbers, as in `_x0041_`."""
-    return _CHARACTER.sub(lambda found: _NO_TEXT.sub(" ", chr(int(found[1], 16))), text) if "_x" in text else text
+def _unescape(text: str) -> str:
+    """Replace character escapes such as `_x0041_`."""
+    return _CHARACTER.sub(lambda match: _NO_TEXT.sub(" ", chr(int(match[1], 16))), text) if "_x" in text else text
 
 
-def _of_margin_code(code: re.Match[str]) -> str:
+def _expand_margin_code(code: re.Match[str]) -> str:
     return "&" if code[0] == "&&" else " " if code[0][1:] in _MARGIN_PARTS else ""
 
 

@@ -1,1 +1,1 @@
-"""PDF: what MuPDF finds on the pages, made into one document."""
+"""PDF: pages read by MuPDF, made into one document."""

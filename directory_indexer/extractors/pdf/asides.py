@@ -1,7 +1,7 @@
-"""Text of a PDF beside that of its pages: notes, alternative texts of figures, and the values of XFA forms.
+"""Text of a PDF outside of its page content: notes, alternative texts of figures, and values of XFA forms.
 
-It becomes rows of the page that it belongs to, where its text does not say the same. Nothing of it is looked for page
-by page but the kinds of annotations, which takes 14 µs each.
+It becomes rows of the page that it belongs to, unless the page already has the same text. Page by page only the types
+of annotations are looked up, which takes 14 µs each.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from directory_indexer.extractors.xml_events import read_xml
 
 
 def annotations_of(page: Any) -> list[tuple[int, int]]:
-    """Return the number and the kind of each annotation of a page that may have a note or a file."""
+    """Return the number and the type of each annotation of a page that may have a note or a file."""
     return [(xref, kind) for xref, kind, _ in page.annot_xrefs() if kind not in _SILENT][:_MAX_NOTES]
 
 
 def notes_on(page: Any, text: str, annotated: Iterable[tuple[int, int]]) -> list[Row]:
-    """Return the notes on a page, and the remarks on what is marked there, where they are not in its text."""
+    """Return the notes on a page and the comments on marked text, unless they are in its text."""
     rows: list[Row] = []
     for number, (xref, _) in enumerate(annotated):
         note = string_of(page.parent, xref, "Contents")
@@ -36,12 +36,12 @@ def notes_on(page: Any, text: str, annotated: Iterable[tuple[int, int]]) -> list
 
 
 def files_on(annotated: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Return the numbers of the annotations that a file is attached to."""
+    """Return the numbers of the annotations with an attached file."""
     return tuple(xref for xref, kind in annotated if kind == pymupdf.PDF_ANNOT_FILE_ATTACHMENT)
 
 
 def string_of(pdf: Any, xref: int, key: str) -> str:
-    """Return a string of an object; nothing where it has none."""
+    """Return a string of an object; "" if it has none."""
     kind, value = pdf.xref_get_key(xref, key)
     return str(value) if kind == "string" else ""
 
@@ -61,7 +61,7 @@ def alternative_texts(pdf: Any, content: bytes) -> dict[str, int]:
 
 
 def form_values(pdf: Any) -> dict[str, str]:
-    """Return the names of the fields of a form of XFA by the values that are filled in."""
+    """Return the names of the fields of an XFA form, by the values filled in."""
     kind, value = pdf.xref_get_key(pdf.pdf_catalog(), "AcroForm/XFA")
     if kind not in ("xref", "array"):
         return {}
@@ -73,7 +73,7 @@ def form_values(pdf: Any) -> dict[str, str]:
 
 
 def rows_beside(text: str, texts: Mapping[str, int], values: Mapping[str, str]) -> dict[int, list[Row]]:
-    """Return the rows of alternative texts and values that a document does not say, by the index of their page."""
+    """Return the rows of alternative texts and values that are not in the text of the document, by page index."""
     squeezed = _squeezed(text)
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for number, (alternative, page) in enumerate(texts.items()):
@@ -87,7 +87,7 @@ def rows_beside(text: str, texts: Mapping[str, int], values: Mapping[str, str]) 
 
 
 class _Values:
-    """Collects the names of elements within the data of a form by what they hold."""
+    """Collects the names of elements within the data of a form, by their values."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -112,7 +112,7 @@ class _Values:
 def _tagged(pdf: Any, content: bytes) -> Iterator[int]:
     """Yield the numbers of objects that may have an alternative text, found in the bytes of the file.
 
-    To ask every object of a long tagged document would take as long as its text.
+    Querying every object of a long tagged document would take as long as reading its text.
     """
     for match in _ALTERNATIVE.finditer(content):
         number = _OBJECT.search(content[max(match.start() - _NEAR, 0) : match.start()][::-1])
@@ -146,7 +146,7 @@ def _corner(page: Any, xref: int) -> tuple[int, int]:
 
 
 def _rows(text: str, left: int, top: int, *, block: int) -> list[Row]:
-    """Return the lines of a text that stands on no line of the page: small, so that none is taken for a heading."""
+    """Return the lines of a text that is on no line of the page, too small to be taken for headings."""
     lines = [line for line in map(clean, text[:_MAX_CHARS].splitlines()) if line]
     return [Row(line, left, top, left, top + _SIZE, _SIZE, is_bold=False, block=block) for line in lines]
 
@@ -158,7 +158,7 @@ def _squeezed(text: str) -> str:
 _SILENT: Final = frozenset({pymupdf.PDF_ANNOT_LINK, pymupdf.PDF_ANNOT_POPUP, pymupdf.PDF_ANNOT_WIDGET})
 _MAX_NOTES: Final = 10_000
 _MAX_ALTERNATIVES: Final = 1_000
-"""So many objects are asked for theirs, at 50 µs each; editors of formulas write one for every letter."""
+"""The most objects that are queried, at 50 µs each; formula editors write an alternative text for every letter."""
 
 _MAX_CHARS: Final = 100_000
 _TENTHS: Final = 10.0
@@ -166,7 +166,7 @@ _SIZE: Final = 60
 _MIDDLE: Final = 4_000
 _NEAR: Final = 2_000
 _ALTERNATIVE: Final = re.compile(rb"/Alt\s*(?:\((?!(?:\xfe\xff)?\))|<(?!(?:FEFF)?>)(?=[0-9A-Fa-f]))", re.IGNORECASE)
-"""One that is not empty, as the most are in the files of some programs."""
+"""One that is not empty, as most are in the files of some programs."""
 
 _OBJECT_STREAM: Final = re.compile(rb"/ObjStm\b")
 _OBJECT: Final = re.compile(rb"jbo\s+\d+\s+(\d+)")

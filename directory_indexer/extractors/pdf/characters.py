@@ -1,4 +1,4 @@
-"""Makes the characters that people write of those that fonts and printing leave in a PDF."""
+"""Normalisation of the characters that fonts and typesetting leave in a PDF."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 import unicodedata
 
 IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""The characters, as in a pattern, of scripts that are written without spaces and broken anywhere."""
+"""The characters, as in a regular expression, of scripts written without spaces and broken anywhere."""
 
 # Control characters, invisible ones, and those of private use: fonts put bullets and ornaments there.
 _JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
-# A soft hyphen that is printed within a row is a hyphen, which its font calls so.
+# A soft hyphen printed within a row is a hyphen that its font misnames.
 _PRINTED_HYPHEN = re.compile("\u00ad(?=.)")
 _ARABIC_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
 _SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
@@ -29,7 +29,7 @@ _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
 
 def clean(text: str) -> str:
-    """Spell a row of a page as one would type it; a soft hyphen stays at its end, where it breaks a word."""
+    """Return a row of a page as one would type it; a soft hyphen at its end stays, since it marks a split word."""
     text = " ".join(text.split())
     if not (text.isascii() and text.isprintable()):
         if "\ufffd" in text:
@@ -41,10 +41,10 @@ def clean(text: str) -> str:
 
 
 def _as_typed(forms: re.Match[str]) -> str:
-    """Spell Arabic letters that are written as they look where they stand, two of them perhaps as one."""
+    """Replace Arabic presentation forms, of which one may be two letters, by the letters."""
     return unicodedata.normalize("NFKC", forms[0])
 
 
-def _accented(found: re.Match[str]) -> str:
-    letter = unicodedata.normalize("NFC", found[2].replace("\u0131", "i") + _ACCENTS[found[1]])
-    return letter if len(letter) == 1 else found[0]
+def _accented(match: re.Match[str]) -> str:
+    letter = unicodedata.normalize("NFC", match[2].replace("\u0131", "i") + _ACCENTS[match[1]])
+    return letter if len(letter) == 1 else match[0]

@@ -1,4 +1,4 @@
-"""Finds the long tables of a text, and what stands above their columns: a caption, names, periods, units."""
+"""Detection of long tables in a text, and of the headings above their columns: a caption, names, periods, units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from directory_indexer.extractors.pdf.grids import rows_below_names
 
 
 class HeadedTable(NamedTuple):
-    """The rows of a table from character `start` to `end`, and what stands above them as one line.
+    """The rows of a table from character `start` to `end`, and the headings above it on one line.
 
     `names_start` is the character at which the row with the names of its columns begins, and `caption_start` that at
     which the caption above them begins.
@@ -30,7 +30,7 @@ class HeadedTable(NamedTuple):
 
 
 def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
-    """Yield the tables that may be longer than a chunk, below the row that names their columns or periods."""
+    """Yield the tables that may be longer than a chunk, below the row with the names of their columns or periods."""
     index = 0
     while index < len(rows):
         if rows[index].row.is_ruled:
@@ -57,13 +57,13 @@ def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
 
 
 def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | None:
-    """Take the rows of the same page up to the next periods or prose, and of them those up to the last numbers."""
+    """Return the rows of the same page up to the next periods or prose, cut after the last row with numbers."""
     page = rows[index].page
     below = rows[index + 1 : index + 1 + _MAX_ROWS]
-    table = list(takewhile(lambda one: one.page == page and not _ends_table(one.row.text), below))
+    table = list(takewhile(lambda placed: placed.page == page and not _ends_table(placed.row.text), below))
     while table and not _DATA.search(table[-1].row.text):
         table.pop()
-    is_table = sum(_DATA.search(one.row.text) is not None for one in table) >= _FEW_ROWS
+    is_table = sum(_DATA.search(placed.row.text) is not None for placed in table) >= _FEW_ROWS
     return table if is_table else None
 
 
@@ -75,7 +75,7 @@ def _top_of_page(rows: Sequence[PlacedRow], index: int) -> str:
 
 
 def _notes_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
-    """Return the rows that follow a table on its page, if few: alone they would join the table of the next page."""
+    """Return the few rows that follow a table on its page: alone they would join the table of the next page."""
     below = list(
         takewhile(lambda placed: placed.page == rows[index - 1].page, rows[index : index + _MAX_NOTE_ROWS + 1])
     )
@@ -106,7 +106,7 @@ def _with_block_starts(rows: Sequence[PlacedRow], index: int, n_caption: int) ->
 
 
 def _names_periods(text: str) -> bool:
-    """Whether a row has years, and of numbers nothing but years and days: `As of June 30, 2023 2022`."""
+    """Whether a row has years, and no numbers but years and days: `As of June 30, 2023 2022`."""
     if len(text) > _LONG_CAPTION or text.endswith("."):
         return False
     return _has_only_dates(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))

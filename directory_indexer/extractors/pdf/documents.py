@@ -1,4 +1,4 @@
-"""Makes a document of the pages of a PDF: one text, with a section for every page and heading."""
+"""The document of the pages of a PDF: one text, with a section for every page and heading."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NO_TITLE = re.compile(
 
 
 def document_of(pages: Iterable[Page], kind: str, *, outline: Sequence[OutlineEntry], title: str) -> Document:
-    """Put pages together; `title` is what the file says of itself, which is often nothing or a file name."""
+    """Return the pages as a document; `title` is the declared one, which is often empty or a file name."""
     body = without_running_rows([in_reading_order(page) for page in pages])
     size = body_size(body)
     text = flow(body)
     if _NO_TITLE.fullmatch(title):
         title = _printed_title(text, size)
     headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
-    return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, title, _below(title, headings))))
+    return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, title, _without_title(title, headings))))
 
 
-def _below(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
-    """Leave out the title of the document, which says nothing about where in it a passage stands."""
+def _without_title(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
+    """Return the headings without the title of the document, which does not locate a passage."""
     return (heading for heading in headings if heading.title.casefold() != title.casefold())
 
 
@@ -49,7 +49,7 @@ def _printed_title(text: Flow, size: int) -> str:
 
 
 def _sections(text: Flow, title: str, headings: Iterable[Heading]) -> Iterator[Section]:
-    """Merge the starts of pages, headings and tables; where several fall on one character, the last state counts."""
+    """Yield sections at the starts of pages, headings and tables; at equal positions the last state counts."""
     page_starts = {next(rows).start: page for page, rows in groupby(text.rows, lambda placed: placed.page)}
     tables = list(headed_tables(text.rows))
     names = {table.names_start for table in tables}
@@ -69,7 +69,7 @@ def _sections(text: Flow, title: str, headings: Iterable[Heading]) -> Iterator[S
 
 
 def _with_table(path: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the names of a table and its columns to the headings above it, unless they are among these already."""
+    """Return the headings above a table with its own names and columns, unless they are among them already."""
     if not names:
         return path
     above = path[:-1] if path and path[-1] in names[-1] else path

@@ -1,4 +1,4 @@
-"""Joins the rows of all pages into one text, in which a sentence that runs over the end of a page is one sentence."""
+"""The text of all pages joined, so that a sentence that continues on the next page is one sentence."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
 _ALWAYS_APART = frozenset({"all", "ex", "non", "quasi", "self", "well"})
-"""First parts of English compounds: a hyphen after them breaks no word, or a word that is found both ways."""
+"""First parts of English compounds: a hyphen after them does not split a word, or one also written without it."""
 
 _BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
 
 
 class PlacedRow(NamedTuple):
-    """A row and the character of the text that it starts at."""
+    """A row and the character at which it starts in the text."""
 
     start: int
     page: int
@@ -30,14 +30,14 @@ class PlacedRow(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """The text of a document and where its rows stand in it."""
+    """The text of a document and the positions of its rows."""
 
     text: str
     rows: tuple[PlacedRow, ...]
 
 
 def flow(pages: Sequence[Page]) -> Flow:
-    """Join rows by a line feed and paragraphs by two; words that a hyphen breaks at the end of a row become whole."""
+    """Join rows by a line feed and paragraphs by two; words hyphenated at the end of a row become whole."""
     lines = [_Line(page.number, row) for page in pages for row in page.rows]
     _join(lines)
     pieces: list[str] = []
@@ -55,7 +55,7 @@ def flow(pages: Sequence[Page]) -> Flow:
 
 
 class _Line:
-    """A row on its way into the text: what of it goes there, and what goes before it."""
+    """A row being joined: the text that remains of it, and the separator before it."""
 
     __slots__ = ("page", "row", "separator", "text")
 
@@ -79,7 +79,7 @@ def _join(lines: Sequence[_Line]) -> None:
             elif _is_broken_anywhere(previous.row, line.row):
                 line.separator = ""
     vocabulary = _vocabulary(lines) if broken else frozenset()
-    for previous, line in reversed(broken):  # what is moved up may be moved up again
+    for previous, line in reversed(broken):  # a word part that was moved up may be moved up again
         _mend(previous, line, vocabulary)
 
 
@@ -92,11 +92,11 @@ def _block_tops(lines: Sequence[_Line]) -> dict[tuple[int, int], int]:
 
 
 def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, int], int]) -> bool:
-    """Tell whether a line begins beside the block before it, as the next cell of a table does: that ends no row."""
+    """Whether a line begins next to the block before it, as the next table cell does: that does not end the row."""
     above, below = previous.row, line.row
     if previous.page != line.page or above.block == below.block or below.left < above.right:
         return False
-    if ends_sentence(above.text):  # as a column of prose does, or a long cell
+    if ends_sentence(above.text):  # a column of prose does, and a long cell
         return False
     return block_tops[previous.page, above.block] - below.size // 2 <= below.top < above.bottom - below.size // 2
 
@@ -113,8 +113,8 @@ def _continues(previous: _Line, line: _Line) -> bool:
     return is_next_page or below.bottom <= above.top or below.text[0].islower()
 
 
-def _look_alike(one: Row, other: Row) -> bool:
-    return one.is_bold == other.is_bold and abs(one.size - other.size) <= _SAME_SIZE * one.size
+def _look_alike(row: Row, other: Row) -> bool:
+    return row.is_bold == other.is_bold and abs(row.size - other.size) <= _SAME_SIZE * row.size
 
 
 def _is_broken_anywhere(above: Row, below: Row) -> bool:

@@ -1,8 +1,8 @@
-"""Lines of a page whose text alone does not tell what is printed: they are read again glyph by glyph.
+"""Lines of a page that must be read glyph by glyph, because their text alone does not show what is printed.
 
-Marks that are raised or lowered show in the sizes of glyphs. The spaces of letter-spaced words, and the order of
-numbers in a line from right to left, show in where each glyph stands. To look at all of that would double what a page
-takes, so only lines are looked at whose text hints at it.
+Raised or lowered marks show in the sizes of glyphs; letter-spaced words, and the order of numbers in a right-to-left
+line, show in the positions of glyphs. Reading all glyphs would double the time of a page, so only lines whose text
+hints at it are read again.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Blocks = Sequence[dict[str, Any]]
 
 
 def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
-    """Replace the text of such lines; `page` is the text of MuPDF that they are of, and `text` all of it."""
+    """Replace the text of such lines; `page` is their MuPDF text page, and `text` all of its text."""
     if not (_MARK.search(text) or _is_placed_oddly(text)):
         return
-    wanted = {
+    candidates = {
         (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
         if _MARK.search(line["text"]) or _is_placed_oddly(line["text"])
     }
-    for place, characters in _characters_of(page, wanted):
-        line = wanted[place]
+    for place, characters in _characters_of(page, candidates):
+        line = candidates[place]
         may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
         if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
             line["text"] = _text_of([_glyph(character) for character in characters])
@@ -50,18 +50,18 @@ class _Glyph(NamedTuple):
     foot: float
     size: float
     is_made_up: bool
-    """Whether it is a space that is nowhere in the file but between two glyphs."""
+    """Whether it is a space that MuPDF inserted between two glyphs."""
 
 
-def _characters_of(page: Any, wanted: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
-    """Yield what MuPDF has for each character of the lines that are wanted by the number of their block and line."""
-    numbers = {number for number, _ in wanted}
+def _characters_of(page: Any, lines: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+    """Yield the MuPDF characters of the given lines, by the number of their block and line."""
+    numbers = {number for number, _ in lines}
     for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
         if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
             continue
-        for index, line in enumerate(block):
-            if (number, index) in wanted:
-                yield (number, index), [character.m_internal for character in line]
+        for index, line_of_page in enumerate(block):
+            if (number, index) in lines:
+                yield (number, index), [character.m_internal for character in line_of_page]
 
 
 def _glyph(character: Any) -> _Glyph:
@@ -86,9 +86,9 @@ class _Span(NamedTuple):
 
 
 def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
-    """Join what is set lower, as in formulas, to what it belongs to, and put the numbers of notes at the end.
+    """Join subscripts, as in formulas, to what they belong to, and move note numbers to the end.
 
-    There they stand within no phrase.
+    There they split no phrase.
     """
     spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
     main = max(spans, key=lambda span: (span.size, len(span.text)))
@@ -111,7 +111,7 @@ def _span(glyphs: Sequence[_Glyph]) -> _Span:
 
 
 def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
-    """Return the text of a line in the order of reading: from right to left, with numbers the other way."""
+    """Return the text of a line in reading order: right to left, with numbers left to right."""
     n_other = sum(glyph.character.isascii() and glyph.character.isalpha() for glyph in glyphs)
     n_own = sum(bool(_RIGHT_TO_LEFT.match(glyph.character)) for glyph in glyphs)
     if n_other > n_own:
@@ -122,7 +122,7 @@ def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
 
 
 def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
-    """Leave out the spaces within words whose letters are set apart."""
+    """Return the glyphs without the spaces within letter-spaced words."""
     letters = [index for index, glyph in enumerate(glyphs) if not glyph.character.isspace()]
     gaps = {second: glyphs[second].left - glyphs[first].right for first, second in pairwise(letters)}
     spaced = [second for first, second in pairwise(letters) if second > first + 1]
@@ -148,7 +148,7 @@ _MARK: Final = re.compile(
     r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
     r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
 )
-"""Form of a number that is raised behind a word, or lowered behind the sign of an element."""
+"""A number raised behind a word, or lowered behind a chemical symbol."""
 
 _IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
 _ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")

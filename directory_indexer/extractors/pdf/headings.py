@@ -1,4 +1,4 @@
-"""Where the headings of a printed document stand: as its outline says or, without one, as its typography shows."""
+"""Headings of a printed document: from its outline or, without one, from its typography."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_CHARS = 160
 _MAX_BOLD_CHARS = 60
 _MAX_LEVELS = 5
 _MAX_SHARE = 0.3
-_MIN_LETTERS = 3
+_MIN_HEADING_LETTERS = 3
 _STEP = 5
 _NOT_WORD = re.compile(r"[\W_]+")
 _NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
@@ -25,7 +25,7 @@ _ENDS_PROSE = tuple(".,;:\u3002\uff0c\uff1b\uff1a")
 
 
 class OutlineEntry(NamedTuple):
-    """An entry of the outline that a document brings along; levels and pages count from 1."""
+    """An entry of the outline of a document; levels and pages count from 1."""
 
     level: int
     title: str
@@ -41,38 +41,38 @@ class Heading(NamedTuple):
 
 
 def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:
-    """Find each entry on its page by its words; one whose words are not there starts where the one before it does."""
+    """Return the outline entries, located by their words; one not found starts where the previous one does."""
     entries = list(outline)
     rows_by_page: dict[int, list[PlacedRow]] = {entry.page: [] for entry in entries}
     for placed in flow.rows:
         if placed.page in rows_by_page:
             rows_by_page[placed.page].append(placed)
     pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items() if rows}
-    found = [
+    headings = [
         Heading(pages[entry.page].start_of(entry.title), entry.level, entry.title)
         for entry in entries
         if entry.page in pages
     ]
-    return sorted(found, key=lambda heading: heading.start)
+    return sorted(headings, key=lambda heading: heading.start)
 
 
 class _PageTitles:
-    """The rows of one page, searched from top to bottom for the titles that the outline has for it."""
+    """The rows of one page, searched from top to bottom for the titles of its outline entries."""
 
     def __init__(self, rows: Sequence[PlacedRow]) -> None:
         self._rows = rows
         words = [_words(placed.row.text) for placed in rows]
         self._keys = [_key("".join(words[i : i + _MAX_ROWS])) for i in range(len(rows))]
-        self._found = 0
+        self._index = 0
 
     def start_of(self, title: str) -> int:
         key = _key(_words(title))
-        places = [index for index in range(self._found, len(self._keys)) if key and self._keys[index].startswith(key)]
+        places = [index for index in range(self._index, len(self._keys)) if key and self._keys[index].startswith(key)]
         if places:
-            self._found = min(places, key=lambda index: (self._says_more(index, key), -self._rows[index].row.size))
-        return self._rows[self._found].start
+            self._index = min(places, key=lambda index: (self._has_more_words(index, key), -self._rows[index].row.size))
+        return self._rows[self._index].start
 
-    def _says_more(self, index: int, key: str) -> bool:
+    def _has_more_words(self, index: int, key: str) -> bool:
         return len(_key(_words(self._rows[index].row.text))) > len(key)
 
 
@@ -85,7 +85,7 @@ def _key(words: str) -> str:
 
 
 def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:
-    """Take rows for headings that are clearly larger than the text, or bold and alone; none if too many would be."""
+    """Return rows clearly larger than the body text, or bold and alone, as headings; none if there are too many."""
     blocks = [list(rows) for _, rows in groupby(flow.rows, key=lambda placed: (placed.page, placed.row.block))]
     candidates = [rows for block in blocks for rows in _candidates(block, body_size)]
     n_chars = sum(len(placed.row.text) for rows in candidates for placed in rows)
@@ -115,7 +115,7 @@ def _reads_as_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
     if len(rows) > _MAX_ROWS or len(text) > _MAX_CHARS or "…" in text:
         return False
     letters = sum(character.isalpha() for character in text)
-    is_wordy = letters >= _MIN_LETTERS and 2 * letters >= len(text)
+    is_wordy = letters >= _MIN_HEADING_LETTERS and 2 * letters >= len(text)
     return is_wordy and (is_large or not _reads_as_text(text))
 
 

@@ -1,6 +1,6 @@
-"""What stands on the pages of a printed document: rows of text with their place and look, in the order of reading.
+"""Pages of a printed document: rows of text with position and typography, in reading order.
 
-Lengths are tenths of a point, counted from the upper left corner.
+Lengths are tenths of a point, from the upper left corner.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROMAN = "a page number in Roman digits"
 
 
 class Cell(NamedTuple):
-    """A part of a row that stands apart from the others."""
+    """A part of a row that is separated from the others by a gap."""
 
     left: int
     right: int
@@ -49,9 +49,9 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One row of text as it is printed; rows of one block stand together, as the lines of a paragraph do.
+    """One printed row of text; rows of one block belong together, as the lines of a paragraph do.
 
-    `cells` are its parts, where it has several. With `is_ruled` it is a row of a table with ruling lines.
+    `cells` are its parts, if it has several. With `is_ruled` it is a row of a table with ruling lines.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Row(NamedTuple):
 
 
 def side_by_side(rows: Sequence[Row]) -> Row:
-    """Make one row of several that stand beside each other, from left to right."""
+    """Return one row made of several that stand next to each other, from left to right."""
     if len(rows) == 1:
         return rows[0]
     return rows[0]._replace(
@@ -81,7 +81,7 @@ def side_by_side(rows: Sequence[Row]) -> Row:
 
 
 def with_initials(rows: Sequence[Row]) -> list[Row]:
-    """Put a large first letter, which is printed over several lines, before the first of the lines beside it."""
+    """Return rows with each drop cap, printed over several lines, joined to the first of the lines next to it."""
     if not any(len(row.text) == 1 for row in rows):
         return list(rows)
     joined: list[Row] = []
@@ -108,9 +108,9 @@ def _is_initial(letter: Row, row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of one page, whose number counts from 1; `scan` tells of what has to be read on it, or was.
+    """The rows of one page, whose number counts from 1; `scan` describes its OCR, pending or done.
 
-    `files` are the numbers of the annotations that files are attached to.
+    `files` are the numbers of the annotations with an attached file.
     """
 
     number: int
@@ -121,7 +121,7 @@ class Page:
 
 
 def body_size(pages: Iterable[Page]) -> int:
-    """Find the size that most of the text is printed in."""
+    """Return the size in which most of the text is printed."""
     sizes: Counter[int] = Counter()
     for page in pages:
         for row in page.rows:
@@ -130,33 +130,32 @@ def body_size(pages: Iterable[Page]) -> int:
 
 
 def is_larger(row: Row, than: int) -> bool:
-    """Tell whether a row is printed clearly larger than a size."""
+    """Whether a row is printed clearly larger than a size."""
     return row.size >= than * _LARGER
 
 
 def in_reading_order(page: Page) -> Page:
-    """Bring stretches that were drawn late to the place where they stand.
+    """Return a page with runs of rows that were drawn late moved to where they stand.
 
-    Programs draw text in the order of reading with few exceptions (of 22,000 pages looked at, one in thirteen has one,
-    mostly a header), and sorting by position would mix columns. So only a stretch that stands wholly above another one
-    is moved before it.
+    Programs draw text in reading order with few exceptions (of 22,000 pages, one in thirteen has one, mostly a header),
+    and sorting by position would mix columns. So only a run that is wholly above another one is moved before it.
     """
-    stretches: list[list[Row]] = []
+    runs: list[list[Row]] = []
     for row in page.rows:
-        if stretches and _follows(stretches[-1][-1], row):
-            stretches[-1].append(row)
+        if runs and _follows(runs[-1][-1], row):
+            runs[-1].append(row)
         else:
-            stretches.append([row])
-    if not 1 < len(stretches) <= _MAX_RUNS:
+            runs.append([row])
+    if not 1 < len(runs) <= _MAX_RUNS:
         return page
     ordered: list[list[Row]] = []
-    for stretch in stretches:
-        bottom = max(row.bottom for row in stretch)
-        place = len(ordered)
-        while place and all(bottom <= row.top + row.size // 2 for row in ordered[place - 1]):
-            place -= 1
-        ordered.insert(place, stretch)
-    return replace(page, rows=tuple(row for stretch in ordered for row in stretch))
+    for run in runs:
+        bottom = max(row.bottom for row in run)
+        index = len(ordered)
+        while index and all(bottom <= row.top + row.size // 2 for row in ordered[index - 1]):
+            index -= 1
+        ordered.insert(index, run)
+    return replace(page, rows=tuple(row for run in ordered for row in run))
 
 
 def _follows(previous: Row, row: Row) -> bool:
@@ -164,21 +163,21 @@ def _follows(previous: Row, row: Row) -> bool:
 
 
 def without_running_rows(pages: Sequence[Page]) -> list[Page]:
-    """Leave out the headers, footers and page numbers that are repeated from page to page.
+    """Return pages without repeated headers, footers and page numbers.
 
-    A text may be repeated because it is a header, or because slides build up: its first occurrence stays. Of what has a
-    page number, the rest is compared.
+    A text may be repeated because it is a header, or because slides build up: its first occurrence stays. Rows with a
+    page number are compared without it.
     """
     edges = [edge for page in pages for edge in _edges(page)]
     repeats = _Repeats(edges, body_size(pages))
     running: defaultdict[int, _Running] = defaultdict(lambda: _Running(set(), set(), set()))
-    seen = {""}
+    seen_texts = {""}
     for edge in edges:
         for row in repeats.running_rows(edge):
             text = repeats.without_page_number(row, edge.page)
             of_page = running[edge.page]
-            (of_page.repeated if text in seen else of_page.feet if edge.is_foot else of_page.heads).add(row)
-            seen.add(text)
+            (of_page.repeated if text in seen_texts else of_page.feet if edge.is_foot else of_page.heads).add(row)
+            seen_texts.add(text)
     bodies = [running[page.number].body(page) if page.number in running else page.rows for page in pages]
     around = zip(pages, [(), *bodies], bodies, [*bodies[1:], ()], strict=False)
     return [
@@ -188,7 +187,7 @@ def without_running_rows(pages: Sequence[Page]) -> list[Page]:
 
 
 class _Running(NamedTuple):
-    """The running rows of a page: the first of their kind at its head and foot, and those that are repeated."""
+    """The running rows of a page: the first of their kind at its head and foot, and repetitions."""
 
     heads: set[Row]
     feet: set[Row]
@@ -203,7 +202,7 @@ class _Running(NamedTuple):
 def _rows_around(
     page: Page, running: _Running, before: Sequence[Row], body: Sequence[Row], after: Sequence[Row]
 ) -> tuple[Row, ...]:
-    """Return the rows that stay; heads and feet that part a sentence from the page before or after go to another end.
+    """Return the rows to keep; a head or foot that interrupts a sentence across pages moves to another end.
 
     `before` and `after` are the rows between head and foot of the neighbours, and `body` those of the page.
     """
@@ -221,7 +220,7 @@ def _rows_around(
 
 
 def _runs_on(above: Sequence[Row], below: Sequence[Row]) -> bool:
-    """Whether a sentence does not end with a page."""
+    """Whether a sentence continues on the next page."""
     return bool(above and below) and not ends_sentence(above[-1].text) and below[0].text[:1].islower()
 
 
@@ -231,7 +230,7 @@ def ends_sentence(text: str) -> bool:
 
 
 class _Edge(NamedTuple):
-    """The rows near the top or the bottom of a page, outermost first, and how far each is from the next one inside."""
+    """The rows near the top or bottom of a page, outermost first, with the gap between each and the next inside."""
 
     page: int
     rows: tuple[tuple[Row, int], ...]
@@ -250,9 +249,9 @@ def _edges(page: Page) -> Iterator[_Edge]:
 
 
 class _Repeats:
-    """On which pages each text stands at an edge, and how far the page numbers are from those that are printed there.
+    """The pages on which each edge text occurs, and the offsets between page numbers and printed numbers.
 
-    What is repeated nearby counts, for each chapter may have its own header.
+    Only repetition nearby counts, since each chapter may have its own header.
     """
 
     def __init__(self, edges: Sequence[_Edge], body_size: int) -> None:
@@ -268,7 +267,7 @@ class _Repeats:
                     self._offsets[edge.page].add(offset)
 
     def running_rows(self, edge: _Edge) -> list[Row]:
-        """List the outermost rows that are repeated, as far as white space sets them off from the text."""
+        """Return the outermost repeated rows, as far as white space separates them from the text."""
         n_running = 0
         for index, (row, gap) in enumerate(edge.rows):
             if not (_is_nearby(self._pages_by_text[_text(row)], edge.page) or self.is_page_number(row, edge.page)):
@@ -284,7 +283,7 @@ class _Repeats:
         return offset in self._offsets_of(row, page) and _is_nearby(self._pages_by_offset[offset], page)
 
     def without_page_number(self, row: Row, page: int) -> str:
-        """Return what a row says beside its page number; nothing where that is only the word for a page."""
+        """Return the text of a row without its page number; "" if only the word for a page remains."""
         if not self.is_page_number(row, page):
             return row.text
         text = row.text
@@ -296,14 +295,14 @@ class _Repeats:
         return "" if is_number_alone else " ".join(text.split())
 
     def _offset(self, page: int) -> int | None:
-        # Of the numbers that grow with the pages (footnotes may do so, too), those win that do so the longest.
+        # Of the numbers that grow with the pages, as footnotes may, too, those that do so the longest are page numbers.
         return max(self._offsets[page], key=lambda offset: len(self._pages_by_offset[offset]), default=None)
 
     def _offsets_of(self, row: Row, page: int) -> set[int]:
         return {int(number[1]) - page for number in self._numbers_in(row)}
 
     def _numbers_in(self, row: Row) -> list[re.Match[str]]:
-        """Return the numbers at the end and at the start of a row that may be those of pages."""
+        """Return the numbers at the end and at the start of a row that may be page numbers."""
         if len(row.text) > _MAX_NUMBER_ROW or (is_larger(row, self._body_size) and not row.text.isdecimal()):
             return []  # a paragraph, or a heading with its number
         return [number for number in (_LAST_NUMBER.search(row.text), _FIRST_NUMBER.match(row.text)) if number]

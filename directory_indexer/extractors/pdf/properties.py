@@ -1,4 +1,4 @@
-"""What a PDF says about itself: in its dictionary of information, and in XMP, which newer programs write beside it."""
+"""Metadata of a PDF: its information dictionary, and XMP, which newer programs write as well."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from directory_indexer.extractors.properties import iso_time, listed, one_value,
 from directory_indexer.extractors.xmp import read_xmp
 
 
-def metadata_of(said: Mapping[str, str], xmp: str, *, language: str, n_pages: int) -> Metadata:
-    """Put together what both say; where they differ, the dictionary, which more programs keep up to date."""
+def metadata_of(information: Mapping[str, str], xmp: str, *, language: str, n_pages: int) -> Metadata:
+    """Return the merged metadata; the dictionary wins, since more programs keep it up to date."""
     packet = read_xmp(xmp).metadata
     return Metadata(
-        authors=listed(said.get("author", "")) or packet.authors,
-        created=_time(said.get("creationDate", "")) or packet.created,
-        modified=_time(said.get("modDate", "")) or packet.modified,
+        authors=listed(information.get("author", "")) or packet.authors,
+        created=_parse_date(information.get("creationDate", "")) or packet.created,
+        modified=_parse_date(information.get("modDate", "")) or packet.modified,
         language=primary_language(language) or packet.language,
-        subject=one_value(said.get("subject", "")) or packet.subject,
-        tags=listed(said.get("keywords", "")) or packet.tags,
+        subject=one_value(information.get("subject", "")) or packet.subject,
+        tags=listed(information.get("keywords", "")) or packet.tags,
         n_pages=n_pages or None,
     )
 
 
-def _time(written: str) -> str:
-    """Read a date of PDF: `D:20240301120000+01'00'`, of which all but the year may be missing."""
-    found = _DATE.match(written)
-    if not found:
-        return iso_time(written)
-    year, month, day, hour, minute, second, sign, zone_hour, zone_minute = found.groups()
+def _parse_date(text: str) -> str:
+    """Return a PDF date, `D:20240301120000+01'00'`, of which all but the year may be missing, in ISO 8601."""
+    match = _DATE.match(text)
+    if not match:
+        return iso_time(text)
+    year, month, day, hour, minute, second, sign, zone_hour, zone_minute = match.groups()
     date = "-".join(filter(None, (year, month, day)))
     if not hour:
         return iso_time(date)

@@ -1,4 +1,4 @@
-"""A page as pixels, and as the file of a picture."""
+"""Pages as pixels and as picture files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Raster(NamedTuple):
     dpi: int = 0
 
     def to_pnm(self) -> bytes:
-        """Write it as a file that needs no packing."""
+        """Return it as an uncompressed PNM file."""
         magic = b"P5" if self.n_channels == 1 else b"P6"
         return b"%s %d %d 255\n" % (magic, self.width, self.height) + self.samples
 

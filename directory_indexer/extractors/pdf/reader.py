@@ -1,6 +1,6 @@
-"""Reads PDF files: what MuPDF finds on their pages, made into one document.
+"""PDF files: the text that MuPDF finds on their pages, made into one document.
 
-Nothing in a file is trusted: what it may cost is bounded, what is damaged is left out, and MuPDF never prints.
+No file is trusted: costs are bounded, damaged parts are left out, and MuPDF never prints.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from directory_indexer.scans import RecognisedPages, Recognition, scan_of
 
 MAX_PAGES = 20_000
 MAX_CHARS = 64_000_000
-"""What a document may have; one that has more is skipped as too large."""
+"""The maximum length of a document; a longer one is skipped as too large."""
 
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
@@ -60,11 +60,11 @@ _ERROR_CODE = re.compile(r"code=\d+: ")
 
 
 def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
-    """Read a PDF, and what is attached to it.
+    """Read a PDF and its attachments.
 
     Raises:
-        SkipFileError: as of `extract_pdf`.
-        ExtractionError: as of `extract_pdf`.
+        SkipFileError: as in `extract_pdf`.
+        ExtractionError: as in `extract_pdf`.
     """
     content = read_whole(file)
     document, files = _extract(content, kind, budget)
@@ -74,9 +74,9 @@ def open_pdf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 def extract_pdf(
     content: bytes, kind: str = "pdf", budget: Budget | None = None, *, finds_tables: bool = False
 ) -> Document:
-    """Read a PDF as one text with a section for each page and heading.
+    """Return a PDF as one text with a section for each page and heading.
 
-    Of pages that are pictures there is the text that OCR has found before; others wait as `scans` of the document. With
+    Scanned pages have the text that OCR recognised before; others are listed as `scans` of the document. With
     `finds_tables`, each row of a table with ruling lines is one line of text.
 
     Raises:
@@ -87,7 +87,7 @@ def extract_pdf(
 
 
 def _extract(content: bytes, kind: str, budget: Budget, *, finds_tables: bool = False) -> tuple[Document, list[int]]:
-    """Return what is written in a PDF, and the numbers of the annotations that files are attached to."""
+    """Return the document of a PDF, and the numbers of the annotations with an attached file."""
     with LOCK:
         try:
             pages, outline, title, metadata = _read(content, budget.recognised, finds_tables=finds_tables)
@@ -109,16 +109,16 @@ def _read(
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = _with_asides(pdf, content, list(_bounded(_pages(pdf, recognised, finds_tables=finds_tables))))
+        pages = _with_asides(pdf, content, list(_limit_text(_pages(pdf, recognised, finds_tables=finds_tables))))
         if not any(page.scan or _has_letters(page) for page in pages):
-            raise _no_text(pdf)
-        said = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
-        metadata = metadata_of(said, _xmp(pdf), language=_language(pdf), n_pages=pdf.page_count)
-        return pages, _outline(pdf), said.get("title", ""), metadata
+            raise _no_text_error(pdf)
+        information = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
+        metadata = metadata_of(information, _xmp(pdf), language=_language(pdf), n_pages=pdf.page_count)
+        return pages, _outline(pdf), information.get("title", ""), metadata
 
 
 def _with_asides(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -> list[Page]:
-    """Add what is written for a document as a whole to the pages that it belongs to."""
+    """Return the pages with the texts that belong to the document as a whole added."""
     try:
         texts = alternative_texts(pdf, content)
         values = form_values(pdf)
@@ -132,7 +132,7 @@ def _with_asides(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -
 
 
 def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterator[Member]:
-    """Yield what is attached one after the other; between two of them other PDFs may be read."""
+    """Yield the attachments in order; other PDFs may be read in between."""
     with LOCK:
         pdf = opened(content)
         sources: list[_Embedded | _OnPage] = [_Embedded(position) for position in range(pdf.embfile_count())]
@@ -149,7 +149,7 @@ def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterat
 
 
 class _Embedded(NamedTuple):
-    """A file that is attached to the document."""
+    """A file attached to the document."""
 
     position: int
 
@@ -162,7 +162,7 @@ class _Embedded(NamedTuple):
 
 
 class _OnPage(NamedTuple):
-    """A file that is attached to an annotation, whose number is `xref`."""
+    """A file attached to the annotation with the number `xref`."""
 
     xref: int
 
@@ -194,14 +194,14 @@ def _has_letters(page: Page) -> bool:
     return any(character.isalnum() for row in page.rows for character in row.text)
 
 
-def _no_text(pdf: pymupdf.Document) -> ExtractionError:
+def _no_text_error(pdf: pymupdf.Document) -> ExtractionError:
     if pdf.is_repaired:
         return ExtractionError("damaged PDF: no text can be recovered")
     return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pdf.page_count} pages")
 
 
 def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: bool) -> Iterator[Page]:
-    """Read every page that can be read."""
+    """Yield every page that can be read."""
     error: Exception | None = None
     n_read = 0
     for index in range(pdf.page_count):
@@ -213,13 +213,13 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: 
             continue
         n_read += 1
         rows = with_initials(columns_apart(list(_rows(blocks))))
-        read = _page(page, rows, Letters.of(text), recognised)
-        read = replace(read, rows=with_tables(page, read.rows) if finds_tables else whole_rows(read.rows))
+        result = _page(page, rows, Letters.of(text), recognised)
+        result = replace(result, rows=with_tables(page, result.rows) if finds_tables else whole_rows(result.rows))
         with suppress(*DAMAGE):
             if annotated := annotations_of(page):
                 notes = notes_on(page, text, annotated)
-                read = replace(read, rows=(*read.rows, *notes), files=files_on(annotated))
-        yield read
+                result = replace(result, rows=(*result.rows, *notes), files=files_on(annotated))
+        yield result
     if error and not n_read:
         raise error
 
@@ -229,18 +229,18 @@ def _page(page: pymupdf.Page, rows: list[Row], letters: Letters, recognised: Rec
     try:
         verdict = verdict_of(page, letters, rows)
         key = None if verdict is Verdict.TEXT else key_of(page)
-    except DAMAGE:  # its text is there all the same
+    except DAMAGE:  # its text was read nevertheless
         key = None
     if key is None:
         return Page(page.number + 1, height, tuple(rows))
-    found = recognised.get(key)
-    if isinstance(found, Recognition):
+    result = recognised.get(key)
+    if isinstance(result, Recognition):
         rows = [] if verdict is Verdict.UNREADABLE else rows
-        rows += rows_of(found, width=width, height=height, beside=rows)
-    return Page(page.number + 1, height, tuple(rows), scan_of(page.number + 1, key, found))
+        rows += rows_of(result, width=width, height=height, beside=rows)
+    return Page(page.number + 1, height, tuple(rows), scan_of(page.number + 1, key, result))
 
 
-def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
+def _limit_text(pages: Iterable[Page]) -> Iterator[Page]:
     n_chars = 0
     for page in pages:
         n_chars += sum(len(row.text) for row in page.rows)
@@ -251,16 +251,16 @@ def _bounded(pages: Iterable[Page]) -> Iterator[Page]:
 
 def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     """Return the blocks of a page, and the text of their lines."""
-    blocks, laid_out = _laid_out(page, _FLAGS)
+    blocks, laid_out = _lay_out(page, _FLAGS)
     lines = _lines(blocks)
     text = _text_of(lines)
     if has_unknown(text):
         if has_codes := text.count("\ufffd") >= FEW_LETTERS:
             if name_codes(page):
-                blocks, laid_out = _laid_out(page, _FLAGS)
+                blocks, laid_out = _lay_out(page, _FLAGS)
                 lines = _lines(blocks)
             has_codes = "\ufffd" in _text_of(lines)
-        coded = _laid_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
+        coded = _lay_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         read_unknown(lines, _lines(coded))
         text = _text_of(lines)
     read_shifted(lines)
@@ -276,23 +276,23 @@ def _lines(blocks: Blocks) -> list[dict[str, Any]]:
     return [line for block in blocks if "lines" in block for line in block["lines"]]
 
 
-def _laid_out(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
-    """Return the blocks of a page, and the text of MuPDF that they are of."""
-    # MuPDF writes this JSON at a fifth of the time that PyMuPDF takes to build the same as dictionaries.
+def _lay_out(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
+    """Return the blocks of a page, and the MuPDF text page that they belong to."""
+    # MuPDF writes this JSON in a fifth of the time that PyMuPDF takes to build the same dictionaries.
     buffer = mupdf.fz_new_buffer(1 << 14)
     output = mupdf.FzOutput(buffer)
     text = page.get_textpage(flags=flags).this
     mupdf.fz_print_stext_page_as_json(output, text, _TENTHS)
     mupdf.fz_close_output(output)
-    return _blocks_in(buffer.fz_buffer_extract().decode("utf-8", "replace")), text
+    return _parse_blocks(buffer.fz_buffer_extract().decode("utf-8", "replace")), text
 
 
-def _blocks_in(written: str) -> list[dict[str, Any]]:
+def _parse_blocks(json_text: str) -> list[dict[str, Any]]:
     try:
-        blocks: list[dict[str, Any]] = json.loads(written, strict=False)["blocks"]
+        blocks: list[dict[str, Any]] = json.loads(json_text, strict=False)["blocks"]
     except ValueError:
-        # MuPDF writes the names of fonts as they are, quotes and backslashes included.
-        return _blocks_in(_FONT_NAME.sub("", written)) if _FONT_NAME.search(written) else []
+        # MuPDF writes the names of fonts unescaped, quotes and backslashes included.
+        return _parse_blocks(_FONT_NAME.sub("", json_text)) if _FONT_NAME.search(json_text) else []
     return blocks
 
 
@@ -303,7 +303,7 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
         baseline = 0
         for line in block.get("lines", ()):
             part = _row(line, index)
-            if drawn.repeats(part):
+            if drawn.add_repeated(part):
                 continue
             if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
                 is_bold = row.is_bold and part.is_bold
@@ -317,14 +317,14 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
 
 
 class _DrawnTexts:
-    """The texts that were drawn on a page so far, and the places of those that were drawn several times."""
+    """The texts drawn on a page so far, and the positions of those drawn several times."""
 
     def __init__(self) -> None:
         self._first: dict[str, Row] = {}
         self._places: set[tuple[str, int, int]] = set()
 
-    def repeats(self, part: Row) -> bool:
-        """Whether the same text was drawn at nearly the same place, as bold letters and shadows are; record it."""
+    def add_repeated(self, part: Row) -> bool:
+        """Whether the same text was drawn at nearly the same position, as for bold letters and shadows; record it."""
         first = self._first.setdefault(part.text, part)
         if first is part:
             return False

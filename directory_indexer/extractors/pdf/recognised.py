@@ -1,4 +1,4 @@
-"""Puts what OCR has read on a page among the rows that the page has as text."""
+"""Text recognised by OCR, as rows among those of the text layer of a page."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from directory_indexer.extractors.pdf.pages import Row
 from directory_indexer.scans import WHOLE, Box, Line, Recognition, turned
 
 _LARGE = 1.6
-"""Lines that are so much higher than others are taken for headings; heights of letters that were read vary."""
+"""Lines so much higher than others are headings; the heights of recognised letters vary."""
 
 _SIDEWAYS = (90, 270)
 _USUAL_SIZE = 100
 _LINE_HEIGHT = 140
 
 
-def rows_of(found: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
-    """Give the lines of a page, whose size is in tenths of a point, without what stands `beside` them as text.
+def rows_of(recognition: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
+    """Return the recognised lines of a page, whose size is in tenths of a point, without those in `beside`.
 
-    Where nothing does, a page that was scanned turned is given upright, so that its order is that of reading.
+    If there are none `beside`, a page scanned sideways is turned upright, so that its order is the reading order.
     """
-    turn = 0 if beside else found.turn
+    turn = 0 if beside else recognition.turn
     if turn in _SIDEWAYS:
         width, height = height, width
     first_block = max((row.block for row in beside), default=-1) + 1
-    lines = [line for line in found.lines if line.words]
+    lines = [line for line in recognition.lines if line.words]
     heights = [_height(line, turn) * height // WHOLE for line in lines]
-    usual = int(median(one for one in heights if one)) if any(heights) else _USUAL_SIZE
+    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
     rows = [
         Row(
             clean(line.text),
             *_sides(line, number, (width, height), turn),
-            # A line that leans is higher than its words are.
+            # The box of a slanted line is higher than its words.
             size=line_height if line_height > _LARGE * usual else usual,
             is_bold=False,
             block=first_block + line.block,
@@ -44,13 +44,13 @@ def rows_of(found: Recognition, *, width: int, height: int, beside: Sequence[Row
 
 
 def _height(line: Line, turn: int) -> int:
-    """Give the usual height of the words of a line; 0 where the engine does not say where they stand."""
+    """Return the usual height of the words of a line; 0 if the engine gives no positions."""
     boxes = [turned(word.box, turn) for word in line.words if word.box]
     return int(median(box.bottom - box.top for box in boxes)) if boxes else 0
 
 
 def _sides(line: Line, number: int, size: tuple[int, int], turn: int) -> tuple[int, int, int, int]:
-    """Give left, top, right and bottom of a line; what comes without places is put line below line."""
+    """Return left, top, right and bottom of a line; lines without positions are stacked."""
     width, height = size
     box = _box_of(line)
     if box is None:
@@ -68,6 +68,6 @@ def _box_of(line: Line) -> Box | None:
 
 
 def _is_on(row: Row, other: Row) -> bool:
-    """Tell whether the middle of a row lies in another one."""
+    """Whether the middle of a row lies in another one."""
     x, y = (row.left + row.right) // 2, (row.top + row.bottom) // 2
     return other.left <= x <= other.right and other.top <= y <= other.bottom

@@ -1,4 +1,4 @@
-"""Draws a page of a PDF or of a picture's file as pixels."""
+"""Rendering of a page of a PDF or picture file as pixels, for OCR."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ with lazily:
     from directory_indexer.extractors.pdf.webp import draw_webp
 
 MAX_PIXELS: Final = 20_000_000
-"""A page that has more is drawn smaller, whatever resolution is asked for."""
+"""A page with more pixels is drawn smaller, whatever the resolution."""
 
 
 class Drawing(NamedTuple):
-    """A page that was drawn; the key says what from."""
+    """A rendered page, with the OCR key of its content."""
 
     key: PageKey
     raster: Raster
 
 
 def draw_page(content: bytes, kind: str, page: int, *, dpi: int, turn: int = 0, is_grey: bool = True) -> Drawing:
-    """Draw a page, which counts from 1, of a PDF or of a picture, whose own pixels are drawn as they are.
+    """Draw a page, counted from 1, of a PDF or of a picture, whose own pixels are kept.
 
     It is turned clockwise by `turn` degrees, a multiple of 90.
 
@@ -60,11 +60,11 @@ def draw_page(content: bytes, kind: str, page: int, *, dpi: int, turn: int = 0, 
 
 
 def _own_dpi(page: pymupdf.Page) -> int:
-    """Give the resolution at which a page that is one picture is drawn pixel by pixel."""
+    """Return the resolution at which a page that is one picture is drawn pixel by pixel."""
     sizes: Sequence[dict[str, float]] = page.get_image_info()
     if not sizes or not page.rect.width:
         return _POINTS_PER_INCH
-    widest = float(max(one["width"] for one in sizes))
+    widest = float(max(size["width"] for size in sizes))
     return round(_POINTS_PER_INCH * widest / float(page.rect.width))
 
 

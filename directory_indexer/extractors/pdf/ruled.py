@@ -1,7 +1,7 @@
 """Tables with ruling lines: each row of cells becomes one row of text, `| a | b |`.
 
 Reading the lines of a page takes several times as long as reading its text, so only `convert` looks for tables.
-PyMuPDF's own search for them takes 50 to 500 ms a page, and separates hyphens from the words that they stand in.
+PyMuPDF's own search for them takes 50 to 500 ms a page, and separates hyphens from their words.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def with_tables(page: Any, rows: Sequence[Row]) -> tuple[Row, ...]:
             tables = tables_on(page)
     inside = [next((index for index, table in enumerate(tables) if table.has(row)), None) for row in rows]
     whole: list[Row] = []
-    written: set[int] = set()
+    written_tables: set[int] = set()
     for index, group in groupby(zip(inside, rows, strict=True), key=lambda pair: pair[0]):
         if index is None:
             whole += whole_rows([row for _, row in group])
-        elif index not in written:
-            written.add(index)
+        elif index not in written_tables:
+            written_tables.add(index)
             size = mode(row.size for row, other in zip(rows, inside, strict=True) if other == index)
             whole += tables[index].rows(size=size, block=_FIRST_BLOCK + index)
     return tuple(whole)
@@ -90,7 +90,7 @@ def _lines_of(page: Any) -> tuple[Segments, Segments]:
                 horizontal[y].append((left, right))
             for x in (left, right):
                 vertical[x].append((top, bottom))
-    return _joined(horizontal), _joined(vertical)
+    return _join_segments(horizontal), _join_segments(vertical)
 
 
 def _box_of(item: Sequence[Any]) -> tuple[float, float, float, float] | None:
@@ -106,8 +106,8 @@ def _box_of(item: Sequence[Any]) -> tuple[float, float, float, float] | None:
     return box.x0, box.y0, box.x1, box.y1
 
 
-def _joined(lines: Segments) -> Segments:
-    """Join lines that nearly coincide, and the dashes of one; leave out what is short then."""
+def _join_segments(lines: Segments) -> Segments:
+    """Return lines with those that nearly coincide joined, and the dashes of one; short ones are dropped."""
     joined: Segments = {}
     at = 0.0
     for place in sorted(lines):
@@ -157,7 +157,7 @@ def _cross(line: tuple[float, float, float, bool], other: tuple[float, float, fl
 def _table(
     xs: tuple[float, ...], ys: tuple[float, ...], horizontal: Segments, vertical: Segments, words: Sequence[Any]
 ) -> Table:
-    """Return the table of a grid; cells that no line separates are one, whose text stands in the first of them."""
+    """Return the table of a grid; cells without a line between them are merged, with their text in the first."""
     first: dict[tuple[int, int], tuple[int, int]] = {}
     for row, column in product(range(len(ys) - 1), range(len(xs) - 1)):
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2

@@ -1,4 +1,4 @@
-"""Draws a page for people to look at, in colours, no larger than a screen needs, with the places of its words."""
+"""Rendering of a page for the screen: in colour, no larger than needed, with the positions of its words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_WORDS: Final = 20_000
 
 
 class DrawnForScreen(NamedTuple):
-    """A page that was drawn, how many pages there are, and its words."""
+    """A rendered page, the number of pages, and its words."""
 
     raster: Raster
     n_pages: int
@@ -29,7 +29,7 @@ class DrawnForScreen(NamedTuple):
 
 
 def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
-    """Draw a page, which counts from 1, of a PDF or of a picture.
+    """Draw a page, counted from 1, of a PDF or of a picture.
 
     Raises:
         ExtractionError: there is no such page, or it is damaged.
@@ -42,7 +42,7 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
                 if page > document.page_count:
                     raise ExtractionError(f"has no page {page}")
                 drawn = document[page - 1]
-                scale = _scale(drawn.rect)
+                scale = _screen_scale(drawn.rect)
                 pixels = drawn.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
                 raster = Raster(pixels.width, pixels.height, pixels.samples, pixels.n)
                 words = tuple(_words(drawn)) if kind == "pdf" else ()
@@ -53,13 +53,13 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _scale(rect: pymupdf.Rect) -> float:
+def _screen_scale(rect: pymupdf.Rect) -> float:
     width, height = max(float(rect.width), 1.0), max(float(rect.height), 1.0)
     return min(_WIDEST / width, math.sqrt(_MAX_PIXELS / (width * height)))
 
 
 def _words(page: pymupdf.Page) -> Iterator[Word]:
-    """Give the words with their places as the page is shown, which may be turned."""
+    """Yield the words with their positions on the page as displayed, which may be rotated."""
     rect, turn = page.rect, page.rotation_matrix
     for left, top, right, bottom, text, *_ in page.get_text("words")[:_MOST_WORDS]:
         place = pymupdf.Rect(left, top, right, bottom) * turn

@@ -1,8 +1,8 @@
-"""Makes the rows of printed tables whole: MuPDF puts the cells of one row into several blocks when they stand apart.
+"""Rows of printed tables: MuPDF splits the cells of one row into several blocks when they stand apart.
 
-What stands on one baseline belongs together where it is a label and the cells to its right: numbers, signs of money,
-dashes. Prose stays as it is, for what stands beside it in another column is no cell; where programs drew columns of
-prose line by line, across all of them, they are taken apart.
+Text on one baseline is joined if it is a label and the cells to its right: numbers, currency signs, dashes. Prose is
+left alone, since its neighbour in another column is no cell; columns of prose drawn line by line, across all of them,
+are separated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from directory_indexer.extractors.pdf.pages import Row, side_by_side
 
 
 def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Join labels with the cells to their right, each where the first of them was read."""
+    """Return rows with labels and the cells to their right joined, each at the position of its first part."""
     are_cells = [_is_cell(row.text) for row in rows]
     if not any(are_cells):
         return tuple(rows)
@@ -29,7 +29,7 @@ def whole_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def columns_apart(rows: Sequence[Row]) -> list[Row]:
-    """Put columns of prose that were drawn line by line one after the other."""
+    """Return rows with columns of prose that were drawn line by line put one after the other."""
     wordy = (all(cell.text.count(" ") >= _FEW_WORDS - 1 for cell in row.cells) for row in rows if row.cells)
     if sum(wordy) < _FEW_WORDY:
         return list(rows)
@@ -44,7 +44,7 @@ def columns_apart(rows: Sequence[Row]) -> list[Row]:
 
 
 def _goes_on(above: Row, below: Row) -> bool:
-    """Whether two rows are lines of the same columns: as many cells, of which none reaches over a gap of the other."""
+    """Whether two rows are lines of the same columns: as many cells, none of which spans a gap of the other."""
     if len(above.cells) < _FEW_COLUMNS or len(above.cells) != len(below.cells):
         return False
     is_next = 0 < below.top - above.top <= _MAX_LEADING * above.size and above.size == below.size
@@ -67,7 +67,7 @@ def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
 
 
 def _is_prose(texts: Sequence[str]) -> bool:
-    """Whether the cells of a column are lines of sentences: some words each, which mostly go on in small letters."""
+    """Whether the cells of a column are lines of sentences: a few words each, most of them beginning in lower case."""
     n_wordy = sum(len(text.split()) >= _FEW_WORDS for text in texts)
     n_going_on = sum(text[:1].islower() for text in texts)
     return n_wordy >= _MOST * len(texts) and 2 * n_going_on >= len(texts)
@@ -87,9 +87,13 @@ def _baselines(rows: Sequence[Row]) -> Iterator[list[int]]:
         line = [index]
         if len(near) <= _MAX_NEAR:
             tolerance = max(_STEP, row.size // 4)
-            line += [one for one in near if one != index and one not in done and _is_level(rows[one], row, tolerance)]
+            line += [
+                other_index
+                for other_index in near
+                if other_index != index and other_index not in done and _is_level(rows[other_index], row, tolerance)
+            ]
         done.update(line)
-        yield sorted(line, key=lambda one: rows[one].left)
+        yield sorted(line, key=lambda other_index: rows[other_index].left)
 
 
 def _groups(line: list[int], are_cells: Sequence[bool]) -> Iterator[list[int]]:
@@ -128,6 +132,6 @@ _STEP: Final = 12
 _MAX_NEAR: Final = 200
 _MAX_CELL: Final = 160
 _SIGNS: Final = r"[$\u20ac\u00a3\u00a5%()\[\]\u2013\u2014*\u2020\u2021+/-]*"
-_NUMBER: Final = r"(?:\d[\d.,:'/-]*|[nN]\.?/?[aAmM]\.?)?"
+_CELL_NUMBER: Final = r"(?:\d[\d.,:'/-]*|[nN]\.?/?[aAmM]\.?)?"
 _UNIT: Final = r"(?:bps|bp|pts?|million|billion|mm|bn|[mMxX])?"
-_CELL_WORD: Final = re.compile(rf"{_SIGNS}{_NUMBER}{_SIGNS}{_UNIT}")
+_CELL_WORD: Final = re.compile(rf"{_SIGNS}{_CELL_NUMBER}{_SIGNS}{_UNIT}")

@@ -1,7 +1,7 @@
-"""Characters of a PDF that stand for no Unicode: read by their codes in the font where that gives writing.
+"""Characters of a PDF without Unicode values, decoded from their codes in the font if that yields writing.
 
-Fonts lose their table of characters and keep an order: the codes are those of ASCII, those of private use with the same
-last byte, or the numbers of glyphs, which in most fonts come in the order of ASCII from some number on.
+Fonts lose their character map but keep an order: the codes are those of ASCII, those of private use with the same last
+byte, or glyph numbers, which in most fonts follow ASCII from some number on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def has_unknown(text: str) -> bool:
 
 
 def read_unknown(lines: Lines, coded: Lines) -> None:
-    """Replace the unknown characters of lines by what their codes stand for; `coded` are the same lines with codes."""
+    """Replace the unknown characters of lines by decoded ones; `coded` are the same lines with codes."""
     codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
     places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
     for line, unknown in places:
@@ -38,7 +38,7 @@ def read_unknown(lines: Lines, coded: Lines) -> None:
 
 
 def read_shifted(lines: Lines) -> None:
-    """Replace text without spaces whose letters are all a few places off, for its font has a wrong table."""
+    """Replace text without spaces whose letters are all shifted, because its font has a wrong table."""
     by_font: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         if " " not in line["text"] and len(line["text"]) > _LONG_WORD:
@@ -63,7 +63,7 @@ def _shift_back(lines: Lines, sample: str) -> None:
 
 
 def name_codes(page: Any) -> bool:
-    """Have the fonts of a page whose names of characters say nothing use the usual code; whether any was changed."""
+    """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
     pdf, n_changed = page.parent, 0
     for xref in {font[0] for font in page.get_fonts() if font[0]}:
         try:
@@ -82,7 +82,7 @@ def _encoding(pdf: Any, xref: int) -> str:
 
 
 def _codes(text: str, coded: str) -> list[tuple[int, int]]:
-    """Return where the unknown characters of a line stand, and their codes."""
+    """Return the positions of the unknown characters of a line, and their codes."""
     if not has_unknown(text) or len(text) != len(coded):
         return []
     places = (match.start() for match in _UNKNOWN.finditer(text))
@@ -90,7 +90,7 @@ def _codes(text: str, coded: str) -> list[tuple[int, int]]:
 
 
 def _shift_of(codes: Counter[int]) -> int | None:
-    """Return what has to be added to the codes of a font to make writing of them; None where nothing does."""
+    """Return the shift that turns the codes of a font into writing; None if there is none."""
     candidates = _SHIFTS if codes.total() >= _ENOUGH else _USUAL_SHIFTS
     best = max(candidates, key=lambda shift: _likeness(codes, shift))
     return best if _likeness(codes, best) >= _MIN_LIKENESS else None
@@ -103,7 +103,7 @@ def _shifted(code: int, shift: int) -> str:
 
 
 def _likeness(codes: Mapping[int, int], shift: int) -> float:
-    """Return how much characters of shifted codes are like those of a language in Latin letters, 0 to 1."""
+    """Return how much the shifted codes resemble a language in Latin letters, 0 to 1."""
     n_letters = n_spaces = n_common = 0
     for code, n_times in codes.items():
         character = _shifted(code, shift).casefold()
@@ -122,7 +122,7 @@ _LAST_BYTE: Final = 0xFF
 _SPACE: Final = 0x20
 _DELETE: Final = 0x7F
 _GLYPH_OF_SPACE: Final = 3
-"""In the order of characters of the Macintosh, which the fonts of Windows follow."""
+"""In the Macintosh glyph order, which Windows fonts follow."""
 
 _SHIFTS: Final = range(40)
 _USUAL_SHIFTS: Final = (0, 29)
@@ -132,9 +132,9 @@ _SAMPLE: Final = 200
 _FEW_SPACES: Final = 0.08
 _ENOUGH: Final = 40
 FEW_LETTERS: Final = 6
-"""An encoding cannot be recognised by fewer letters, so their codes are not read."""
+"""An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
 
 _MOSTLY: Final = 0.8
 _COMMON_LETTERS: Final = frozenset("etaoinsr")
 _MIN_LIKENESS: Final = 0.5
-"""Of European languages the eight letters make up 0.6, of any shift of them 0.3."""
+"""The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""

@@ -1,6 +1,6 @@
-"""Decides which pages need OCR: by the characters of their text, and by how much pictures without text cover.
+"""Decision which pages need OCR, by the characters of their text and the area of pictures without text.
 
-No picture is decoded for that: it takes 1 to 3 ms where there are pictures, and nothing elsewhere.
+No picture is decoded: it takes 1 to 3 ms if there are pictures, and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from directory_indexer.scans import PageKey
 
 
 class Verdict(Enum):
-    """What a page is: it needs nothing, or has to be read beside, or instead of, the text that it has."""
+    """Whether a page needs OCR: no, in addition to its text, or instead of it."""
 
     TEXT = auto()
     PICTURE = auto()
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 
 class Letters(NamedTuple):
-    """How many letters and digits the text of a page has, and characters that stand for none."""
+    """The number of letters and digits in the text of a page, and of characters without a meaning."""
 
     n_good: int
     n_bad: int
@@ -39,7 +39,7 @@ class Letters(NamedTuple):
 
 
 def verdict_of(page: Any, letters: Letters, rows: Sequence[Row]) -> Verdict:
-    """Judge a page of MuPDF by its text and by the pictures on which there is none."""
+    """Return the verdict on a MuPDF page by its text and by its pictures without text."""
     n_all = letters.n_good + letters.n_bad
     if n_all >= _FEW_LETTERS and letters.n_bad > _BAD_SHARE * n_all:
         return Verdict.UNREADABLE
@@ -53,10 +53,10 @@ def verdict_of(page: Any, letters: Letters, rows: Sequence[Row]) -> Verdict:
 
 
 def key_of(page: Any) -> PageKey:
-    """Hash all that a page is drawn from, as it lies in the file: it stays the same wherever the page goes."""
+    """Return the OCR key of a page: a hash of everything it is drawn from, wherever the page moves."""
     pdf = page.parent
     pictures = [xref for with_mask in page.get_images(full=True) for xref in with_mask[:2] if xref]
-    xrefs = sorted({*pictures, *(one[0] for one in page.get_xobjects())})
+    xrefs = sorted({*pictures, *(xobject[0] for xobject in page.get_xobjects())})
     streams = (pdf.xref_stream_raw(xref) or b"" for xref in xrefs)
     drawn = b"".join(content_hash(stream) for stream in (page.read_contents() or b"", *streams))
     return PageKey(content_hash(f"{tuple(page.mediabox)} {tuple(page.cropbox)} {page.rotation}".encode() + drawn))
@@ -68,9 +68,9 @@ def _has_large_pictures(page: Any, n_pixels: int) -> bool:
 
 
 def _bare_share(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
-    """Return how much of a page is covered by pictures without the text that an earlier OCR leaves on them.
+    """Return the share of a page covered by pictures without text that an earlier OCR left on them.
 
-    A stamp or the line of a fax machine on a scan is none: there is too little of it, or it stands at the rim.
+    A stamp or the fax header on a scan does not count as such text: there is too little of it, or it is at the edge.
     """
     area = (abs(page.rect) or 1) * _TENTHS * _TENTHS
     share = 0.0
@@ -97,7 +97,7 @@ def _lies_in(row: Row, sides: tuple[float, float, float, float]) -> bool:
 
 
 def _has_hidden_text(page: Any) -> bool:
-    """Whether most of the text is drawn invisibly, as that of an earlier OCR is."""
+    """Whether most of the text is drawn invisibly, as by an earlier OCR."""
     blocks = page.get_text("dict", flags=pymupdf.TEXT_MEDIABOX_CLIP)["blocks"]
     spans = [span for block in blocks for line in block.get("lines", ()) for span in line["spans"]]
     n_hidden = sum(len(span["text"]) for span in spans if not span["char_flags"] & _IS_PAINTED)
@@ -105,7 +105,7 @@ def _has_hidden_text(page: Any) -> bool:
 
 
 def _draws_letters(page: Any) -> bool:
-    """Tell whether letters may have been drawn as paths, as programs do that avoid fonts."""
+    """Whether letters may be drawn as paths, by programs that avoid fonts."""
     return len(page.read_contents() or b"") > _LONG_DRAWING and len(page.get_cdrawings()) > _MANY_PATHS
 
 
@@ -115,23 +115,23 @@ _FEW_LETTERS: Final = 20
 _BAD_SHARE: Final = 0.1
 _SMALL_PIXELS: Final = 100_000
 _TINY_PIXELS: Final = 10_000
-"""On a page without letters a picture counts that would be a symbol beside text."""
+"""On a page without letters, even a picture counts that would be a symbol next to text."""
 
 _PIECES: Final = 20
-"""Scanners cut a page into strips: each counts that has so small a part of what a small picture has."""
+"""Scanners cut a page into strips: each of them counts down to this fraction of a small picture."""
 
 _PICTURE_SHARE: Final = 0.15
 _ONLY_PICTURE_SHARE: Final = 0.02
-"""Of a page that has nothing else than a picture that is large enough for text."""
+"""For a page with nothing but a picture large enough for text."""
 
 _LETTERS_OF_STAMP: Final = 150
 _SHARE_OF_STAMP: Final = 0.02
-"""Of a picture, that is covered by what a stamp says; a page of text covers ten times as much."""
+"""The share of a picture that a stamp covers; a page of text covers ten times as much."""
 
 _MOST_OF_PAGE: Final = 0.5
 _RIM: Final = 0.06
 _IS_PAINTED: Final = 16 | 32
-"""The flags of MuPDF for characters that are filled, and stroked."""
+"""The MuPDF flags of filled and stroked characters."""
 
 _LONG_DRAWING: Final = 4_000
 _MANY_PATHS: Final = 100

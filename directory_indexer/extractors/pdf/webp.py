@@ -1,4 +1,4 @@
-"""Draws pictures in WebP, which MuPDF does not read."""
+"""Rendering of WebP pictures, which MuPDF does not read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from directory_indexer.extractors.pdf.raster import Raster
 
 _DPI = 96
 _TURNS = {90: PIL.Image.Transpose.ROTATE_270, 180: PIL.Image.Transpose.ROTATE_180, 270: PIL.Image.Transpose.ROTATE_90}
-"""Clockwise, and what the library counts the other way round."""
+"""Clockwise turns; the library counts counterclockwise."""
 
 
 def draw_webp(content: bytes, *, turn: int, is_grey: bool, max_pixels: int) -> Raster:
-    """Draw the first picture of a file, on white where it is transparent.
+    """Draw the first picture of a file, on white if it is transparent.
 
     Raises:
         ExtractionError: it is damaged, or far too large.

@@ -1,1 +1,1 @@
-"""Reads what was said in sessions with coding assistants and which tools were called, from the files they write."""
+"""Sessions with coding assistants: their turns and tool calls, read from the files that the assistants write."""

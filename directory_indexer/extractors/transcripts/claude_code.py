@@ -1,7 +1,7 @@
 """Sessions of Claude Code: a record a line, in `~/.claude/projects/DIRECTORY/SESSION.jsonl` and beside it.
 
-A message comes in several records, one for each part of it, and a session that was resumed repeats records. What tools
-gave comes as a message of the user.
+A message comes in several records, one for each part of it, and a resumed session repeats records. Results of tools
+come as messages of the user.
 """
 
 from __future__ import annotations
@@ -11,39 +11,46 @@ from typing import BinaryIO
 
 from directory_indexer.extractors.transcripts.calls import WaitingCalls, tool_call
 from directory_indexer.extractors.transcripts.events import About, Event, Role, Turn
-from directory_indexer.extractors.transcripts.json_values import Record, objects_of, record_at, records, said, text_at
+from directory_indexer.extractors.transcripts.json_values import (
+    Record,
+    join_texts,
+    objects_of,
+    record_at,
+    records,
+    text_at,
+)
 
 
 def is_claude_code(record: Record) -> bool:
-    """Tell by one of its first records whether a file is a session."""
+    """Whether a file is a session of Claude Code, by one of its first records."""
     if "isSidechain" in record and "sessionId" in record and record.get("type") in _SPOKEN | {"system", "attachment"}:
         return "parentUuid" in record or "message" in record
     kind = record.get("type")
-    return any(kind == one and all(name in record for name in names) for one, names in _ASIDES)
+    return any(kind == record_type and all(name in record for name in names) for record_type, names in _ASIDES)
 
 
 def claude_code_events(file: BinaryIO) -> Iterator[Event]:
-    """Read a session."""
-    waiting, seen = WaitingCalls(), set[int]()
+    """Yield the events of a session."""
+    waiting, seen_hashes = WaitingCalls(), set[int]()
     for record in records(file):
-        if _is_repeated(record, seen):
+        if _is_repeated(record, seen_hashes):
             continue
-        yield from _about(record)
+        yield from _session_facts(record)
         if record.get("type") in _SPOKEN and not record.get("isMeta") and not record.get("isCompactSummary"):
-            yield from _message(record, waiting)
+            yield from _message_events(record, waiting)
     yield from waiting.rest()
 
 
-def _is_repeated(record: Record, seen: set[int]) -> bool:
+def _is_repeated(record: Record, seen_hashes: set[int]) -> bool:
     name = text_at(record, "uuid")
     if not name:
         return False
-    is_repeated = hash(name) in seen
-    seen.add(hash(name))
+    is_repeated = hash(name) in seen_hashes
+    seen_hashes.add(hash(name))
     return is_repeated
 
 
-def _about(record: Record) -> Iterator[About]:
+def _session_facts(record: Record) -> Iterator[About]:
     about = About(
         text_at(record, "sessionId"),
         text_at(record, *_TITLES) if record.get("type") in _TITLED else "",
@@ -54,21 +61,21 @@ def _about(record: Record) -> Iterator[About]:
         yield about
 
 
-def _message(record: Record, waiting: WaitingCalls) -> Iterator[Event]:
+def _message_events(record: Record, waiting: WaitingCalls) -> Iterator[Event]:
     content = record_at(record, "message").get("content")
     time, is_aside = text_at(record, "timestamp"), record.get("isSidechain") is True
-    if text := said(content, "text"):
+    if text := join_texts(content, "text"):
         yield Turn(Role(record["type"]), text, time, is_aside)
     for part in objects_of(content):
         if part.get("type") == "tool_use":
             call = tool_call(text_at(part, "name"), part.get("input"), time=time, is_aside=is_aside)
             yield from waiting.begin(text_at(part, "id"), call)
         elif part.get("type") == "tool_result":
-            yield from waiting.finish(text_at(part, "tool_use_id"), _given(part.get("content")))
+            yield from waiting.finish(text_at(part, "tool_use_id"), _without_pictures(part.get("content")))
 
 
-def _given(content: object) -> object:
-    """Leave pictures out: what they cost has nothing to do with their bytes."""
+def _without_pictures(content: object) -> object:
+    """Return the result of a tool without pictures: their bytes say nothing about what they cost."""
     return [part for part in content if not _is_picture(part)] if isinstance(content, list) else content
 
 
@@ -89,4 +96,4 @@ _ASIDES = (
     ("last-prompt", ("lastPrompt", "sessionId")),
     ("agent-setting", ("agentSetting", "sessionId")),
 )
-"""Records that may come before the first message."""
+"""Records that may precede the first message."""

@@ -1,8 +1,8 @@
 """Sessions of Codex: a record a line, in `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
-What is said is written in up to three ways, depending on the version: as an item of the model, as an event, and as a
-completed item. Each of them counts how often it has said something, so that what all say comes once, and what the user
-said twice comes twice. Before version 0.32 items of the model stood in the file as they are.
+A turn is recorded in up to three ways, depending on the version: as a response item, as an event, and as a completed
+item. Each way counts its occurrences of a text, so that a turn recorded in all ways appears once, and a turn that the
+user repeated appears twice. Before version 0.32 response items were the records themselves.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 from directory_indexer.extractors.transcripts.calls import WaitingCalls, tool_call
 from directory_indexer.extractors.transcripts.events import About, Event, Role, Turn
-from directory_indexer.extractors.transcripts.json_values import Record, record_at, records, said, text_at
+from directory_indexer.extractors.transcripts.json_values import Record, join_texts, record_at, records, text_at
 
 
 def is_codex(record: Record) -> bool:
-    """Tell by one of its first records whether a file is a session."""
+    """Whether a file is a session of Codex, by one of its first records."""
     payload = record_at(record, "payload")
     if record.get("type") == "session_meta":
         return "id" in payload
@@ -27,29 +27,29 @@ def is_codex(record: Record) -> bool:
 
 
 def codex_events(file: BinaryIO) -> Iterator[Event]:
-    """Read a session."""
-    waiting, heard = WaitingCalls(), _Heard()
+    """Yield the events of a session."""
+    waiting, turns = WaitingCalls(), _Turns()
     for record in records(file):
         time, kind = text_at(record, "timestamp"), text_at(record, "type")
         payload = record_at(record, "payload") if "payload" in record else record
         if kind in {"session_meta", "turn_context", ""}:
-            yield _about(payload, time, is_first=kind != "turn_context")
+            yield _session_facts(payload, time, is_first=kind != "turn_context")
         elif kind == "event_msg":
-            yield from _event(payload, time, heard)
+            yield from _event_record(payload, time, turns)
         else:
-            yield from _item(payload, time, waiting, heard)
+            yield from _item_record(payload, time, waiting, turns)
     yield from waiting.rest()
 
 
-class _Heard:
-    """What was said already, by whom, and how often each way of writing has said it."""
+class _Turns:
+    """Turns that were yielded, with how often each way of recording has repeated them."""
 
     def __init__(self) -> None:
         self._by_way: Counter[tuple[str, int]] = Counter()
         self._most: Counter[int] = Counter()
 
     def turn(self, way: str, role: Role, text: str, time: str) -> Iterator[Turn]:
-        text = _own_words(text) if role is Role.USER else text
+        text = _user_text(text) if role is Role.USER else text
         if not text.strip():
             return
         key = hash((role, text.strip()))
@@ -59,26 +59,28 @@ class _Heard:
             yield Turn(role, text, time)
 
 
-def _about(payload: Record, time: str, *, is_first: bool) -> About:
+def _session_facts(payload: Record, time: str, *, is_first: bool) -> About:
     return About(text_at(payload, "id") if is_first else "", "", text_at(payload, "cwd"), time)
 
 
-def _event(payload: Record, time: str, heard: _Heard) -> Iterator[Event]:
+def _event_record(payload: Record, time: str, turns: _Turns) -> Iterator[Event]:
     kind = text_at(payload, "type")
     if kind == "thread_name_updated":
         yield About(title=text_at(payload, "thread_name"), time=time)
     elif kind == "item_completed":
         item = record_at(payload, "item")
         if role := _COMPLETED.get(text_at(item, "type").lower()):
-            yield from heard.turn("completed", role, said(item.get("content"), *_TEXTS) or text_at(item, "text"), time)
+            yield from turns.turn(
+                "completed", role, join_texts(item.get("content"), *_TEXTS) or text_at(item, "text"), time
+            )
     elif role := _EVENTS.get(kind):
-        yield from heard.turn("event", role, text_at(payload, "message"), time)
+        yield from turns.turn("event", role, text_at(payload, "message"), time)
 
 
-def _item(item: Record, time: str, waiting: WaitingCalls, heard: _Heard) -> Iterator[Event]:
+def _item_record(item: Record, time: str, waiting: WaitingCalls, turns: _Turns) -> Iterator[Event]:
     kind, call_id = text_at(item, "type"), text_at(item, "call_id", "id")
     if kind == "message" and item.get("role") in {"user", "assistant"}:
-        yield from heard.turn("item", Role(item["role"]), said(item.get("content"), *_TEXTS), time)
+        yield from turns.turn("item", Role(item["role"]), join_texts(item.get("content"), *_TEXTS), time)
     elif kind in _CALLS:
         arguments = item.get("arguments", item.get("input", item.get("action")))
         yield from waiting.begin(call_id, tool_call(text_at(item, "name") or kind, arguments, time=time))
@@ -86,8 +88,8 @@ def _item(item: Record, time: str, waiting: WaitingCalls, heard: _Heard) -> Iter
         yield from waiting.finish(call_id, item.get("output"))
 
 
-def _own_words(text: str) -> str:
-    """Take what the user wrote from a message: editors put it below a heading, and programs write messages as well."""
+def _user_text(text: str) -> str:
+    """Return what the user wrote: editors put it below a heading, and programs inject messages of their own."""
     text = text.lstrip()
     _, mark, request = text.partition(_REQUEST)
     if mark:

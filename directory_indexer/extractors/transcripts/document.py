@@ -1,4 +1,4 @@
-"""A session as a document: a section a turn, which is called by who speaks and when, and below it what was asked."""
+"""A session as a document: each turn is a section headed by its role and time, and by the question that it answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from directory_indexer.files import SkipReason
 
 
 def open_transcript(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Read a session as one document; it is opened as containers are, for it may be too large to be held as a whole.
+    """Read a session as one document, opened as containers are, because it may not fit into memory.
 
     Raises:
         ExtractionError: it is no session.
@@ -33,25 +33,25 @@ def open_transcript(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # n
 
 
 def transcript_of(events: Iterable[Event], assistant: Assistant, kind: str) -> Document:
-    """Put the events of a session together.
+    """Return the events of a session as a document.
 
     Raises:
         SkipFileError: it is longer than is read.
     """
-    writing = _Writing()
+    writer = _TranscriptWriter()
     for event in events:
         match event:
             case About():
-                writing.note(event)
+                writer.note(event)
             case Turn():
-                writing.turn(event)
+                writer.turn(event)
             case ToolCall():
-                writing.call(event)
-    return writing.document(assistant, kind)
+                writer.call(event)
+    return writer.document(assistant, kind)
 
 
-class _Writing:
-    """Writes turns one after the other; those of one speaker are one section, until it is long."""
+class _TranscriptWriter:
+    """Writes turns in order; consecutive turns of one speaker are one section, until it is long."""
 
     def __init__(self) -> None:
         self._about = About()
@@ -60,12 +60,12 @@ class _Writing:
         self._sections: list[Section] = []
         self._speaker: tuple[Role, bool] | None = None
         self._question = ""
-        self._first_said = ""
+        self._first_question = ""
         self._times: list[str] = []
         self._calls: list[str] = []
 
     def note(self, about: About) -> None:
-        """Note what the session says of itself: the first id and directory, and the last title."""
+        """Record facts about the session: the first id and directory, and the last title."""
         known = self._about
         self._about = About(
             known.session_id or about.session_id,
@@ -75,11 +75,11 @@ class _Writing:
         )
 
     def turn(self, turn: Turn) -> None:
-        """Write what was said."""
+        """Write a turn."""
         if not (text := plain(turn.text)):
             return
         self._write_calls()
-        if time := _moment(turn.time):
+        if time := _utc_time(turn.time):
             self._times = [self._times[0] if self._times else time, time]
         is_question = turn.role is Role.USER and not turn.is_aside
         speaker = (turn.role, turn.is_aside)
@@ -87,24 +87,24 @@ class _Writing:
             self._begin(turn)
         if is_question and (len(text.split()) >= _FEWEST_WORDS or not self._question):
             self._question = shortened(one_line(text), _MAX_QUESTION)
-            self._first_said = self._first_said or self._question
+            self._first_question = self._first_question or self._question
         self._speaker = speaker
         self._append(text + "\n\n")
 
     def call(self, call: ToolCall) -> None:
-        """Note a call of a tool, which is one line of the turn."""
-        line = f"[{call.name}: {_masked_call(call.about)}]" if call.about else f"[{call.name}]"
+        """Record a tool call, which is one line of the turn."""
+        line = f"[{call.name}: {_call_arguments(call.about)}]" if call.about else f"[{call.name}]"
         if line not in self._calls:
             self._calls.append(line)
 
     def document(self, assistant: Assistant, kind: str) -> Document:
-        """Give what was written; a session in which nobody says anything has no text but its title."""
+        """Return the document; a session without turns has no text but its title."""
         about, times = self._about, self._times
         if not self._sections:
             return Document(f"{plain(about.title)}\n" if about.title else "", kind, self._title(assistant))
         self._write_calls()
         metadata = Metadata(
-            created=times[0] if times else _moment(about.time),
+            created=times[0] if times else _utc_time(about.time),
             modified=times[-1] if times else "",
             tags=(str(assistant),),
             thread=about.session_id,
@@ -113,13 +113,13 @@ class _Writing:
         return Document(text, kind, self._title(assistant), tuple(self._sections), metadata=metadata)
 
     def _title(self, assistant: Assistant) -> str:
-        topic = one_line(plain(self._about.title)) or self._first_said
+        topic = one_line(plain(self._about.title)) or self._first_question
         where = f" in {self._about.directory}" if self._about.directory else ""
         session = f"{_NAMES[assistant]} session {self._about.session_id}".rstrip()
         return one_line(f"{shortened(topic, _MAX_TOPIC)} ({session}{where})".lstrip())
 
     def _begin(self, turn: Turn) -> None:
-        headings = [turn_heading(turn.role, _moment(turn.time), is_aside=turn.is_aside)]
+        headings = [turn_heading(turn.role, _utc_time(turn.time), is_aside=turn.is_aside)]
         if turn.role is Role.ASSISTANT and self._question:
             headings.append(self._question)
         self._sections.append(Section(self._length, tuple(headings), is_apart=True))
@@ -138,13 +138,13 @@ class _Writing:
             raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS // 1_000_000} million characters")
 
 
-def _masked_call(about: str) -> str:
-    # A command may hold any text; what would end the line or look like another one goes.
+def _call_arguments(about: str) -> str:
+    # A command may hold any text; characters that would end the line or look like another call are removed.
     return _NOT_SHOWN.sub(" ", plain(about))
 
 
-def _moment(time: str) -> str:
-    """Write a time in UTC to the second; "" where it is none."""
+def _utc_time(time: str) -> str:
+    """Format a time in UTC to the second; "" if it is invalid."""
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:
@@ -158,7 +158,7 @@ def _moment(time: str) -> str:
 
 _LONG_TURN: Final = 1_500
 _FEWEST_WORDS: Final = 3
-"""What is shorter, such as "go on", asks nothing new."""
+"""A shorter message, such as "go on", asks nothing new."""
 
 _MAX_QUESTION: Final = 120
 _MAX_TOPIC: Final = 80

@@ -1,4 +1,4 @@
-"""What a session with an assistant comes to, whichever wrote it: facts about it, turns, and calls of tools."""
+"""Events of a session with an assistant, in a form common to all assistants: facts about it, turns and tool calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Assistant(StrEnum):
-    """Whose session it is."""
+    """The program that a session belongs to."""
 
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
@@ -17,26 +17,26 @@ class Assistant(StrEnum):
 
 
 class Role(StrEnum):
-    """Who says something."""
+    """The speaker of a turn."""
 
     USER = "user"
     ASSISTANT = "assistant"
 
 
 class ToolKind(StrEnum):
-    """What a tool was called for."""
+    """The purpose of a tool call."""
 
     SEARCH = "search"
-    """Ranked: by meaning or by words."""
+    """Ranked, semantic or by keywords."""
 
     GREP = "grep"
-    """Exact: every line that matches."""
+    """Exact: every matching line."""
 
     READ = "read"
     LIST = "list"
     EDIT = "edit"
     SHELL = "shell"
-    """A command that does none of the others."""
+    """Any other command."""
 
     WEB = "web"
     AGENT = "agent"
@@ -44,7 +44,7 @@ class ToolKind(StrEnum):
 
 
 class About(NamedTuple):
-    """What a session says of itself; it may say so several times, and what is empty was not said."""
+    """Facts about a session; it may state them several times, and empty ones are unknown."""
 
     session_id: str = ""
     title: str = ""
@@ -55,26 +55,26 @@ class About(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """Something that was said, without what the program put around it; `time` is in ISO 8601, or empty."""
+    """A message, without the context that the program added; `time` is in ISO 8601, or empty."""
 
     role: Role
     text: str
     time: str = ""
     is_aside: bool = False
-    """Whether it belongs to the conversation with another agent that the assistant started."""
+    """Whether it belongs to the conversation of a sub-agent."""
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool, which comes when its result is known, or at the end of the session."""
+    """A tool call, yielded when its result is known, or at the end of the session."""
 
     name: str
     kind: ToolKind
     about: str = ""
-    """On one line what it was called with: a command, a path, a pattern."""
+    """Its arguments on one line: a command, a path, a pattern."""
 
     time: str = ""
     n_result_bytes: int | None = None
-    """How much text the assistant was given, in UTF-8; None where no result is in the file."""
+    """The size of the result in UTF-8; None if the file has no result."""
 
     is_aside: bool = False
 
@@ -83,7 +83,7 @@ Event: TypeAlias = About | Turn | ToolCall
 
 
 class Session(NamedTuple):
-    """One session, read as its events are asked for."""
+    """One session, whose events are read on demand."""
 
     assistant: Assistant
     events: Iterator[Event]

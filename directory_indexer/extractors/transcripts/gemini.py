@@ -1,7 +1,7 @@
 """Sessions of Gemini: `chats/session-*.json` in `~/.gemini/tmp/PROJECT`, since version 0.39 `.jsonl`; and `logs.json`.
 
-A file of lines is a journal: a message that changes is written again under its id, lists of messages may be set as a
-whole, and messages are taken back. So a session is known at its end, and what it holds of results is their size alone.
+A file of lines is a journal: a changed message is written again under its id, the list of messages may be replaced, and
+messages are retracted. So a session is known only at its end, and of results only the size is kept.
 """
 
 from __future__ import annotations
@@ -14,58 +14,58 @@ from directory_indexer.extractors.transcripts.events import About, Event, Role, 
 from directory_indexer.extractors.transcripts.json_values import (
     MAX_RECORD_BYTES,
     Record,
+    join_texts,
     n_bytes_of,
     objects_of,
-    parsed,
+    parse_json,
     records,
     records_at,
-    said,
     text_at,
 )
 
 
 def is_gemini(record: Record) -> bool:
-    """Tell by its first record whether a file is a session."""
+    """Whether a file is a session of Gemini, by its first record."""
     if "sessionId" in record and "projectHash" in record:
         return True
     return isinstance(record.get("messageId"), int) and {"sessionId", "message", "type", "timestamp"} <= set(record)
 
 
 def gemini_events(file: BinaryIO) -> Iterator[Event]:
-    """Read a session: one object, a list of prompts, or a journal."""
-    first = parsed(file.readline(MAX_RECORD_BYTES))
+    """Yield the events of a session: one object, a list of prompts, or a journal."""
+    first = parse_json(file.readline(MAX_RECORD_BYTES))
     file.seek(0)
     if isinstance(first, dict) and "messages" not in first:
-        yield from _replayed(records(file))
+        yield from _replay(records(file))
         return
-    value = parsed(file.read(MAX_WHOLE_BYTES))
+    value = parse_json(file.read(MAX_WHOLE_BYTES))
     if isinstance(value, dict):
-        yield from _replayed([value, {"$set": {"messages": value.get("messages")}}])
+        yield from _replay([value, {"$set": {"messages": value.get("messages")}}])
     yield from _prompts(objects_of(value))
 
 
-def _replayed(journal: Iterable[Record]) -> Iterator[Event]:
+def _replay(journal: Iterable[Record]) -> Iterator[Event]:
     messages: dict[str, list[Event]] = {}
     for record in journal:
-        taken_back = text_at(record, "$rewindTo")
+        rewind_id = text_at(record, "$rewindTo")
         changes: Any = record.get("$set")
-        if taken_back:
+        if rewind_id:
             ids = list(messages)
-            for one in ids[ids.index(taken_back) if taken_back in messages else 0 :]:
-                del messages[one]
+            for message in ids[ids.index(rewind_id) if rewind_id in messages else 0 :]:
+                del messages[message]
         elif isinstance(changes, dict):
-            yield _about(changes)
+            yield _session_facts(changes)
             if "messages" in changes:
-                messages = {text_at(one, "id"): _events_of(one) for one in records_at(changes, "messages")}
+                messages = {text_at(message, "id"): _events_of(message) for message in records_at(changes, "messages")}
         elif "id" in record:
             messages[text_at(record, "id")] = _events_of(record)
         else:
-            yield _about(record)
+            yield _session_facts(record)
     for events in messages.values():
         yield from events
 
 
-def _about(record: Record) -> About:
+def _session_facts(record: Record) -> About:
     return About(text_at(record, "sessionId"), text_at(record, "summary"), time=text_at(record, "startTime"))
 
 
@@ -74,20 +74,22 @@ def _events_of(message: Record) -> list[Event]:
     if role is None:
         return []
     events: list[Event] = []
-    if text := said(message.get("displayContent") or message.get("content"), ""):
+    if text := join_texts(message.get("displayContent") or message.get("content"), ""):
         events.append(Turn(role, text, time))
-    for one in records_at(message, "toolCalls"):
-        call = tool_call(text_at(one, "name"), one.get("args"), time=text_at(one, "timestamp") or time)
-        result = one.get("result")
-        events.append(call._replace(n_result_bytes=None if result is None else n_bytes_of(_given(result))))
+    for tool_record in records_at(message, "toolCalls"):
+        call = tool_call(
+            text_at(tool_record, "name"), tool_record.get("args"), time=text_at(tool_record, "timestamp") or time
+        )
+        result = tool_record.get("result")
+        events.append(call._replace(n_result_bytes=None if result is None else n_bytes_of(_tool_response(result))))
     return events
 
 
-def _given(result: object) -> object:
-    """Take what a tool answered, without what the program says about the call."""
-    answers = [one.get("functionResponse") for one in objects_of(result)]
-    found = [one.get("response") for one in answers if isinstance(one, dict)]
-    return found or result
+def _tool_response(result: object) -> object:
+    """Return what a tool answered, without what the program reports about the call."""
+    answers = [response.get("functionResponse") for response in objects_of(result)]
+    contents = [response.get("response") for response in answers if isinstance(response, dict)]
+    return contents or result
 
 
 def _prompts(entries: Iterable[Record]) -> Iterator[Event]:

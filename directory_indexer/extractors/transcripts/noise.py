@@ -1,4 +1,4 @@
-"""Removes from a turn what nobody said: context that programs add, pictures in Base64, dumps of files."""
+"""Removal of noise from a turn: context that programs add, pictures in Base64, dumps of files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 def plain(text: str) -> str:
-    """Leave what was said, with the beginning and the end of what is very long."""
+    """Return the message in a turn, with only the beginning and the end of a very long one."""
     if len(text) > _MAX_READ:
         text = text[:_MAX_READ]
     text = _storable(text)
@@ -16,24 +16,24 @@ def plain(text: str) -> str:
     if len(text) > _LONG:
         text = _BLOB.sub("[…]", text)
     text = text.strip()
-    return text if len(text) <= _MAX_TURN else f"{text[:_KEPT]}\n\n[…]\n\n{text[-_KEPT:]}"
+    return text if len(text) <= _MAX_TURN else f"{text[:_KEPT_CHARACTERS]}\n\n[…]\n\n{text[-_KEPT_CHARACTERS:]}"
 
 
-def shortened(line: str, most: int) -> str:
-    """Cut a line to a number of characters, at a word where there is one."""
-    if len(line) <= most:
+def shortened(line: str, max_characters: int) -> str:
+    """Cut a line to at most `most` characters, at the end of a word if possible."""
+    if len(line) <= max_characters:
         return line
-    cut = line[: most - 1]
-    return f"{cut[: cut.rfind(' ', most // 2)] if ' ' in cut[most // 2 :] else cut}…"
+    cut = line[: max_characters - 1]
+    return f"{cut[: cut.rfind(' ', max_characters // 2)] if ' ' in cut[max_characters // 2 :] else cut}…"
 
 
 def _without(text: str, begin: str, end: str) -> str:
-    """Leave out what stands between two marks; where the end is missing, somebody spoke of the mark."""
-    kept, position = [], 0
+    """Remove every span between two marks; a mark without its end is part of the text."""
+    pieces, position = [], 0
     while (start := text.find(begin, position)) >= 0 and (close := text.find(end, start)) >= 0:
-        kept.append(text[position:start])
+        pieces.append(text[position:start])
         position = close + len(end)
-    return "".join([*kept, text[position:]])
+    return "".join([*pieces, text[position:]])
 
 
 def _storable(text: str) -> str:
@@ -44,7 +44,7 @@ def _storable(text: str) -> str:
 
 _MAX_READ: Final = 1_000_000
 _MAX_TURN: Final = 40_000
-_KEPT: Final = 16_000
+_KEPT_CHARACTERS: Final = 16_000
 _LONG: Final = 300
 _BLOB: Final = re.compile(r"(?:data:[\w/+.;=-]{1,80},)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}+={0,2}")
 _ADDED_TAGS: Final = (

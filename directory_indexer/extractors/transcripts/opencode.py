@@ -1,7 +1,7 @@
-"""Sessions of OpenCode: as `opencode export` writes them, or the files that its storage kept of them until version 1.2.
+"""Sessions of OpenCode: as `opencode export` writes them, or the files of its storage until version 1.2.
 
 There a session, a message and a part of a message are a file each, in `storage/session`, `message` and `part`. A text
-that the assistant wrote says when it began and ended; one of the user does not.
+of the assistant has a start and an end time; one of the user has not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from directory_indexer.extractors.transcripts.events import About, Event, Role, 
 from directory_indexer.extractors.transcripts.json_values import (
     Record,
     n_bytes_of,
-    parsed_record,
+    parse_record,
     record_at,
     records_at,
     text_at,
@@ -23,7 +23,7 @@ from directory_indexer.extractors.transcripts.json_values import (
 
 
 def is_opencode(record: Record) -> bool:
-    """Tell whether an object is a session, a message or a part of one, or an exported session."""
+    """Whether an object is a session, a message or a part of one, or an exported session."""
     info = record_at(record, "info")
     if text_at(info, "id").startswith("ses_"):
         return "messages" in record
@@ -34,34 +34,34 @@ def is_opencode(record: Record) -> bool:
 
 
 def opencode_events(file: BinaryIO) -> Iterator[Event]:
-    """Read an exported session, or one file of the storage."""
-    record = parsed_record(file.read(MAX_WHOLE_BYTES))
+    """Yield the events of an exported session, or of one file of the storage."""
+    record = parse_record(file.read(MAX_WHOLE_BYTES))
     if "messages" in record:
-        yield _about(record_at(record, "info"))
+        yield _session_facts(record_at(record, "info"))
         for message in records_at(record, "messages"):
-            yield from _message(message)
+            yield from _message_events(message)
     elif "prt_" in text_at(record, "id")[:4]:
         yield About(text_at(record, "sessionID"))
-        yield from _part(record, Role.ASSISTANT if "time" in record else Role.USER, _time(record, "start"))
+        yield from _part_events(record, Role.ASSISTANT if "time" in record else Role.USER, _time(record, "start"))
     else:
-        yield _about(record)
+        yield _session_facts(record)
 
 
-def _about(info: Record) -> About:
+def _session_facts(info: Record) -> About:
     is_session = text_at(info, "id").startswith("ses_")
     session_id = text_at(info, "id") if is_session else text_at(info, "sessionID")
     title = text_at(info, "title") if is_session else ""
     return About(session_id, title, text_at(info, "directory"), _time(info, "created"))
 
 
-def _message(message: Record) -> Iterator[Event]:
+def _message_events(message: Record) -> Iterator[Event]:
     info = record_at(message, "info")
     role = Role.USER if info.get("role") == "user" else Role.ASSISTANT
     for part in records_at(message, "parts"):
-        yield from _part(part, role, _time(part, "start") or _time(info, "created"))
+        yield from _part_events(part, role, _time(part, "start") or _time(info, "created"))
 
 
-def _part(part: Record, role: Role, time: str) -> Iterator[Turn | ToolCall]:
+def _part_events(part: Record, role: Role, time: str) -> Iterator[Turn | ToolCall]:
     kind = part.get("type")
     if kind == "text" and not part.get("synthetic") and not part.get("ignored") and (text := text_at(part, "text")):
         yield Turn(role, text, time)

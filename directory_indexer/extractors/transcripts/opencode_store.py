@@ -1,7 +1,7 @@
 """The database of OpenCode since version 1.2, in which each session is a member, written as `opencode export` does.
 
-It is read from memory, with nothing beside it: what OpenCode has not written back from its journal yet comes with a
-later run. A database is hostile input: no trigger or view of it is used, and no function of its schema is trusted.
+It is deserialised in memory, without its journal: what OpenCode has not checkpointed yet is read by a later run. A
+database is hostile input: no trigger or view of it is used, and no function of its schema is trusted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import BinaryIO, Final
 from directory_indexer.errors import ExtractionError
 from directory_indexer.extractors.budget import Budget
 from directory_indexer.extractors.members import Contents, Member, read_whole
-from directory_indexer.extractors.transcripts.json_values import Record, parsed
+from directory_indexer.extractors.transcripts.json_values import Record, parse_json
 
 
 def open_opencode_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open the database; its sessions are members."""
+    """Open a database; its sessions are members."""
     return Contents(None, _sessions(bytearray(read_whole(file)), budget))
 
 
 def _sessions(content: bytearray, budget: Budget) -> Iterator[Member]:
-    content[18:20] = b"\1\1"  # else it asks for a journal, which a database in memory cannot have
+    content[18:20] = b"\1\1"  # rollback-journal mode: a database in memory cannot have a WAL
     try:
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(bytes(content))
@@ -39,9 +39,9 @@ def _sessions(content: bytearray, budget: Budget) -> Iterator[Member]:
 
 
 def _require_tables(connection: sqlite3.Connection) -> None:
-    """Make sure that tables are asked, and not views, which may compute anything."""
-    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    if not found >= _TABLES:
+    """Raise unless the names are tables: a view may compute anything."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not tables >= _TABLES:
         raise ExtractionError("not a database of OpenCode")
 
 
@@ -57,7 +57,9 @@ def _member(  # noqa: PLR0913 - a row
 ) -> Member:
     budget.take_member()
     info = {"id": str(name), "title": str(title or ""), "directory": str(directory or ""), "time": {"created": created}}
-    messages = [{"info": one, "parts": _parts(connection, key)} for key, one in _messages(connection, str(name))]
+    messages = [
+        {"info": message, "parts": _parts(connection, key)} for key, message in _messages(connection, str(name))
+    ]
     content = json.dumps({"info": info, "messages": messages}, ensure_ascii=False).encode("utf-8", "replace")
     budget.take(len(content))
     return Member(f"{name}.json", content, updated * 1_000_000 if isinstance(updated, int) else 0)
@@ -65,12 +67,12 @@ def _member(  # noqa: PLR0913 - a row
 
 def _messages(connection: sqlite3.Connection, session: str) -> list[tuple[str, Record]]:
     rows = connection.execute("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session,))
-    return [(str(name), value) for name, data in rows if isinstance(value := parsed(str(data)), dict)]
+    return [(str(name), value) for name, data in rows if isinstance(value := parse_json(str(data)), dict)]
 
 
 def _parts(connection: sqlite3.Connection, message: str) -> list[Record]:
     rows = connection.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (message,))
-    return [value for (data,) in rows if isinstance(value := parsed(str(data)), dict)]
+    return [value for (data,) in rows if isinstance(value := parse_json(str(data)), dict)]
 
 
 _TABLES: Final = frozenset({"session", "message", "part"})

@@ -1,7 +1,7 @@
-"""Whose session a file is, told by its content alone, and its events.
+"""Recognition of the assistant that a session belongs to, by its content, and its events.
 
-A file of JSON lines is told by one of its first records, an object by the keys that it begins with. Data that only
-mentions such keys deeper down is none.
+A JSON Lines file is recognised by one of its first records, an object by the keys that it begins with. Data that only
+mentions such keys deeper down is no session.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from directory_indexer.extractors.transcripts.claude_code import claude_code_eve
 from directory_indexer.extractors.transcripts.codex import codex_events, is_codex
 from directory_indexer.extractors.transcripts.events import Assistant, Event, Session
 from directory_indexer.extractors.transcripts.gemini import gemini_events, is_gemini
-from directory_indexer.extractors.transcripts.json_values import Record, objects_of, parsed, parsed_record
+from directory_indexer.extractors.transcripts.json_values import Record, objects_of, parse_json, parse_record
 from directory_indexer.extractors.transcripts.opencode import is_opencode, opencode_events
 
 
 def open_session(file: BinaryIO) -> Session | None:
-    """Open the session that a file holds; None where it holds none. The file must be seekable, and is read as asked."""
+    """Open the session in a file, which must be seekable; None if there is none. Events are read on demand."""
     assistant = assistant_of(file.read(HEAD_BYTES))
     file.seek(0)
     return Session(assistant, _READERS[assistant].events(file)) if assistant else None
 
 
 def assistant_of(head: bytes) -> Assistant | None:
-    """Tell by the first kilobytes of a file whose session it is."""
+    """Return the assistant that a session belongs to, by the first kilobytes of the file; None if it is no session."""
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    found = _first_records(head)
+    first_records = _first_records(head)
     for assistant, reader in _READERS.items():
-        if any(map(reader.is_session, found)) or (not found and reader.opening.match(head)):
+        if any(map(reader.is_session, first_records)) or (not first_records and reader.opening.match(head)):
             return assistant
     return None
 
 
 def _first_records(head: bytes) -> list[Record]:
-    """Give the objects that the head holds whole: the one that it is, the first of a list, or the first lines."""
-    whole = parsed(head)
+    """Return the complete objects in the head: the single one, the first of a list, or those of the first lines."""
+    whole = parse_json(head)
     if whole is not None:
         return [whole] if isinstance(whole, dict) else objects_of(whole)[:1]
-    return list(filter(None, map(parsed_record, head.split(b"\n")[:_LINES])))
+    return list(filter(None, map(parse_record, head.split(b"\n")[:_LINES])))
 
 
 class _Reader(NamedTuple):
     is_session: Callable[[Record], bool]
     events: Callable[[BinaryIO], Iterator[Event]]
     opening: re.Pattern[bytes]
-    """How a file begins whose first object is longer than what is looked at."""
+    """A pattern of files whose first object is longer than the head."""
 
 
 HEAD_BYTES: Final = 8_192

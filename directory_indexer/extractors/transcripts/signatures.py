@@ -1,4 +1,4 @@
-"""By what the files of sessions are told from other data; what looks closer is imported for few of them."""
+"""Recognition of session files without importing their readers for other data."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ with lazily:
 
 
 def is_transcript(head: bytes, is_named: bool) -> bool:  # noqa: ARG001, FBT001 - the signature of `Format.sniff`
-    """Tell whether a file is a session of an assistant."""
+    """Whether a file is a session of an assistant."""
     return any(mark in head for mark in _MARKS) and assistant_of(head) is not None
 
 
 def is_opencode_store(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - as above
-    """Tell whether a file is the database of OpenCode, of which only the name says whose it is."""
+    """Whether a file is the database of OpenCode, which only its name shows."""
     return is_named and head.startswith(b"SQLite format 3\0")
 
 

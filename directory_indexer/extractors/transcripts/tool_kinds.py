@@ -1,4 +1,4 @@
-"""What a tool is called for, told by its name and, of a shell, by the command."""
+"""Purpose of a tool call, by the name of the tool and, for a shell, by the command."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from directory_indexer.extractors.transcripts.events import ToolKind
 
 
 def kind_of_call(name: str, command: str) -> ToolKind:
-    """Tell what a tool was called for; `command` is what a shell was given."""
-    server, plain = _plain(name)
-    if plain in _SHELLS:
+    """Return the purpose of a tool call; `command` is that of a shell."""
+    server, tool = _split_tool_name(name)
+    if tool in _SHELLS:
         return kind_of_command(command)
-    if known := _KINDS.get(plain):
-        return _OWN.get(plain, known) if _OWN_SERVER in server else known
+    if kind := _KINDS.get(tool):
+        return _OWN.get(tool, kind) if _OWN_SERVER in server else kind
     if _OWN_SERVER in server:
-        return _OWN.get(plain, ToolKind.OTHER)
-    return next((kind for word, kind in _WORDS if word in plain), ToolKind.OTHER)
+        return _OWN.get(tool, ToolKind.OTHER)
+    return next((kind for word, kind in _WORDS if word in tool), ToolKind.OTHER)
 
 
 def kind_of_command(command: str) -> ToolKind:
-    """Tell what a command line is for, by the first program in it that does more than change directories."""
+    """Return the purpose of a command line, by its first program that does more than change directories."""
     for part in _SEPARATOR.split(command[:_MAX_COMMAND]):
         words = _ASSIGNMENTS.sub("", part.strip(" \t(\"'")).split()
         program = words[0].rpartition("/")[2] if words else ""
@@ -42,13 +42,13 @@ def _kind_of_program(program: str, argument: str) -> ToolKind:
     return _PROGRAMS.get(program, _SHELL)
 
 
-def _plain(name: str) -> tuple[str, str]:
-    """Split `mcp__server__tool` and `server.tool` into server and tool, in lower case and without marks."""
+def _split_tool_name(name: str) -> tuple[str, str]:
+    """Split `mcp__server__tool` and `server.tool` into server and tool, in lower case and without punctuation."""
     server, _, tool = name.lower().replace("__", ".").rpartition(".")
     return server, _MARKS.sub("", tool)
 
 
-def _table(names: Mapping[ToolKind, str]) -> dict[str, ToolKind]:
+def _kinds_by_name(names: Mapping[ToolKind, str]) -> dict[str, ToolKind]:
     return {name: kind for kind, words in names.items() for name in words.split()}
 
 
@@ -59,14 +59,14 @@ _ASSIGNMENTS: Final = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
 _PREPARATIONS: Final = frozenset("cd pushd set export source . echo true sudo time timeout bash sh zsh -lc -c".split())
 _SHELL: Final = ToolKind.SHELL
 _OWN_SERVER: Final = "dirindex"
-_OWN: Final = _table(
+_OWN: Final = _kinds_by_name(
     {ToolKind.SEARCH: "search similar", ToolKind.GREP: "grep", ToolKind.READ: "get read", ToolKind.LIST: "outline"}
 )
 _SHELLS: Final = frozenset(
     "bash shell shellcommand localshell localshellcall execcommand exec containerexec runshellcommand runcommand "
     "runterminalcmd terminal".split()
 )
-_KINDS: Final = _table(
+_KINDS: Final = _kinds_by_name(
     {
         ToolKind.SEARCH: "codebasesearch semanticsearch searchcode codesearch filesearch",
         ToolKind.GREP: "grep grepsearch searchfilecontent ripgrep rg searchfiles searchforpattern",
@@ -84,7 +84,7 @@ _WORDS: Final = (
     ("search", ToolKind.SEARCH),
     ("readfile", ToolKind.READ),
 )
-_PROGRAMS: Final = _table(
+_PROGRAMS: Final = _kinds_by_name(
     {
         ToolKind.SEARCH: "semble qmd colgrep ck mgrep osgrep",
         ToolKind.GREP: "grep egrep fgrep rg ag ack ugrep zgrep",

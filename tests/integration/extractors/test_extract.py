@@ -1,4 +1,4 @@
-"""What every extractor owes: one suite, run on a sample of each kind, from bytes and a path to a document."""
+"""Contract of every extractor: one suite, run on a sample of each kind, from bytes and a path to a document."""
 
 from __future__ import annotations
 

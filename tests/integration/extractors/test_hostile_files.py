@@ -1,4 +1,4 @@
-"""What files come to that are made to cost more than they are: each in a worker process with little memory and time."""
+"""Hostile files, made to cost more than their size: each is read in a worker process with little memory and time."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def with_main(content: str) -> bytes:
 def test_what_unpacks_to_much_more_than_it_is_costs_no_memory(
     name: str, make: Callable[[], bytes], outcome: Callable[[str, bytes], Outcomes]
 ) -> None:
-    found = outcome(name, make())
-    assert set(found.skipped.values()) == {SkipReason.TOO_LARGE}
-    assert found.texts == {}
+    result = outcome(name, make())
+    assert set(result.skipped.values()) == {SkipReason.TOO_LARGE}
+    assert result.texts == {}
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_what_unpacks_to_much_more_than_it_is_costs_no_memory(
 def test_entities_are_refused_before_they_stand_for_anything(
     name: str, make: Callable[[], bytes], outcome: Callable[[str, bytes], Outcomes]
 ) -> None:
-    found = outcome(name, make())
-    assert found.texts == {}
-    assert ENTITY in found.failures[""]
+    result = outcome(name, make())
+    assert result.texts == {}
+    assert ENTITY in result.failures[""]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_entities_are_refused_before_they_stand_for_anything(
     ],
 )
 def test_depth_has_an_end(name: str, make: Callable[[], bytes], outcome: Callable[[str, bytes], Outcomes]) -> None:
-    found = outcome(name, make())
-    assert len(found.texts) + len(found.failures) + len(found.skipped) >= 1
-    assert all("Recursion" not in message for message in found.failures.values())
+    result = outcome(name, make())
+    assert len(result.texts) + len(result.failures) + len(result.skipped) >= 1
+    assert all("Recursion" not in message for message in result.failures.values())
 
 
 def test_a_sheet_of_two_cells_far_apart_is_two_cells(outcome: Callable[[str, bytes], Outcomes]) -> None:
@@ -123,9 +123,9 @@ def test_a_sheet_of_before_2007_with_two_cells_far_apart_costs_its_worker(tmp_pa
 
 def test_a_wide_sheet_is_read_or_is_too_large(outcome: Callable[[str, bytes], Outcomes]) -> None:
     wide = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="XFD{n}"><v>2</v></c></row>' for n in range(1, 20_001))
-    found = outcome("wide.xlsx", xlsx({"a": wide}))
-    assert found.failures == {}
-    assert sum(map(len, found.texts.values())) < 5_000_000
+    result = outcome("wide.xlsx", xlsx({"a": wide}))
+    assert result.failures == {}
+    assert sum(map(len, result.texts.values())) < 5_000_000
 
 
 def test_repeated_cells_and_rows_are_not_written_out(outcome: Callable[[str, bytes], Outcomes]) -> None:
@@ -141,22 +141,22 @@ def test_archives_in_archives_that_unpack_to_100_gb_end(outcome: Callable[[str, 
     archive = zipped({f"{n}.txt": b"a" * 9_000_000 for n in range(4)})
     for _ in range(3):
         archive = zipped({f"{n}.zip": archive for n in range(16)})
-    found = outcome("nested.zip", archive)
-    assert SkipReason.TOO_LARGE in found.skipped.values()
-    assert sum(map(len, found.texts.values())) < 256_000_000
+    result = outcome("nested.zip", archive)
+    assert SkipReason.TOO_LARGE in result.skipped.values()
+    assert sum(map(len, result.texts.values())) < 256_000_000
 
 
 def test_members_have_a_number(outcome: Callable[[str, bytes], Outcomes]) -> None:
-    found = outcome("many.zip", zipped({f"{n}": b"" for n in range(20_000)}))
-    assert len(found.skipped) == 20_000
-    assert set(found.skipped.values()) == {SkipReason.EMPTY}
+    result = outcome("many.zip", zipped({f"{n}": b"" for n in range(20_000)}))
+    assert len(result.skipped) == 20_000
+    assert set(result.skipped.values()) == {SkipReason.EMPTY}
 
 
 def test_no_name_of_a_member_leads_anywhere(outcome: Callable[[str, bytes], Outcomes]) -> None:
     names = ["../../evil.md", "/etc/evil.md", "C:\\evil.md", "..\\evil.md", "a!/evil.md", "./evil.md", "e\u202evil.md"]
-    found = outcome("names.tar", tarred(dict.fromkeys(names, "The walrus sleeps.\n")))
-    assert len(found.texts) == len(names) + 1
-    assert not [name for name in found.texts if ".." in name.split("/") or "\\" in name or "//" in name]
+    result = outcome("names.tar", tarred(dict.fromkeys(names, "The walrus sleeps.\n")))
+    assert len(result.texts) == len(names) + 1
+    assert not [name for name in result.texts if ".." in name.split("/") or "\\" in name or "//" in name]
 
 
 @pytest.mark.parametrize("at", [0, 1, 2, 3])
@@ -165,8 +165,8 @@ def test_directories_of_slides_that_name_each_other_end(at: int, outcome: Callab
     main = bytearray(streams["PowerPoint Document"])
     edit = main.rindex(b"\xf5\x0f") - 2
     main[edit + 16 + 4 * (at % 3) : edit + 20 + 4 * (at % 3)] = (edit if at < 3 else 0).to_bytes(4, "little")
-    found = outcome("cycle.ppt", ole({**streams, "PowerPoint Document": bytes(main)}))
-    assert found.texts[""].split() == ["One", "Two"]
+    result = outcome("cycle.ppt", ole({**streams, "PowerPoint Document": bytes(main)}))
+    assert result.texts[""].split() == ["One", "Two"]
 
 
 def test_a_property_that_claims_four_billion_values_has_none(outcome: Callable[[str, bytes], Outcomes]) -> None:
@@ -185,10 +185,10 @@ def test_an_archive_whose_list_of_members_is_encrypted_is_encrypted(outcome: Cal
 
 
 def test_what_zstandard_compressed_is_one_file_or_an_archive(outcome: Callable[[str, bytes], Outcomes]) -> None:
-    said = codex(
+    record = codex(
         (("user", "Where does the walrus sleep?"), ("assistant", "On the ice.")), session="s", day="2026-03-01"
     )
-    session = outcome("rollout.jsonl.zst", compressed(said))
+    session = outcome("rollout.jsonl.zst", compressed(record))
     assert "On the ice." in session.texts["!/rollout.jsonl"]
     archive = outcome("notes.tar.zst", compressed(tarred({"a.md": "The walrus sleeps.\n"})))
     assert archive.texts["!/a.md"] == "The walrus sleeps.\n"

@@ -1,6 +1,6 @@
-"""What is found in twenty real files of public projects, where `scripts/formats fetch` has brought them.
+"""Text of twenty real files of public projects, downloaded by `scripts/formats fetch`.
 
-The variable DIRINDEX_CORPUS names the directory that they are in; without it these tests are skipped.
+The variable DIRINDEX_CORPUS names their directory; without it these tests are skipped.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def test_every_message_of_a_store_of_outlook_is_a_member() -> None:
     outcomes = parsed("apache+tika/tika-app/src/test/resources/test-data/testPST.pst")
     messages = [name for name in outcomes.texts if name.endswith(".eml")]
     assert len(messages) == 7
-    [found] = [text for name, text in outcomes.texts.items() if name.endswith("/Re Feature Generators.eml")]
-    assert "Jörn Kottmann" in found
+    [message_text] = [text for name, text in outcomes.texts.items() if name.endswith("/Re Feature Generators.eml")]
+    assert "Jörn Kottmann" in message_text
 
 
 def test_cells_of_rich_text_are_rows() -> None:

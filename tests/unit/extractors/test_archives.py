@@ -1,4 +1,4 @@
-"""What archives hold, by the names that their members were given, as far as they are whole."""
+"""Members of archives, by their names, up to any damage."""
 
 from __future__ import annotations
 

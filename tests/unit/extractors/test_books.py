@@ -1,4 +1,4 @@
-"""What is read of books, and in which chapter it stands."""
+"""Text of books, and the chapters in which it stands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fb2(body: str, description: str = "", encoding: str = "utf-8") -> bytes:
 def test_pages_come_in_the_order_of_reading() -> None:
     document = read(epub({"z.xhtml": "<h1>One</h1><p>first</p>", "a.xhtml": "<h1>Two</h1><p>second</p>"}))
     assert document.text == "One\n\nfirst\n\nTwo\n\nsecond\n"
-    assert [one.headings for one in document.sections] == [("One",), ("Two",)]
+    assert [section.headings for section in document.sections] == [("One",), ("Two",)]
     assert (document.kind, document.title) == ("epub", "The Book")
 
 
@@ -49,7 +49,7 @@ def test_chapters_have_the_titles_and_the_depth_of_the_table_of_contents(form: s
         content = epub(pages, parts, index=point("Part", "one.xhtml", point("Inner", "two%201.xhtml#top")))
     document = read(content)
     assert document.text == "Part\n\nbegin\n\nInner\n\ntext\n\nDeeper\n\nMore\n"
-    assert [one.headings for one in document.sections] == [
+    assert [section.headings for section in document.sections] == [
         ("Part",),
         ("Part", "Inner"),
         ("Part", "Inner", "Deeper"),
@@ -161,7 +161,7 @@ def test_a_fiction_book_has_its_sections_and_notes() -> None:
     )
     document = read(fb2(body), "book.fb2")
     assert document.text == "The Book\n\nOne\n\ntext bold\n\nInner\n\nline\n\nnext\n\n1900\n\nmore\n\n1\n\na note\n"
-    assert [one.headings for one in document.sections] == [
+    assert [section.headings for section in document.sections] == [
         ("The Book",),
         ("The Book", "One"),
         ("The Book", "One", "Inner"),

@@ -62,15 +62,15 @@ def test_an_event_says_who_and_when() -> None:
     metadata = extract_calendar(MEETING, "calendar").metadata
     assert metadata.created == "2024-03-12T10:00"
     assert metadata.tags == ("money", "house")
-    assert [one.lower() for one in metadata.authors] == ["ada byron <ada@example.org>"]
-    assert [one.lower() for one in metadata.recipients] == ["karl <karl@example.org>"]
+    assert [author.lower() for author in metadata.authors] == ["ada byron <ada@example.org>"]
+    assert [recipient.lower() for recipient in metadata.recipients] == ["karl <karl@example.org>"]
 
 
 def test_a_calendar_of_several_events_has_a_section_for_each_and_its_own_name() -> None:
     document = calendar("X-WR-CALNAME:Holidays\n", event("SUMMARY:Sea"), event("SUMMARY:Hills", "DTSTART:20240801"))
 
     assert document.title == "Holidays"
-    assert [one.headings for one in document.sections] == [("Sea",), ("Hills",)]
+    assert [section.headings for section in document.sections] == [("Sea",), ("Hills",)]
     assert "Starts: 2024-08-01" in document.text
 
 

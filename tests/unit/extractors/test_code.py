@@ -1,4 +1,4 @@
-"""What source code is cut into: its definitions, with all that belongs to each, in every language."""
+"""Definitions in source code of every language, with all that belongs to each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from directory_indexer.extractors.document import Document, Section
 
 
 def _parts(document: Document) -> list[tuple[str, str]]:
-    """Give each section as its path and its text."""
+    """Return each section as its path and its text."""
     starts = [section.start for section in document.sections]
     texts = [document.text[start:end] for start, end in zip(starts, [*starts[1:], len(document.text)], strict=True)]
     return [(" > ".join(section.headings), text) for section, text in zip(document.sections, texts, strict=True)]

@@ -29,7 +29,11 @@ def test_the_rows_of_a_long_table_stand_under_its_columns_and_what_follows_does_
     draft.paragraph("Counted by hand.")
     document = draft.document("docx")
 
-    assert [one.headings for one in document.sections] == [("Stock",), ("Stock", "Article, Shop, Store"), ("Stock",)]
+    assert [section.headings for section in document.sections] == [
+        ("Stock",),
+        ("Stock", "Article, Shop, Store"),
+        ("Stock",),
+    ]
     assert document.text[document.sections[1].start :].startswith("| Item number 0")
     assert document.text[document.sections[2].start :] == "Counted by hand.\n"
 
@@ -49,7 +53,7 @@ def test_sections_stand_in_order_wherever_a_table_does() -> None:
     draft.rows(["| Article | Shop | Store |", *ITEMS])
     document = draft.document("docx")
 
-    assert [one.headings for one in document.sections] == [("Stock",), ("Stock", "Article, Shop, Store")]
+    assert [section.headings for section in document.sections] == [("Stock",), ("Stock", "Article, Shop, Store")]
     assert document.text[document.sections[1].start :].startswith("| Item number 0")
 
 
@@ -65,7 +69,7 @@ def test_each_sheet_has_columns_of_its_own() -> None:
         draft.heading(1, name)
         for number, line in enumerate([f"| {name} article | Count |", *ITEMS], 1):
             draft.row(line, f"{name}!A{number}")
-    paths = [one.headings for one in draft.document("xlsx").sections]
+    paths = [section.headings for section in draft.document("xlsx").sections]
     assert paths == [("Shop",), ("Shop", "Shop article, Count"), ("Store",), ("Store", "Store article, Count")]
 
 

@@ -1,4 +1,4 @@
-"""What is read of Word documents, and where it stands."""
+"""Text of Word documents, and the positions at which it stands."""
 
 from __future__ import annotations
 

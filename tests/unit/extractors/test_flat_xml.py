@@ -1,4 +1,4 @@
-"""What is read of office documents that are one XML file, whatever they are called."""
+"""Office documents in a single XML file, whatever their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts and pages say about themselves."""
+"""Metadata in texts and pages."""
 
 from __future__ import annotations
 

@@ -52,22 +52,22 @@ def chunks_of(document: Document) -> tuple[Chunk, ...]:
     "purpose", ["Feeds boiler", "Opens when the pressure in the hall falls below its limit, for boiler"]
 )
 def test_every_passage_of_a_long_table_names_its_columns_and_begins_with_a_row(purpose: str, cell: str) -> None:
-    found = [one for one in chunks_of(printed(valves(purpose, cell=cell))) if re.search(r"\d bar", one.text)]
-    assert len(found) > 2
-    assert {one.page for one in found} >= {1, 2}
-    for one in found:
-        assert one.heading.startswith(_CAPTION)
-        assert _NAMES in f"{one.heading} {one.text}"
-        assert one.text.lstrip().startswith(("Valve", "Plant", _NAMES))
+    chunks = [item for item in chunks_of(printed(valves(purpose, cell=cell))) if re.search(r"\d bar", item.text)]
+    assert len(chunks) > 2
+    assert {item.page for item in chunks} >= {1, 2}
+    for item in chunks:
+        assert item.heading.startswith(_CAPTION)
+        assert _NAMES in f"{item.heading} {item.text}"
+        assert item.text.lstrip().startswith(("Valve", "Plant", _NAMES))
 
 
 def test_what_stands_behind_a_table_is_not_below_its_names() -> None:
     sections = printed(valves("Feeds boiler", n_rows=12)).sections
-    assert any(_NAMES in " ".join(one.headings) for one in sections)
+    assert any(_NAMES in " ".join(item.headings) for item in sections)
     assert _NAMES not in " ".join(sections[-1].headings)
 
 
 def test_a_short_table_and_a_list_of_words_have_no_names_above_them() -> None:
-    assert not any(_NAMES in " ".join(one.headings) for one in printed(valves("Feeds", cell="td", n_rows=3)).sections)
+    assert not any(_NAMES in " ".join(item.headings) for item in printed(valves("Feeds", cell="td", n_rows=3)).sections)
     prose = f"<p>{_AFTER}</p>" * 30
-    assert not any(one.headings for one in printed(f"<p>{_BEFORE}</p>{prose}").sections)
+    assert not any(item.headings for item in printed(f"<p>{_BEFORE}</p>{prose}").sections)

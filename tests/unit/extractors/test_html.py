@@ -1,4 +1,4 @@
-"""What a reader sees of a page, on the lines of its source."""
+"""Visible text of a page, on the lines of its source."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_slides_of_2009_are_pages_and_templates_are_left_out() -> None:
 
     assert document.kind == "keynote"
     assert document.text == "Budget\tfor spring\n\nCell one\n\nThank you\n"
-    assert [one.page for one in document.sections] == [1, 2]
+    assert [section.page for section in document.sections] == [1, 2]
 
 
 def test_stories_and_cells_of_2013_are_read() -> None:

@@ -1,4 +1,4 @@
-"""What kind a file is, by its name and by its first bytes."""
+"""Recognition of the kind of a file, by its name and by its first bytes."""
 
 from __future__ import annotations
 
@@ -189,14 +189,14 @@ def test_kinds_that_can_be_cut_along_definitions_are_code() -> None:
 
 
 def test_what_native_code_reads_is_read_in_worker_processes() -> None:
-    assert {kind for kind, one in FORMATS.items() if one.is_isolated and one.is_text} == CODE_KINDS
+    assert {kind for kind, format_ in FORMATS.items() if format_.is_isolated and format_.is_text} == CODE_KINDS
     assert all(FORMATS[kind].needs_worker for kind in ("pdf", "doc", "xls", "docx", "zip"))
 
 
 def test_formats_are_recognised_by_their_first_bytes_or_as_texts() -> None:
-    for one in FORMATS.values():
-        assert (one.sniff is None) == (one.header == b"")
-        assert one.sniff is None or not one.is_text
+    for format_ in FORMATS.values():
+        assert (format_.sniff is None) == (format_.header == b"")
+        assert format_.sniff is None or not format_.is_text
 
 
 def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
@@ -218,8 +218,8 @@ def test_a_file_that_is_called_pdf_is_expected_to_be_one_until_it_is_read(name: 
 
 def test_no_two_kinds_share_a_name() -> None:
     for words in ("suffixes", "names", "aliases"):
-        found = [word for one in FORMATS.values() for word in getattr(one, words).split()]
-        assert len(found) == len(set(found))
+        words_of_formats = [word for format_ in FORMATS.values() for word in getattr(format_, words).split()]
+        assert len(words_of_formats) == len(set(words_of_formats))
 
 
 def test_only_the_beginning_of_a_file_tells_its_kind() -> None:

@@ -1,7 +1,7 @@
-"""What is parsed in the process of a run takes time in proportion to its size, whatever it holds.
+"""Linear time of parsing in the process of a run, whatever the content.
 
-Each text here once took more than a minute, or is of a shape that makes patterns take the square of its length. A test
-whose pattern does so again runs out of time.
+Each text here once took more than a minute, or has a shape on which patterns take quadratic time. A test whose pattern
+does so again runs out of time.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def test_each_message_of_a_mailbox_is_a_member() -> None:
 
 def test_a_mailbox_that_grows_keeps_its_members() -> None:
     more = MAILBOX + b"\nFrom eve@example.org Sun Mar  3 12:00:00 2024\nSubject: Third\n\nText.\n"
-    assert [one.name for one in members_of(more)][:2] == [one.name for one in members_of(MAILBOX)]
+    assert [member.name for member in members_of(more)][:2] == [member.name for member in members_of(MAILBOX)]
 
 
 def test_a_message_that_is_too_large_is_one_problem() -> None:

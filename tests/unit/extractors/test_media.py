@@ -62,7 +62,7 @@ def jpeg(*segments: tuple[int, bytes]) -> bytes:
 
 
 def webp(*chunks: tuple[bytes, bytes]) -> bytes:
-    body = b"".join(struct.pack("<4sI", name, len(one)) + one + b"\0" * (len(one) % 2) for name, one in chunks)
+    body = b"".join(struct.pack("<4sI", name, len(chunk)) + chunk + b"\0" * (len(chunk) % 2) for name, chunk in chunks)
     return struct.pack("<4sI4s", b"RIFF", len(body) + 4, b"WEBP") + body
 
 
@@ -193,7 +193,7 @@ def id3(**frames: str) -> bytes:
 
 def flac(*comments: str) -> bytes:
     block = struct.pack("<I", 0) + struct.pack("<I", len(comments))
-    block += b"".join(struct.pack("<I", len(one)) + one.encode() for one in comments)
+    block += b"".join(struct.pack("<I", len(comment)) + comment.encode() for comment in comments)
     return b"fLaC" + bytes([0x84]) + len(block).to_bytes(3, "big") + block
 
 

@@ -1,4 +1,4 @@
-"""What is read of OpenDocument files, and where it stands."""
+"""Text of OpenDocument files, and the positions at which it stands."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_headings_are_numbered_where_the_outline_says_so() -> None:
 
 def test_circles_of_styles_are_no_headings() -> None:
     circle = "".join(
-        f'<style:style style:name="{one}" style:family="paragraph" style:parent-style-name="{other}"/>'
-        for one, other in ("AB", "BA")
+        f'<style:style style:name="{style}" style:family="paragraph" style:parent-style-name="{parent}"/>'
+        for style, parent in ("AB", "BA")
     )
     assert read(packed("odt", paragraph("text", "A"), automatic=circle)).sections == ()
 
@@ -340,4 +340,4 @@ def test_nesting_is_bounded() -> None:
 def test_files_that_are_embedded_are_members() -> None:
     content = packed("odt", paragraph("text"), {"Object 7": b"a note", "Object 1/content.xml": "<a/>"})
     members = list(open_odf(io.BytesIO(content), "odt", Budget()).members)
-    assert [(one.name, one.content) for one in members] == [("Object 7", b"a note")]
+    assert [(member.name, member.content) for member in members] == [("Object 7", b"a note")]

@@ -1,4 +1,4 @@
-"""What is read of office files of before 2007, and how they are told apart."""
+"""Office files of before 2007: their text, and the recognition of their formats."""
 
 from __future__ import annotations
 

@@ -38,17 +38,17 @@ def narrow(tag: str, value: bytes) -> dict[str, bytes]:
 
 
 def recipient(number: int, kind: int, name: str, address: str = "", smtp: str = "") -> dict[str, Storage]:
-    said = numbers(8, **{f"{KIND:04X}": kind}) | text("3001", name)
-    said |= text("3003", address) if address else {}
-    said |= text("39FE", smtp) if smtp else {}
-    return {f"__recip_version1.0_#{number:08X}": said}
+    properties = numbers(8, **{f"{KIND:04X}": kind}) | text("3001", name)
+    properties |= text("3003", address) if address else {}
+    properties |= text("39FE", smtp) if smtp else {}
+    return {f"__recip_version1.0_#{number:08X}": properties}
 
 
 def message(*parts: Storage, header: int = 32, **values: int) -> dict[str, bytes | Storage]:
-    found: dict[str, bytes | Storage] = {**numbers(header, **{f"{FLAGS:04X}": 1, **values})}
+    streams: dict[str, bytes | Storage] = {**numbers(header, **{f"{FLAGS:04X}": 1, **values})}
     for part in parts:
-        found |= part
-    return found
+        streams |= part
+    return streams
 
 
 def read(storage: Storage) -> tuple[Document, list[Member]]:
@@ -134,4 +134,4 @@ def test_an_attached_message_is_a_message_with_all_that_it_says() -> None:
     assert contents.document.title == "Über <alles>"
     assert "The walrus sleeps." in contents.document.text
     assert contents.document.metadata.sender == ("Ada",)
-    assert [one.name for one in contents.members] == ["soup.md"]
+    assert [member.name for member in contents.members] == ["soup.md"]

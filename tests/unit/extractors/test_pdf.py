@@ -389,7 +389,7 @@ def test_ideographs_are_joined_without_a_gap() -> None:
 def test_a_font_name_with_quotes_does_not_lose_the_page() -> None:
     written = json.dumps({"blocks": [{"lines": [line("Text")]}]}, separators=(",", ":"))
 
-    (block,) = extractor._blocks_in(written.replace("Arial", 'a"b\\x'))  # noqa: SLF001 - MuPDF writes it so
+    (block,) = extractor._parse_blocks(written.replace("Arial", 'a"b\\x'))  # noqa: SLF001 - MuPDF writes it so
 
     assert block["lines"][0]["text"] == "Text"
 

@@ -1,4 +1,4 @@
-"""How large a picture is, is read from the head of its file, of every format; what is wrong there is no size."""
+"""Sizes of pictures, read from the heads of files of every format; an invalid header has no size."""
 
 from __future__ import annotations
 
@@ -78,22 +78,22 @@ def test_a_tiff_that_is_damaged_has_the_pages_before_the_damage() -> None:
 
 
 def test_of_a_tiff_with_too_many_pages_it_is_said_that_they_are_not_read() -> None:
-    one = directory(width=400, height=300, next_at=0)
-    pages = (directory(width=400, height=300, next_at=8 + len(one) * number) for number in range(1, 1_300))
-    content = b"II*\0" + struct.pack("<I", 8) + b"".join(pages) + one
+    last_page = directory(width=400, height=300, next_at=0)
+    pages = (directory(width=400, height=300, next_at=8 + len(last_page) * number) for number in range(1, 1_300))
+    content = b"II*\0" + struct.pack("<I", 8) + b"".join(pages) + last_page
 
     scans = extract_image(content, "tiff", Budget(recognised=NothingRead())).scans
 
-    assert [one.page for one in scans] == list(range(1, 1_002))
-    assert {one.problem for one in scans[:-1]} == {""}
+    assert [scan.page for scan in scans] == list(range(1, 1_002))
+    assert {scan.problem for scan in scans[:-1]} == {""}
     assert scans[-1].problem == "only the first 1,000 pages of a picture's file are read"
 
 
 class NothingRead:
-    """No page was read before."""
+    """OCR results without any page."""
 
     def get(self, _: PageKey) -> None:
-        """Give nothing."""
+        """Return None: the page is unknown."""
 
 
 def test_a_tiff_without_a_size_has_pages_without_pixels() -> None:

@@ -1,4 +1,4 @@
-"""What is read of PowerPoint presentations, and on which slide it stands."""
+"""Text of PowerPoint presentations, and the slides on which it stands."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def test_notes_and_comments_stand_on_their_slide() -> None:
 
 
 def test_answers_to_comments_are_read() -> None:
-    said = "<p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody>"
+    body = "<p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody>"
     parts = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"comments": "../c.xml"}),
-        "ppt/c.xml": f'<cmLst><cm authorId="x"><replyLst><reply authorId="y">{said.format("yes")}</reply></replyLst>'
-        f"{said.format('right?')}</cm></cmLst>",
+        "ppt/c.xml": f'<cmLst><cm authorId="x"><replyLst><reply authorId="y">{body.format("yes")}</reply></replyLst>'
+        f"{body.format('right?')}</cm></cmLst>",
         "ppt/authors.xml": '<authorLst><author id="x" name="Ann"/><author id="y" name="Bob"/></authorLst>',
     }
     assert read(pptx({"slide1": shape("one")}, parts)).text == "one\n\n> Ann: right?\n\n> Bob: yes\n"

@@ -1,4 +1,4 @@
-"""What is read of rich text, and where it stands."""
+"""Text of rich text files, and the positions at which it stands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_headings_are_known_by_their_outline_and_by_the_names_of_their_styles() 
         r"\pard\outlinelevel9 more\par\pard\s10 last\par"
     )
     assert document.text == "One\n\ntext\n\nTwo\n\nThree\n\nmore\n\nlast\n"
-    assert [one.headings for one in document.sections] == [("One",), ("One", "Two"), ("One", "Two", "Three")]
+    assert [section.headings for section in document.sections] == [("One",), ("One", "Two"), ("One", "Two", "Three")]
 
 
 def test_items_of_lists_have_their_marks() -> None:

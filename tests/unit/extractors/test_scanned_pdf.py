@@ -1,4 +1,4 @@
-"""Which pages of a PDF have to be read, what they are known by, and what becomes of what was read on them."""
+"""Detection of scanned PDF pages, their OCR keys, and the use of recognised text."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ BESIDE = "This is the text beside the picture,\nwhich is long enough for a page.
 
 
 class Pages:
-    """What was read before."""
+    """Results of earlier OCR runs."""
 
-    def __init__(self, found: Mapping[PageKey, Recognition | PageProblem | None]) -> None:
-        self._found = found
+    def __init__(self, result: Mapping[PageKey, Recognition | PageProblem | None]) -> None:
+        self._found = result
 
     def get(self, key: PageKey) -> Recognition | PageProblem | None:
         return self._found.get(key)
 
 
 def scanned_pages(content: bytes) -> list[int]:
-    return [one.page for one in extract_pdf(content).scans]
+    return [page_scan.page for page_scan in extract_pdf(content).scans]
 
 
 def keys(content: bytes) -> list[PageKey]:
-    return [one.key for one in extract_pdf(content).scans]
+    return [page_scan.key for page_scan in extract_pdf(content).scans]
 
 
 def read(content: bytes) -> Document:
     """Read a document with all that is written on its pages."""
     engine = FakeEngine()
-    found = {one.key: recognised(content, one, engine) for one in extract_pdf(content).scans}
-    return extract_pdf(content, "pdf", Budget(recognised=Pages(found)))
+    result = {page_scan.key: recognised(content, page_scan, engine) for page_scan in extract_pdf(content).scans}
+    return extract_pdf(content, "pdf", Budget(recognised=Pages(result)))
 
 
 def pdf_with(*draw: Callable[[pymupdf.Page], object], text: str = "") -> bytes:
     """Make a PDF of one page on which something is drawn."""
     with pymupdf.open() as pdf:
         page = add_text(pdf, text)
-        for one in draw:
-            one(page)
+        for page_scan in draw:
+            page_scan(page)
         return bytes(pdf.tobytes())
 
 
-def shown(one: Picture, *place: float) -> Callable[[pymupdf.Page], object]:
-    return lambda page: page.insert_image(pymupdf.Rect(place) if place else page.rect, stream=one.png())
+def place_picture(image: Picture, *place: float) -> Callable[[pymupdf.Page], object]:
+    return lambda page: page.insert_image(pymupdf.Rect(place) if place else page.rect, stream=image.png())
 
 
 def invisible(page: pymupdf.Page) -> None:
@@ -99,28 +99,30 @@ def logos(page: pymupdf.Page) -> None:
 VERDICTS: dict[str, tuple[bytes, bool]] = {
     "text": (pdf_with(text=BESIDE), False),
     "nothing": (document(BESIDE, ""), False),
-    "a scan": (pdf_with(shown(picture(LETTER))), True),
-    "a scan with a layer of OCR": (pdf_with(shown(picture(LETTER)), invisible), False),
-    "a scan with the stamp of a scanner": (pdf_with(shown(picture(LETTER)), text="Page 1 of 2"), True),
+    "a scan": (pdf_with(place_picture(picture(LETTER))), True),
+    "a scan with a layer of OCR": (pdf_with(place_picture(picture(LETTER)), invisible), False),
+    "a scan with the stamp of a scanner": (pdf_with(place_picture(picture(LETTER)), text="Page 1 of 2"), True),
     "a scan with the line of a fax machine": (
-        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((4, 5), FAX, fontsize=3)),
+        pdf_with(place_picture(picture(LETTER)), lambda page: page.insert_text((4, 5), FAX, fontsize=3)),
         True,
     ),
     "a scan with a stamp on it": (
-        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3)),
+        pdf_with(place_picture(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3)),
         True,
     ),
     "a scan whose few words an earlier OCR has read": (
-        pdf_with(shown(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3, render_mode=3)),
+        pdf_with(
+            place_picture(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3, render_mode=3)
+        ),
         False,
     ),
     "nothing but a small picture": (
-        pdf_with(shown(picture(LETTER), 20, 100, 20 + PAPER.width / 4, 100 + PAPER.height / 4)),
+        pdf_with(place_picture(picture(LETTER), 20, 100, 20 + PAPER.width / 4, 100 + PAPER.height / 4)),
         True,
     ),
-    "text and a large picture": (pdf_with(shown(picture(LETTER), 20, 100, 180, 270), text=BESIDE), True),
-    "text on a background": (pdf_with(shown(blank()), text=BESIDE + "\n" + BESIDE), False),
-    "text and a small picture": (pdf_with(shown(blank(200, 200), 20, 100, 100, 180), text=BESIDE), False),
+    "text and a large picture": (pdf_with(place_picture(picture(LETTER), 20, 100, 180, 270), text=BESIDE), True),
+    "text on a background": (pdf_with(place_picture(blank()), text=BESIDE + "\n" + BESIDE), False),
+    "text and a small picture": (pdf_with(place_picture(blank(200, 200), 20, 100, 100, 180), text=BESIDE), False),
     "text and many logos": (pdf_with(logos, text=BESIDE), False),
     "a scan in strips": (pdf_with(in_strips), True),
     "letters drawn as paths": (pdf_with(vector_letters), True),
@@ -145,12 +147,12 @@ def test_text_of_unknown_letters_is_read_anew() -> None:
         pdf.xref_set_key(page.get_fonts()[0][0], "ToUnicode", f"{table} 0 R")
         content = pdf.tobytes()
 
-    [one] = extract_pdf(content).scans
+    [page_scan] = extract_pdf(content).scans
     lines = (Line((Word("The", 90, Box(1000, 900, 2000, 1200)), Word("zeppelin", 90, Box(2100, 900, 4000, 1200)))),)
-    found = extract_pdf(content, "pdf", Budget(recognised=Pages({one.key: Recognition("fake", lines)})))
+    result = extract_pdf(content, "pdf", Budget(recognised=Pages({page_scan.key: Recognition("fake", lines)})))
 
     assert extract_pdf(content).text == ""
-    assert found.text == "The zeppelin"
+    assert result.text == "The zeppelin"
 
 
 def test_a_pdf_of_scans_is_no_failure_and_one_of_empty_pages_has_no_text() -> None:
@@ -161,42 +163,44 @@ def test_a_pdf_of_scans_is_no_failure_and_one_of_empty_pages_has_no_text() -> No
 
 
 def test_what_was_read_stands_between_the_other_pages() -> None:
-    found = read(document("First of all, some text.", picture(LETTER), "And at the end some more."))
+    result = read(document("First of all, some text.", picture(LETTER), "And at the end some more."))
 
-    assert found.text.split("\n\n") == ["First of all, some text.", LETTER, "And at the end some more."]
-    assert [found.text[start:][:5] for start in found.page_starts] == ["First", "The z", "And a"]
-    assert [(one.page, one.engine, one.confidence) for one in found.scans] == [(2, "fake 1", 0.96)]
+    assert result.text.split("\n\n") == ["First of all, some text.", LETTER, "And at the end some more."]
+    assert [result.text[start:][:5] for start in result.page_starts] == ["First", "The z", "And a"]
+    assert [(page_scan.page, page_scan.engine, page_scan.confidence) for page_scan in result.scans] == [
+        (2, "fake 1", 0.96)
+    ]
 
 
 def test_a_mixed_page_keeps_its_text_and_gets_that_of_the_picture() -> None:
-    found = read(pdf_with(shown(picture(LETTER), 20, 100, 180, 270), text=BESIDE))
-    assert found.text.split("\n\n") == [BESIDE, LETTER]
+    result = read(pdf_with(place_picture(picture(LETTER), 20, 100, 180, 270), text=BESIDE))
+    assert result.text.split("\n\n") == [BESIDE, LETTER]
 
 
 def test_text_that_was_read_twice_stands_once() -> None:
-    content = pdf_with(shown(picture(LETTER), 20, 100, 180, 270), text=BESIDE)
-    [one] = extract_pdf(content).scans
+    content = pdf_with(place_picture(picture(LETTER), 20, 100, 180, 270), text=BESIDE)
+    [page_scan] = extract_pdf(content).scans
     over_the_text = Recognition("fake", (Line((Word("This", 90, Box(1000, 900, 9000, 1200)),)),))
-    found = extract_pdf(content, "pdf", Budget(recognised=Pages({one.key: over_the_text})))
-    assert found.text == BESIDE
+    result = extract_pdf(content, "pdf", Budget(recognised=Pages({page_scan.key: over_the_text})))
+    assert result.text == BESIDE
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_a_page_that_was_scanned_turned_is_in_the_order_of_reading(turn: int) -> None:
     lines = "\n".join(f"This is line number {number} of this page" for number in range(8))
-    found = read(scan(picture(lines, turn=turn)))
-    assert found.text == lines
+    result = read(scan(picture(lines, turn=turn)))
+    assert result.text == lines
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_places_are_those_on_the_page_as_it_is(turn: int) -> None:
     content = scan(picture("one two\nthree four", turn=turn))
-    [one] = extract_pdf(content).scans
-    found = recognised(content, one, FakeEngine())
+    [page_scan] = extract_pdf(content).scans
+    result = recognised(content, page_scan, FakeEngine())
 
-    assert isinstance(found, Recognition)
-    assert found.turn == turn
-    box = found.lines[0].words[0].box
+    assert isinstance(result, Recognition)
+    assert result.turn == turn
+    box = result.lines[0].words[0].box
     assert box is not None
     corner = {
         0: (box.left, box.top),
@@ -213,30 +217,30 @@ def test_a_page_that_the_pdf_turns_is_read_as_it_is_shown(rotation: int) -> None
         page = add_scan(pdf, picture(LETTER, turn=rotation))
         page.set_rotation(rotation)
         content = pdf.tobytes()
-    [one] = extract_pdf(content).scans
-    found = recognised(content, one, FakeEngine())
-    assert isinstance(found, Recognition)
-    assert (found.turn, "\n".join(line.text for line in found.lines)) == (0, LETTER)
+    [page_scan] = extract_pdf(content).scans
+    result = recognised(content, page_scan, FakeEngine())
+    assert isinstance(result, Recognition)
+    assert (result.turn, "\n".join(line.text for line in result.lines)) == (0, LETTER)
 
 
 def test_large_lines_are_headings() -> None:
     content = scan(LETTER)
-    [one] = extract_pdf(content).scans
+    [page_scan] = extract_pdf(content).scans
     heights = [(0, 600), (1000, 1200), (1300, 1490), (1600, 1810), (1900, 2100)]
     lines = tuple(
         Line((Word(f"Line {number}", 90, Box(500, top, 9500, bottom)),), number)
         for number, (top, bottom) in enumerate(heights)
     )
-    found = extract_pdf(content, "pdf", Budget(recognised=Pages({one.key: Recognition("fake", lines)})))
-    assert found.title == "Line 0"
+    result = extract_pdf(content, "pdf", Budget(recognised=Pages({page_scan.key: Recognition("fake", lines)})))
+    assert result.title == "Line 0"
 
 
 def test_lines_without_places_keep_their_order() -> None:
     content = scan(LETTER)
-    [one] = extract_pdf(content).scans
+    [page_scan] = extract_pdf(content).scans
     lines = tuple(Line((Word(f"Line {number}", 90),), number // 2) for number in range(6))
-    found = extract_pdf(content, "pdf", Budget(recognised=Pages({one.key: Recognition("fake", lines)})))
-    assert found.text == "Line 0\nLine 1\n\nLine 2\nLine 3\n\nLine 4\nLine 5"
+    result = extract_pdf(content, "pdf", Budget(recognised=Pages({page_scan.key: Recognition("fake", lines)})))
+    assert result.text == "Line 0\nLine 1\n\nLine 2\nLine 3\n\nLine 4\nLine 5"
 
 
 def test_a_page_is_known_wherever_it_stands() -> None:
@@ -267,7 +271,7 @@ def test_a_page_that_is_turned_is_another_one() -> None:
 
 def test_two_halves_of_one_scan_are_two_pages() -> None:
     left, right = picture("The left page."), picture("The right page.")
-    rows = (one.samples[row * WIDTH : (row + 1) * WIDTH] for row in range(HEIGHT) for one in (left, right))
+    rows = (page_scan.samples[row * WIDTH : (row + 1) * WIDTH] for row in range(HEIGHT) for page_scan in (left, right))
     spread = Picture(2 * WIDTH, HEIGHT, b"".join(rows))
     with pymupdf.open() as pdf:
         for number in range(2):

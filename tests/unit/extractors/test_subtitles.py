@@ -29,7 +29,7 @@ def test_what_is_said_stays_on_its_line() -> None:
 
 def test_sections_tell_the_minute() -> None:
     sections = extract_subtitles(SUBRIP, "subtitles").sections
-    assert [one.headings for one in sections] == [(), ("0:00:59",), ("0:01:02",), ("0:12:30",)]
+    assert [section.headings for section in sections] == [(), ("0:00:59",), ("0:01:02",), ("0:12:30",)]
 
 
 def test_cues_without_an_empty_line_between_them_are_told_apart() -> None:

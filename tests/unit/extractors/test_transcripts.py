@@ -57,21 +57,23 @@ def session(request: pytest.FixtureRequest) -> tuple[bytes, tuple[Said, ...], As
 
 
 def document(content: bytes) -> Document:
-    found = open_transcript(io.BytesIO(content), "transcript", Budget()).document
-    assert found is not None
-    return found
+    transcript = open_transcript(io.BytesIO(content), "transcript", Budget()).document
+    assert transcript is not None
+    return transcript
 
 
 def turns(content: bytes) -> list[tuple[str, str]]:
     opened = open_session(io.BytesIO(content))
     assert opened is not None
-    return [(str(one.role), plain(one.text)) for one in opened.events if isinstance(one, Turn) and plain(one.text)]
+    return [
+        (str(event.role), plain(event.text)) for event in opened.events if isinstance(event, Turn) and plain(event.text)
+    ]
 
 
 def calls(content: bytes) -> list[ToolCall]:
     opened = open_session(io.BytesIO(content))
     assert opened is not None
-    return [one for one in opened.events if isinstance(one, ToolCall)]
+    return [event for event in opened.events if isinstance(event, ToolCall)]
 
 
 def lines(*records: object) -> bytes:
@@ -79,11 +81,11 @@ def lines(*records: object) -> bytes:
 
 
 def test_what_was_said_comes_out_once_and_in_order(session: tuple[bytes, tuple[Said, ...], Assistant]) -> None:
-    content, said, assistant = session
+    content, messages, assistant = session
     opened = open_session(io.BytesIO(content))
     assert opened is not None
     assert opened.assistant is assistant
-    assert turns(content) == [(role, text) for role, text in said if role in {"user", "assistant"}]
+    assert turns(content) == [(role, text) for role, text in messages if role in {"user", "assistant"}]
 
 
 def test_what_tools_gave_and_what_was_only_thought_is_left_out(
@@ -96,24 +98,24 @@ def test_what_tools_gave_and_what_was_only_thought_is_left_out(
 def test_a_call_of_a_tool_is_one_line_and_says_how_much_it_gave(
     session: tuple[bytes, tuple[Said, ...], Assistant],
 ) -> None:
-    content, said, _ = session
-    called = [text.split("\t") for role, text in said if role == "tool"]
-    given = [len(text.encode()) for role, text in said if role == "result"]
-    found = calls(content)
-    assert [[call.name, call.about] for call in found] == called
-    assert [call.n_result_bytes for call in found] == given
-    assert found[0].kind is ToolKind.GREP
+    content, messages, _ = session
+    called = [text.split("\t") for role, text in messages if role == "tool"]
+    result_sizes = [len(text.encode()) for role, text in messages if role == "result"]
+    tool_calls = calls(content)
+    assert [[call.name, call.about] for call in tool_calls] == called
+    assert [call.n_result_bytes for call in tool_calls] == result_sizes
+    assert tool_calls[0].kind is ToolKind.GREP
     assert f"[{called[0][0]}: {called[0][1]}]\n" in document(content).text
 
 
 def test_a_turn_is_a_section_that_tells_who_speaks_and_when(
     session: tuple[bytes, tuple[Said, ...], Assistant],
 ) -> None:
-    found = document(session[0])
-    assert all(one.is_apart for one in found.sections)
-    assert found.sections[0].headings[0].startswith("user, 2026-")
-    assert found.sections[1].headings[0].startswith("assistant, 2026-")
-    assert found.sections[1].headings[1] == session[1][0][1]
+    transcript = document(session[0])
+    assert all(section.is_apart for section in transcript.sections)
+    assert transcript.sections[0].headings[0].startswith("user, 2026-")
+    assert transcript.sections[1].headings[0].startswith("assistant, 2026-")
+    assert transcript.sections[1].headings[1] == session[1][0][1]
 
 
 def test_a_heading_tells_again_when_a_turn_was_said() -> None:
@@ -128,12 +130,12 @@ def test_a_heading_tells_again_when_a_turn_was_said() -> None:
 
 
 def test_a_session_says_when_it_was_and_which_it_is() -> None:
-    found = document(SESSIONS["claude"][0])
-    assert found.metadata.created == "2026-03-02T09:00:00+00:00"
-    assert found.metadata.modified == "2026-03-02T09:08:00+00:00"
-    assert found.metadata.thread == "0205f437-f816"
-    assert found.metadata.tags == ("claude-code",)
-    assert found.title.endswith("(Claude Code session 0205f437-f816 in /home/ann/shop)")
+    transcript = document(SESSIONS["claude"][0])
+    assert transcript.metadata.created == "2026-03-02T09:00:00+00:00"
+    assert transcript.metadata.modified == "2026-03-02T09:08:00+00:00"
+    assert transcript.metadata.thread == "0205f437-f816"
+    assert transcript.metadata.tags == ("claude-code",)
+    assert transcript.title.endswith("(Claude Code session 0205f437-f816 in /home/ann/shop)")
 
 
 def test_a_session_is_a_transcript_whatever_it_is_called(session: tuple[bytes, tuple[Said, ...], Assistant]) -> None:
@@ -185,7 +187,7 @@ def test_what_completed_items_say_of_newer_versions_of_codex_comes_once() -> Non
         "content": [{"type": "output_text", "text": "It has one worker."}],
     }
     injected = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "# AGENTS.md\nquokkas"}]}
-    said = {"type": "AgentMessage", "content": [{"type": "Text", "text": "It has one worker."}]}
+    agent_message = {"type": "AgentMessage", "content": [{"type": "Text", "text": "It has one worker."}]}
     content = lines(
         {
             "timestamp": "2026-08-18T02:44:22Z",
@@ -195,7 +197,11 @@ def test_what_completed_items_say_of_newer_versions_of_codex_comes_once() -> Non
         {"timestamp": "2026-08-18T02:44:23Z", "type": "response_item", "payload": injected},
         {"timestamp": "2026-08-18T02:44:24Z", "type": "event_msg", "payload": {"type": "item_completed", "item": item}},
         {"timestamp": "2026-08-18T02:44:25Z", "type": "response_item", "payload": answer},
-        {"timestamp": "2026-08-18T02:44:26Z", "type": "event_msg", "payload": {"type": "item_completed", "item": said}},
+        {
+            "timestamp": "2026-08-18T02:44:26Z",
+            "type": "event_msg",
+            "payload": {"type": "item_completed", "item": agent_message},
+        },
     )
     assert turns(content) == [("user", "Why is the queue slow?"), ("assistant", "It has one worker.")]
 
@@ -238,13 +244,15 @@ def test_a_file_in_which_nobody_says_anything_has_no_text() -> None:
 
 
 def test_secrets_in_turns_calls_and_titles_are_masked() -> None:
-    said = (
+    messages = (
         ("user", "Log in with password: Sunflower-42!xyz please"),
         ("tool", "Bash\tcurl -H 'Authorization: Bearer ghp_16C7e42F292c6912E7710c838347Ae178B4a' https://x.org"),
         ("result", "ok"),
     )
-    found = redact_document(document(claude_code(said, session="0205f437", day="2026-03-02")), "a.jsonl").document
-    assert not [secret for secret in ("Sunflower", "16C7e42F") if secret in str(found)]
+    redacted = redact_document(
+        document(claude_code(messages, session="0205f437", day="2026-03-02")), "a.jsonl"
+    ).document
+    assert not [secret for secret in ("Sunflower", "16C7e42F") if secret in str(redacted)]
 
 
 def test_a_call_without_a_result_comes_at_the_end() -> None:

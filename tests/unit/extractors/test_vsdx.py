@@ -1,4 +1,4 @@
-"""What is read of Visio drawings, and on which page it stands."""
+"""Text of Visio drawings, and the pages on which it stands."""
 
 from __future__ import annotations
 

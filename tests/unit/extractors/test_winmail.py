@@ -1,4 +1,4 @@
-"""What Outlook packs into one attachment is read: the body and what is attached, as far as it is sound."""
+"""TNEF attachments of Outlook: the body and the attachments, up to any damage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_attachments_are_members_by_their_long_names() -> None:
     long = attachment(
         attribute(2, TITLE, b"SOUP~2.MD\0"), attribute(2, DATA, b"Peel."), attribute(2, OF_ATTACHMENT, name)
     )
-    members = [(one.name, one.content) for one in opened(winmail(short, long)).members]
+    members = [(member.name, member.content) for member in opened(winmail(short, long)).members]
     assert members == [("SOUP~1.MD", b"Boil."), ("../soup of carrots.md", b"Peel.")]
 
 

@@ -1,4 +1,4 @@
-"""What is read of Excel workbooks, and in which cell it stands."""
+"""Text of Excel workbooks, and the cells in which it stands."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_texts_are_read_wherever_they_are_kept_without_readings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("style", "written", "shown"),
+    ("style", "written", "displayed"),
     [
         (0, "1234567", "1234567"),
         (0, "0.30000000000000004", "0.3"),
@@ -84,9 +84,9 @@ def test_texts_are_read_wherever_they_are_kept_without_readings() -> None:
         (99, "3", "3"),
     ],
 )
-def test_numbers_are_shown_as_their_format_says(style: int, written: str, shown: str) -> None:
+def test_numbers_are_shown_as_their_format_says(style: int, written: str, displayed: str) -> None:
     row = f'<row r="1"><c r="A1" s="{style}"><v>{written}</v></c></row>'
-    assert read(xlsx({"S": row}, {"xl/styles.xml": STYLES})).text == f"S\n\n| {shown} |\n"
+    assert read(xlsx({"S": row}, {"xl/styles.xml": STYLES})).text == f"S\n\n| {displayed} |\n"
 
 
 def test_the_days_of_old_macintoshes_begin_in_1904() -> None:
