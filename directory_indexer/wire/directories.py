@@ -1,4 +1,4 @@
-"""How an index spreads over directories, what is not in it, and what adding or forgetting a directory would mean."""
+"""Records of directory usage, skipped files, and previews of adding or forgetting a directory."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ class ForgottenAnswer(NamedTuple):
     notes: Annotated[tuple[str, ...], "Where something of them is left, if anywhere."]
 
 
-def directory_part(place: Place) -> DirectoryPart:
-    """Describe a directory."""
-    counts = place.counts
+def directory_part(usage: Place) -> DirectoryPart:
+    """Return the record of a directory."""
+    counts = usage.counts
     return DirectoryPart(
-        path=place.path,
-        name=place.name,
+        path=usage.path,
+        name=usage.name,
         files=counts.n_files,
         bytes=counts.n_bytes,
         chunks=counts.n_chunks,
@@ -135,25 +135,25 @@ def directory_part(place: Place) -> DirectoryPart:
         skipped=counts.n_skipped,
         changed_at=timestamp(counts.changed_at),
         kinds=dict(counts.kinds[:_MOST_KINDS]),
-        directories=tuple(map(directory_part, place.places)),
-        more=place.n_hidden,
+        directories=tuple(map(directory_part, usage.places)),
+        more=usage.n_hidden,
     )
 
 
 def left_out_one(file: LeftOutFile) -> LeftOutOne:
-    """Describe a file that is not in the index."""
+    """Return the record of a file that is not in the index."""
     return LeftOutOne(file.path, file.reason, file.detail or None)
 
 
 def ignored_one(ignored: IgnoredPath) -> LeftOutOne:
-    """Describe what a rule leaves out."""
+    """Return the record of a path that a rule excludes."""
     return LeftOutOne(ignored.path, "ignored", ignored.rule)
 
 
 def endings_of(paths: Sequence[str], *, most: int) -> Mapping[str, int]:
-    """Count paths by the ending of their names."""
+    """Count paths by file extension; return the most frequent ones."""
     counts: dict[str, int] = {}
     for path in paths:
-        ending = os.path.splitext(path)[1].lower()
-        counts[ending] = counts.get(ending, 0) + 1
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
+        extension = os.path.splitext(path)[1].lower()
+        counts[extension] = counts.get(extension, 0) + 1
+    return dict(sorted(counts.items(), key=lambda count: (-count[1], count[0]))[:most])

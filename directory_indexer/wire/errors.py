@@ -1,4 +1,4 @@
-"""Why a request over HTTP failed."""
+"""Record of an error over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexed files as a program lists them."""
+"""Records of indexed files in lists."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DocumentList(NamedTuple):
 
 
 def document_facts(file: IndexedFile) -> DocumentFacts:
-    """Describe an indexed file."""
+    """Return the record of an indexed file."""
     return DocumentFacts(
         doc_id=document_id(file.path),
         filename=os.path.basename(file.path),

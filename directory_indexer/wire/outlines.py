@@ -1,4 +1,4 @@
-"""What files and directories consist of."""
+"""Records of the outlines of files and directories."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OutlineList(NamedTuple):
 
 
 def outline_answer(outline: Outline) -> OutlineAnswer:
-    """Describe an outline."""
+    """Return the record of an outline."""
     return OutlineAnswer(
         path=outline.path,
         kind=outline.facts.kind,

@@ -1,4 +1,4 @@
-"""Documents as a page in a browser shows them, as data and never as markup."""
+"""Records of document previews for the web page, as data and never as markup."""
 
 from __future__ import annotations
 

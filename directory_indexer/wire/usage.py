@@ -1,4 +1,4 @@
-"""What assistants did to find things."""
+"""Records of the tool calls of assistants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnreadableFile(NamedTuple):
 
 
 class UsageAnswer(NamedTuple):
-    """What was counted in transcripts."""
+    """The counts from transcripts."""
 
     sessions: Annotated[Mapping[str, int], "How many sessions of which assistant."]
     tools: Annotated[tuple[UseEntry, ...], "Calls by kind, the most frequent first."]
@@ -41,7 +41,7 @@ class UsageAnswer(NamedTuple):
 
 
 def usage_answer(usage: Usage) -> UsageAnswer:
-    """Describe what was counted."""
+    """Return the record of the counts."""
     uses = sorted(usage.uses.values(), key=lambda use: (-use.n_calls, use.kind))
     unreadable = (UnreadableFile(path, reason) for path, reason in sorted(usage.unreadable.items()))
     return UsageAnswer(
