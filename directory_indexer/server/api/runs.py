@@ -59,7 +59,7 @@ class IndexRuns:
         jobs = self._tools.jobs.of(collection)
         job = self._tools.index.start(asked)
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):
-            job.is_told = True  # nobody asks for that one any more
+            job.is_reported = True  # nobody asks for that one any more
             job = self._tools.index.start(asked)
         return self._begun(collection, job)
 

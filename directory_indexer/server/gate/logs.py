@@ -72,7 +72,7 @@ class _Text(LogLines):
         facts = getattr(record, _FACTS, {})
         told = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
         about = f" [{request_id.get()}]" if request_id.get() else ""
-        return log_lines(f"dirindex serve{about}", told, self.trace_of(record))
+        return log_lines(f"dirindex serve{about}", told, self.traceback_of(record))
 
 
 class _Json(logging.Formatter):
