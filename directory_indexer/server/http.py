@@ -144,7 +144,7 @@ def make_http_app(
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     protocol = _protocol_app(make_server(OperationTools(services)), access)
-    drain = Drain(_Dispatcher(protocol, api, page), passes=_is_exempt)
+    drain = Drain(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
 
     def place_of(path: str, method: str) -> Place:
         if path in _MCP_PATHS:
