@@ -45,7 +45,7 @@ class LeftOutOne(NamedTuple):
 
 
 class LeftOutList(NamedTuple):
-    """What is not in the index, and why."""
+    """Files that are not in the index, with reasons."""
 
     reasons: Annotated[Mapping[str, int], "How many for each reason, except those that rules leave out."]
     files: Annotated[tuple[LeftOutOne, ...], "Those of this page."]
@@ -54,14 +54,14 @@ class LeftOutList(NamedTuple):
 
 
 class CauseCount(NamedTuple):
-    """How much is left out for one reason, or by one rule."""
+    """The number of paths left out for one reason, or by one rule."""
 
     cause: Annotated[str, "The reason; or the rule, and where it is written."]
     paths: Annotated[int, "How many files, parts of files and directories it concerns."]
 
 
 class NearMisses(NamedTuple):
-    """What is not in the index where a query looks, and might be what it is about."""
+    """Files outside the index in the scope of a query that it may refer to."""
 
     paths: Annotated[int, "How many files, parts of files and directories are left out there."]
     causes: Annotated[tuple[CauseCount, ...], "Why: the most frequent causes, most frequent first."]
@@ -72,7 +72,7 @@ class NearMisses(NamedTuple):
 
 
 class RuleCount(NamedTuple):
-    """How many paths a rule leaves out."""
+    """The number of paths that a rule leaves out."""
 
     rule: Annotated[str, "The rule, and where it is written."]
     paths: Annotated[int, "How many files and directories it leaves out."]
@@ -85,7 +85,7 @@ class SuggestedDirectories(NamedTuple):
 
 
 class AddingAnswer(NamedTuple):
-    """What would be read if a directory were added."""
+    """A preview of adding a directory."""
 
     path: Annotated[str, "The directory, with links resolved."]
     files: Annotated[int, "Files to read."]
@@ -104,7 +104,7 @@ class AddingAnswer(NamedTuple):
 
 
 class ForgettingAnswer(NamedTuple):
-    """What would be removed if a directory were forgotten."""
+    """A preview of forgetting a directory."""
 
     path: Annotated[str, "The tracked directory."]
     files: Files
@@ -114,7 +114,7 @@ class ForgettingAnswer(NamedTuple):
 
 
 class ForgottenAnswer(NamedTuple):
-    """What was forgotten."""
+    """The outcome of forgetting a directory."""
 
     path: Annotated[str, "The directory that is no longer tracked."]
     files: Annotated[int, "Files that were removed from the index."]

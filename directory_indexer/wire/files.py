@@ -16,7 +16,7 @@ with lazily:
 
 
 class DocumentFacts(NamedTuple):
-    """What the index knows of a file."""
+    """The facts of an indexed file."""
 
     doc_id: Annotated[str, "Its id, the same as long as its path is."]
     filename: Annotated[str, "Name of the file."]

@@ -52,7 +52,7 @@ class Explanation(NamedTuple):
 
 
 class ScannedPlace(NamedTuple):
-    """Where on a scanned page a passage stands; boxes are left, top, right and bottom as shares of the page."""
+    """The position of a passage on a scanned page; boxes are left, top, right and bottom as fractions of the page."""
 
     engine: Annotated[str, "What read the page: the engine with its version and language.", Only.PROGRAMS]
     confidence: Annotated[float, "How sure OCR is, 0 to 1."]
@@ -151,7 +151,7 @@ class PlainHit(NamedTuple):
 
 
 class SearchAnswer(NamedTuple):
-    """What a search found."""
+    """The results of a search."""
 
     query: Annotated[str, "What was looked for.", Only.PROGRAMS]
     mode: Annotated[str, "How it was searched: hybrid, keyword or semantic.", Only.PROGRAMS]

@@ -15,7 +15,7 @@ with lazily:
 
 
 class OperationEntry(NamedTuple):
-    """How an operation stands."""
+    """The state of an operation."""
 
     id: Annotated[str, "Its id."]
     kind: Annotated[str, "index, ingest, optimize, rebuild, backup or purge."]

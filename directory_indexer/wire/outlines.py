@@ -29,7 +29,7 @@ class OutlineEntry(NamedTuple):
 
 
 class OutlineAnswer(NamedTuple):
-    """What a file or a directory consists of."""
+    """The outline of a file or a directory."""
 
     path: Annotated[str, "Absolute path."]
     kind: Annotated[str, "Language or format of the file, or directory.", Only.PROGRAMS]

@@ -120,7 +120,7 @@ class IndexMoment(NamedTuple):
 
 
 class StatusAnswer(NamedTuple):
-    """What is indexed, altogether and by directory."""
+    """The status of the index, in total and by directory."""
 
     files: Files
     bytes: Bytes

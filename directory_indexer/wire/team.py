@@ -67,7 +67,7 @@ class SentAnswer(NamedTuple):
 
 
 class IngestAnswer(NamedTuple):
-    """How far a document is that was sent."""
+    """The processing state of a document that was sent."""
 
     status: Annotated[str, "success, or failed where state is failed."]
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
@@ -79,7 +79,7 @@ class IngestAnswer(NamedTuple):
 
 
 class IngestLine(NamedTuple):
-    """What has become of one line of many."""
+    """The outcome of one line of many."""
 
     line: Annotated[int, "Its number, from 1; empty lines are not counted."]
     status_code: Annotated[int, "What the answer would be if it was sent by itself."]

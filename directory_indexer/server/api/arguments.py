@@ -244,7 +244,7 @@ class CollectionCall(NamedTuple):
 
 
 class DescribeCall(NamedTuple):
-    """What a collection is for."""
+    """The description of a collection."""
 
     collection: CollectionInPath
     description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (
