@@ -15,7 +15,7 @@ from directory_indexer.errors import UnavailableError
 _Name = Field(max_length=4096)
 _Text = Field(max_length=16_000_000)
 _Short = Field(max_length=8192)
-_Record = TypeVar("_Record")
+_Answer = TypeVar("_Answer")
 _MOST_ENTRIES: Final = 10_000
 """The length limit of any list in a response; pydantic would report an error for each entry of a longer one."""
 
@@ -88,7 +88,7 @@ class RemoteProblem(NamedTuple):
     detail: Annotated[str, "What happened.", _Text] = ""
 
 
-def read_answer(record: type[_Record], body: bytes, *, source: str) -> _Record:
+def read_answer(record: type[_Answer], body: bytes, *, source: str) -> _Answer:
     """Parse a JSON response; unknown fields are dropped.
 
     Raises:
@@ -107,8 +107,8 @@ def problem_in(body: bytes) -> RemoteProblem:
     return _parse(RemoteProblem, body) or RemoteProblem()
 
 
-def _parse(record: type[_Record], body: bytes) -> _Record | None:
-    reader: TypeAdapter[_Record] = _type_adapter(typing.cast("Any", record))
+def _parse(record: type[_Answer], body: bytes) -> _Answer | None:
+    reader: TypeAdapter[_Answer] = _type_adapter(typing.cast("Any", record))
     try:
         return reader.validate_python(_known_fields(record, json.loads(body)))
     except (ValueError, RecursionError):  # a ValidationError is one

@@ -146,20 +146,20 @@ def make_http_app(
     protocol = _protocol_app(make_server(OperationTools(services)), access)
     drain = Drain(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
 
-    def place_of(path: str, method: str) -> Place:
+    def route_of(path: str, method: str) -> Place:
         if path in _MCP_PATHS:
             return _MCP_STREAM if method == Method.GET else _MCP
-        of_page = page_application.place_of(path) if page is not None else None
-        return of_page or surface.place_of(path, method) or NOWHERE
+        of_page = page_application.route_of(path) if page is not None else None
+        return of_page or surface.route_of(path, method) or NOWHERE
 
     keys, rate = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
-        place_of=place_of,
-        callers=Callers(
+        route_of=route_of,
+        authenticator=Callers(
             keys.all,
             token=access.token,
             needs_key=access.needs_token,
-            strangers=Strangers(clock=time.monotonic),
+            login_throttle=Strangers(clock=time.monotonic),
             on_use=on_use,
             browsers=browsers,
         ),
@@ -192,8 +192,8 @@ def _session_owner(scope: Scope) -> bytes:
 
 def _is_exempt(scope: Scope) -> bool:
     """Whether a request is exempt from graceful shutdown: probes, and event streams of MCP."""
-    place = visit_of(scope).place
-    return place.is_probe or place.is_stream
+    route = visit_of(scope).route
+    return route.is_probe or route.is_stream
 
 
 class _Dispatcher:
@@ -207,9 +207,9 @@ class _Dispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif visit_of(scope).place.template == _MCP.template:
+        elif visit_of(scope).route.template == _MCP.template:
             await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
-        elif self._page is not None and page_application.place_of(scope["path"]):
+        elif self._page is not None and page_application.route_of(scope["path"]):
             await self._page(scope, receive, send)
         else:
             await self._api(scope, receive, send)

@@ -28,7 +28,7 @@ before: Final[contextvars.ContextVar[Mapping[str, ShownLines]]] = contextvars.Co
 """The lines returned in the session of the current call, by passage id."""
 
 _MAX_PASSAGES = 300
-_MAX_CLIENTS = 200
+_MAX_TRACKED_CLIENTS = 200
 
 
 class ShownPassages:
@@ -51,7 +51,7 @@ class ShownPassages:
                 lines.pop(passage.chunk_id, None)
                 lines[passage.chunk_id] = ShownLines(passage.excerpt_start_line, passage.excerpt_end_line)
         _keep_newest(lines, _MAX_PASSAGES)
-        _keep_newest(self._clients, _MAX_CLIENTS)
+        _keep_newest(self._clients, _MAX_TRACKED_CLIENTS)
 
 
 def _keep_newest(entries: dict[Any, Any], most: int) -> None:

@@ -72,7 +72,7 @@ class Recording:
         if parent:
             context.attach(_context_of(parent))
 
-    def begun(self, name: str, facts: Mapping[str, Fact]) -> Span:
+    def start_span(self, name: str, facts: Mapping[str, Fact]) -> Span:
         """Start a child of the current span."""
         return _RecordedSpan(self._tracer.start_span(name, attributes=_attributes(facts)))
 

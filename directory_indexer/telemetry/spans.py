@@ -45,7 +45,7 @@ class Span(Protocol):
 class Recorder(Protocol):
     """A recorder of spans and log records."""
 
-    def begun(self, name: str, facts: Mapping[str, Fact]) -> Span:
+    def start_span(self, name: str, facts: Mapping[str, Fact]) -> Span:
         """Start a child of the current span."""
 
     def current(self, name: str, facts: Mapping[str, Fact], *, kind: Kind, within: str) -> AbstractContextManager[Span]:
@@ -73,7 +73,7 @@ def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextM
 
 def begun(name: str, /, **facts: Fact) -> Span:
     """Start a span of work that is not one `with` block."""
-    return _recorder.begun(name, facts) if _recorder else _NULL_SPAN
+    return _recorder.start_span(name, facts) if _recorder else _NULL_SPAN
 
 
 def traceparent() -> str:

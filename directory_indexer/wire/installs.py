@@ -35,10 +35,10 @@ def install_answer(plan: Plan, failures: Sequence[Failure], *, is_dry_run: bool)
     """Return the record of an installation or removal."""
     failed = {failure.path: failure.reason for failure in failures}
     files = [draft.file.target for draft in plan.drafts if draft.file.target not in failed]
-    return InstallAnswer(is_dry_run, tuple(_entry(step, failed) for step in plan.steps), tuple(files))
+    return InstallAnswer(is_dry_run, tuple(_part_entry(step, failed) for step in plan.steps), tuple(files))
 
 
-def _entry(step: Step, failed: dict[str, str]) -> PartEntry:
+def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
     if reason := failed.get(os.path.realpath(step.path)):
         return PartEntry(step.client, step.part, step.path, "failed", reason)
     return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)

@@ -63,14 +63,14 @@ def outline_answer(outline: Outline) -> OutlineAnswer:
         lines=outline.n_lines or None,
         pages=outline.n_pages or None,
         files=outline.n_files if outline.is_directory else None,
-        entries=tuple(map(_entry, outline.entries)),
+        entries=tuple(map(_outline_entry, outline.entries)),
         left_out=outline.n_left_out,
         part=outline.part or None,
         on_disk=outline.on_disk,
     )
 
 
-def _entry(entry: Entry) -> OutlineEntry:
+def _outline_entry(entry: Entry) -> OutlineEntry:
     return OutlineEntry(
         name=entry.name,
         depth=entry.depth,

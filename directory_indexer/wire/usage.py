@@ -45,11 +45,11 @@ def usage_answer(usage: Usage) -> UsageAnswer:
     uses = sorted(usage.uses.values(), key=lambda use: (-use.n_calls, use.kind))
     unreadable = (UnreadableFile(path, reason) for path, reason in sorted(usage.unreadable.items()))
     return UsageAnswer(
-        usage.n_sessions, tuple(map(_entry, uses)), tuple(unreadable), usage.n_other, usage.n_passed_over
+        usage.n_sessions, tuple(map(_use_entry, uses)), tuple(unreadable), usage.n_other, usage.n_passed_over
     )
 
 
-def _entry(use: Use) -> UseEntry:
+def _use_entry(use: Use) -> UseEntry:
     tokens = tokens_of(use.n_bytes)
     n_known = use.n_calls - use.n_unknown
     return UseEntry(

@@ -16,7 +16,7 @@ from directory_indexer.server.work import backup_place
 from directory_indexer.team.administration import OccupiedError
 from directory_indexer.wire.operations import administrative_entry
 
-_ACCEPTED = 202
+_STARTED = 202
 OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
 ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
 
@@ -52,7 +52,7 @@ def _start(services: Services, kind: Kind, collection: str, options: Mapping[str
     except OccupiedError as error:
         raise RefusedError(_occupied_problem(services, error)) from error
     name = operation_id(collection or DEFAULT, row.name)
-    return Reply(administrative_entry(row, name=name), _ACCEPTED, {"Location": f"{PATH}/{name}"})
+    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
 
 
 def _occupied_problem(services: Services, error: OccupiedError) -> Problem:

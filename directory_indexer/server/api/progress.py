@@ -89,8 +89,8 @@ def resume(services: Services, call: NamedOperationCall) -> OperationEntry:
     )
 
 
-def _entry(services: Services, operation_id: str) -> OperationEntry:
-    collection, name = _locate(services, operation_id)
+def _entry(services: Services, identifier: str) -> OperationEntry:
+    collection, name = _locate(services, identifier)
     kind = name.partition("-")[0]
     if kind in _ADMINISTRATIVE:
         return _administrative_entry(_find_row(services, collection, name))
@@ -101,7 +101,7 @@ def _entry(services: Services, operation_id: str) -> OperationEntry:
 
 def _apply(
     services: Services,
-    operation_id: str,
+    identifier: str,
     *,
     of_ingest: Callable[[StoredDocument], object],
     of_run: Callable[[str, str], OperationEntry],
@@ -113,7 +113,7 @@ def _apply(
         NotIndexedError: there is no operation with this id.
         RefusedError: the operation has ended.
     """
-    collection, name = _locate(services, operation_id)
+    collection, name = _locate(services, identifier)
     kind = name.partition("-")[0]
     if kind in _ADMINISTRATIVE:
         _find_row(services, collection, name)
@@ -124,17 +124,17 @@ def _apply(
     if document.version != version or _ingest_entry(document, version).state not in {*_ACTIVE_STATES, "paused"}:
         raise RefusedError(HAS_ENDED)
     of_ingest(document)
-    return _entry(services, operation_id)
+    return _entry(services, identifier)
 
 
-def _locate(services: Services, operation_id: str) -> tuple[str, str]:
-    collection, name = collection_and_name(operation_id)
+def _locate(services: Services, identifier: str) -> tuple[str, str]:
+    collection, name = collection_and_name(identifier)
     if not services.reaches(collection):
-        raise _not_found(operation_id)
+        raise _not_found(identifier)
     try:
         services.collections.key(collection)
     except NotIndexedError as error:
-        raise _not_found(operation_id) from error
+        raise _not_found(identifier) from error
     return collection, name
 
 
@@ -170,5 +170,5 @@ def _ingest_entry(document: StoredDocument, version: int) -> OperationEntry:
     return ingest_entry(document, name=operation_id(document.collection, name), version=version)
 
 
-def _not_found(operation_id: str) -> NotIndexedError:
-    return NotIndexedError(f"there is no operation '{operation_id}'")
+def _not_found(identifier: str) -> NotIndexedError:
+    return NotIndexedError(f"there is no operation '{identifier}'")

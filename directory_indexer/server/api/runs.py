@@ -34,9 +34,9 @@ def operation_id(collection: str, name: str) -> str:
     return name if collection == DEFAULT else f"{collection}.{name}"
 
 
-def collection_and_name(operation_id: str) -> tuple[str, str]:
+def collection_and_name(identifier: str) -> tuple[str, str]:
     """Split an operation id into its collection and name."""
-    collection, dot, name = operation_id.rpartition(".")
+    collection, dot, name = identifier.rpartition(".")
     return (collection, name) if dot else (DEFAULT, name)
 
 

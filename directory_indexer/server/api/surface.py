@@ -42,7 +42,7 @@ class Surface:
                 return Found(operations, match.groupdict())
         return None
 
-    def place_of(self, path: str, method: str) -> Place | None:
+    def route_of(self, path: str, method: str) -> Place | None:
         """Return the route of a request for the guard; an unsupported method of a known path needs a key."""
         match = self.find(path)
         if match is None:

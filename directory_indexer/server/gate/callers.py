@@ -29,12 +29,12 @@ class Callers:
         *,
         token: str,
         needs_key: bool,
-        strangers: Strangers,
+        login_throttle: Strangers,
         on_use: Callable[[bytes], None] = lambda _: None,
         browsers: Browsers | None = None,
     ) -> None:
         self._keys = keys
-        self._strangers = strangers
+        self._login_throttle = login_throttle
         self._on_use = on_use
         self._browsers = browsers
         self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
@@ -57,13 +57,13 @@ class Callers:
         credentials = [value for name, value in headers if name == _AUTHORIZATION]
         scheme, _, secret = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
         presented = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
-        if seconds := self._strangers.seconds_to_wait(address, digest_of(presented)):
+        if seconds := self._login_throttle.seconds_to_wait(address, digest_of(presented)):
             return seconds
         key = key_of(presented, (*self._token, *self._keys()), now=time.time())
         if key is None:
-            self._strangers.failed(address)
+            self._login_throttle.failed(address)
         else:
-            self._strangers.succeeded(address, key.digest)
+            self._login_throttle.succeeded(address, key.digest)
             if key not in self._token:
                 self._on_use(key.digest)
         return key

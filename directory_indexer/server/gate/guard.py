@@ -42,10 +42,10 @@ _log = logging.getLogger("dirindex.serve")
 class Rules:
     """The policy of the request guard."""
 
-    place_of: Callable[[str, str], Place]
+    route_of: Callable[[str, str], Place]
     """Returns the route of a path and a method."""
 
-    callers: Callers
+    authenticator: Callers
     buckets: Buckets
     answers_to: Callable[[str], bool]
     """Whether a Host header names this server."""
@@ -71,38 +71,38 @@ class Gate:
             await self._app(scope, receive, send)
             return
         client_id = _header(scope, b"x-request-id")
-        visit = Visit(id_of_request(client_id), self._rules.place_of(scope["path"], scope["method"]))
+        context = Visit(id_of_request(client_id), self._rules.route_of(scope["path"], scope["method"]))
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-        token = request_id.set(visit.request_id)
-        exchange = _Exchange(visit, connection_of(scope), receive, send)
+        token = request_id.set(context.request_id)
+        exchange = _Exchange(context, connection_of(scope), receive, send)
         metrics, began = self._rules.metrics, self._clock()
         metrics.n_in_hand += 1
-        with _span_of(visit, method, scope) as span:
-            visit.span = spans.traceparent()
+        with _span_of(context, method, scope) as span:
+            context.span = spans.traceparent()
             try:
                 await self._answer(scope, exchange)
             finally:
                 metrics.n_in_hand -= 1
                 exchange.release()
                 seconds = self._clock() - began
-                metrics.count(visit, method=method, seconds=seconds)
-                log_request(visit, method=method, seconds=seconds)
-                span.note(status=visit.status, bytes_in=visit.bytes_in, bytes_out=visit.bytes_out)
-                if visit.refusal:
-                    span.note(refusal=Word(visit.refusal))
+                metrics.count(context, method=method, seconds=seconds)
+                log_request(context, method=method, seconds=seconds)
+                span.note(status=context.status, bytes_in=context.bytes_in, bytes_out=context.bytes_out)
+                if context.refusal:
+                    span.note(refusal=Word(context.refusal))
                 request_id.reset(token)
 
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
-        visit = exchange.visit
+        context = exchange.context
         try:
             exchange.refusal = self._refusal(scope, exchange)
             if exchange.refusal is None:
-                visit.enter(scope)
+                context.enter(scope)
                 await self._app(scope, exchange.receive, exchange.send)
         except BusyError:
             exchange.refusal = problems.BUSY
         except ClientDisconnect:  # there is no one to respond to, unless the guard itself caused it
-            visit.status = visit.status or _GONE
+            context.status = context.status or _GONE
         except Exception:
             if exchange.refusal is None:
                 _log.exception("a request failed because of a bug")
@@ -113,15 +113,15 @@ class Gate:
             await exchange.refuse(exchange.refusal)
 
     def _refusal(self, scope: Scope, exchange: _Exchange) -> Problem | None:
-        visit = exchange.visit
+        context = exchange.context
         if _is_misframed(scope):
             return problems.MISFRAMED
-        if visit.place.is_probe:
-            return self._length_problem(scope, visit.place)
+        if context.route.is_probe:
+            return self._length_problem(scope, context.route)
         return (
             self._host_problem(scope)
-            or self._length_problem(scope, visit.place)
-            or self._key_problem(scope, visit)
+            or self._length_problem(scope, context.route)
+            or self._key_problem(scope, context)
             or self._budget_problem(exchange)
         )
 
@@ -131,36 +131,36 @@ class Gate:
         return None if self._rules.trusts(_header(scope, b"origin")) else problems.FOREIGN_ORIGIN
 
     @staticmethod
-    def _length_problem(scope: Scope, place: Place) -> Problem | None:
+    def _length_problem(scope: Scope, route: Place) -> Problem | None:
         length = _header(scope, b"content-length")
-        is_too_long = length.isdigit() and int(length) > place.longest_body
-        return problems.too_large(place.longest_body) if is_too_long else None
+        is_too_long = length.isdigit() and int(length) > route.longest_body
+        return problems.too_large(route.longest_body) if is_too_long else None
 
-    def _key_problem(self, scope: Scope, visit: Visit) -> Problem | None:
-        if visit.place.needs is None:
+    def _key_problem(self, scope: Scope, context: Visit) -> Problem | None:
+        if context.route.needs is None:
             return None
         try:
-            caller = self._rules.callers.caller(scope["headers"], address=_address(scope))
+            caller = self._rules.authenticator.caller(scope["headers"], address=_address(scope))
         except StoreError:
             _log.exception("the keys cannot be read")
             return problems.KEYS_UNREADABLE
         if isinstance(caller, int):
             return problems.GUESSING._replace(retry_seconds=caller)
-        visit.key = caller
-        return problems.NO_KEY if caller is None else self._limit_problem(caller, visit.place)
+        context.key = caller
+        return problems.NO_KEY if caller is None else self._limit_problem(caller, context.route)
 
-    def _limit_problem(self, key: Key, place: Place) -> Problem | None:
+    def _limit_problem(self, key: Key, route: Place) -> Problem | None:
         """Return the problem if a key lacks a right or exceeds its rate limit."""
-        if place.needs is not None and not key.may(place.needs):
-            return problems.no_right(key.name, place.needs)
-        if place.collection is not None and not key.reaches(place.collection):
-            return problems.no_collection(place.collection)
+        if route.needs is not None and not key.may(route.needs):
+            return problems.no_right(key.name, route.needs)
+        if route.collection is not None and not key.reaches(route.collection):
+            return problems.no_collection(route.collection)
         seconds = self._rules.buckets.take(key.digest)
         return problems.TOO_OFTEN._replace(retry_seconds=seconds) if seconds else None
 
     def _budget_problem(self, exchange: _Exchange) -> Problem | None:
-        key, place = exchange.visit.key, exchange.visit.place
-        if key is None or place.needs is Right.METRICS:
+        key, route = exchange.context.key, exchange.context.route
+        if key is None or route.needs is Right.METRICS:
             return None
         return exchange.claim_room(self._rules.budgets, key.digest)
 
@@ -168,8 +168,8 @@ class Gate:
 class _Exchange:
     """A request and its response in transit: bytes are counted, and common headers are added."""
 
-    def __init__(self, visit: Visit, connection: Connection | None, receive: Receive, send: Send) -> None:
-        self.visit = visit
+    def __init__(self, context: Visit, connection: Connection | None, receive: Receive, send: Send) -> None:
+        self.context = context
         self.refusal: Problem | None = None
         self.has_begun = False
         self._connection = connection
@@ -198,13 +198,13 @@ class _Exchange:
         if self.refusal is None:
             message = await self._receive()
             n_bytes = len(message.get("body", b""))
-            self.visit.bytes_in += n_bytes
+            self.context.bytes_in += n_bytes
             self.refusal = self._limit_problem(n_bytes, has_ended=not message.get("more_body", False))
         return message if self.refusal is None else {"type": "http.disconnect"}
 
     def _limit_problem(self, n_bytes: int, *, has_ended: bool) -> Problem | None:
-        longest = self.visit.place.longest_body
-        if self.visit.bytes_in > longest:
+        longest = self.context.route.longest_body
+        if self.context.bytes_in > longest:
             return problems.too_large(longest)
         if self._claim is None:
             return None
@@ -214,7 +214,7 @@ class _Exchange:
 
     @property
     def _stage_of_answer(self) -> Stage:
-        return Stage.STREAM if self.visit.place.is_stream else Stage.ANSWER
+        return Stage.STREAM if self.context.route.is_stream else Stage.ANSWER
 
     async def send(self, message: Message) -> None:
         """Send a part of the response, unless the request was rejected before the response began."""
@@ -222,14 +222,14 @@ class _Exchange:
             return
         if message["type"] == "http.response.start":
             self.has_begun = True
-            self.visit.status = message["status"]
+            self.context.status = message["status"]
             message = {**message, "headers": [*message["headers"], *self._headers(message["headers"])]}
-        self.visit.bytes_out += len(message.get("body", b""))
+        self.context.bytes_out += len(message.get("body", b""))
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
         """Respond with a problem."""
-        self.visit.refusal = problem.error
+        self.context.refusal = problem.error
         self.refusal = None
         body = problem.body()
         headers = [*problem.headers(), (b"content-length", str(len(body)).encode())]
@@ -239,7 +239,7 @@ class _Exchange:
     def _headers(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         names = {name.lower() for name, _ in headers}
         added = [
-            (b"x-request-id", self.visit.request_id.encode()),
+            (b"x-request-id", self.context.request_id.encode()),
             (b"x-content-type-options", b"nosniff"),
             (b"cache-control", b"no-store"),
         ]
@@ -248,17 +248,17 @@ class _Exchange:
         return [header for header in added if header[0] not in names]
 
 
-def _span_of(visit: Visit, method: str, scope: Scope) -> AbstractContextManager[Span]:
+def _span_of(context: Visit, method: str, scope: Scope) -> AbstractContextManager[Span]:
     """Return the span of a response, linked to that of the client if any; probes are too frequent for spans."""
-    if visit.place.is_probe:
+    if context.route.is_probe:
         return spans.NOTHING
-    route = visit.place.template
+    route = context.route.template
     return spans.answer_span(
         f"{method} {route}",
         within=_header(scope, b"traceparent"),
         method=Word(method),
         route=Word(route),
-        request_id=Word(visit.request_id),
+        request_id=Word(context.request_id),
     )
 
 

@@ -52,17 +52,17 @@ def formatter(log_format: LogFormat) -> logging.Formatter:
     return _JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter()
 
 
-def log_request(visit: Visit, *, method: str, seconds: float) -> None:
+def log_request(context: Visit, *, method: str, seconds: float) -> None:
     """Log the outcome of a request."""
     facts = {
         "method": method,
-        "route": visit.place.template,
-        "status": visit.status,
+        "route": context.route.template,
+        "status": context.status,
         "ms": round(seconds * 1000, 2),
-        "bytes_in": visit.bytes_in,
-        "bytes_out": visit.bytes_out,
-        "key": visit.key.name if visit.key else "",
-        **({"refusal": visit.refusal} if visit.refusal else {}),
+        "bytes_in": context.bytes_in,
+        "bytes_out": context.bytes_out,
+        "key": context.key.name if context.key else "",
+        **({"refusal": context.refusal} if context.refusal else {}),
     }
     REQUESTS.info("request", extra={_FACTS: facts})
 

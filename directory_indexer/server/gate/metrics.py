@@ -36,14 +36,14 @@ class Metrics:
         """Add gauges, which are read at each export."""
         self._gauges = {**self._gauges, **gauges}
 
-    def count(self, visit: Visit, *, method: str, seconds: float) -> None:
+    def count(self, context: Visit, *, method: str, seconds: float) -> None:
         """Count a finished request."""
-        route = visit.place.template
+        route = context.route.template
         with self._lock:
-            self._requests[method, route, visit.status] += 1
-            self._refusals.update([visit.refusal] if visit.refusal else ())
-            self._bytes["received"] += visit.bytes_in
-            self._bytes["sent"] += visit.bytes_out
+            self._requests[method, route, context.status] += 1
+            self._refusals.update([context.refusal] if context.refusal else ())
+            self._bytes["received"] += context.bytes_in
+            self._bytes["sent"] += context.bytes_out
             self._seconds.setdefault(route, _Histogram()).add(seconds)
 
     def text(self) -> str:

@@ -53,7 +53,7 @@ class Visit:
     """The context of a request."""
 
     request_id: str
-    place: Place
+    route: Place
     key: Key | None = None
     bytes_in: int = 0
     bytes_out: int = 0
@@ -94,9 +94,9 @@ def origin_of(key: Key | None) -> Origin:
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:
     """Return the context of a request."""
-    visit = scope[_SCOPE]
-    assert isinstance(visit, Visit)  # noqa: S101 - the guard has stored it
-    return visit
+    context = scope[_SCOPE]
+    assert isinstance(context, Visit)  # noqa: S101 - the guard has stored it
+    return context
 
 
 def id_of_request(client_id: str) -> str:

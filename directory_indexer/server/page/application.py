@@ -44,7 +44,7 @@ STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
 FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
 
 
-def place_of(path: str) -> Place | None:
+def route_of(path: str) -> Place | None:
     """Return the route of a request for the guard; None if it is not for the page."""
     if path == _SESSION:
         return _SESSION_PLACE
