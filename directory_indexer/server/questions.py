@@ -58,14 +58,14 @@ def place_named(call: Any) -> str:
     return str(call.within if isinstance(call, SimilarArguments) else call.path)
 
 
-class Looked(NamedTuple):
+class ResolvedScope(NamedTuple):
     """The resolved scope of a call in a collection, with notes about it and about changes there."""
 
     scope: tuple[FilePath, ...]
     notes: tuple[str, ...]
 
 
-def look_at(opened: OpenCollection, path: str) -> Looked:
+def look_at(opened: OpenCollection, path: str) -> ResolvedScope:
     """Resolve the scope of a call with this path, if any, and refresh the index there.
 
     Raises:
@@ -75,17 +75,17 @@ def look_at(opened: OpenCollection, path: str) -> Looked:
     return resolved._replace(notes=(*opened.app.refresh(resolved.scope), *resolved.notes))
 
 
-def as_it_is(opened: OpenCollection, path: str) -> Looked:
+def as_it_is(opened: OpenCollection, path: str) -> ResolvedScope:
     """Resolve the scope of a call with this path, if any, without refreshing the index.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
     scope = scope_at(opened, path)
-    return Looked(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
+    return ResolvedScope(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
 
 
-Look: TypeAlias = "Callable[[OpenCollection, str], Looked]"
+Look: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
 
 
 def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
