@@ -1,1 +1,1 @@
-"""An index on another machine: a client of its API, and what of this machine is sent there."""
+"""Client of a remote index, and conversion of the local files that are sent to it."""

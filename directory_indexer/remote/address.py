@@ -1,4 +1,4 @@
-"""Where a remote index is, read so that no token travels for everybody to read."""
+"""Address of a remote index; a token is never sent over an unencrypted network connection by mistake."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _LOCAL_NAME = "localhost"
 
 
 class RemoteAddress(NamedTuple):
-    """The server of an index: what the paths of its API are added to."""
+    """The base URL of an index server."""
 
     url: httpx.URL
     is_local: bool
-    """Whether it is this machine, as written."""
+    """Whether the host as written is the loopback interface."""
 
     @property
-    def shown(self) -> str:
-        """The address for messages."""
+    def display_url(self) -> str:
+        """The URL as messages show it."""
         return shown(self.url)
 
     def target(self, path: str, query: str = "") -> bytes:
-        """Give what to ask for: a path of the API below that of the server."""
+        """Return the request target: a path of the API below the path of the server."""
         return self.url.raw_path.rstrip(b"/") + path.encode("ascii") + (f"?{query}".encode("ascii") if query else b"")
 
 
 def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
-    """Read the address of a server.
+    """Parse the address of a server.
 
     Raises:
-        UsageError: it is none, or it is not encrypted, leads to another machine, and that is not allowed.
+        UsageError: the address is invalid, or it is unencrypted HTTP to another machine without `allow_http`.
     """
     url = address_of(written)
     if url.query or url.fragment or "?" in written or "#" in written:
@@ -52,7 +52,7 @@ def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
 
 
 def is_loopback_address(address: str) -> bool:
-    """Tell whether a numeric address is this machine."""
+    """Whether a numeric IP address is a loopback address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 

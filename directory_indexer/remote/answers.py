@@ -1,4 +1,4 @@
-"""What a remote index answers, read with distrust: only what is used, of the types and lengths that it should have."""
+"""Responses of a remote index, validated as untrusted input: known fields only, with bounded types and lengths."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from directory_indexer.errors import UnavailableError
 _Name = Field(max_length=4096)
 _Text = Field(max_length=16_000_000)
 _Short = Field(max_length=8192)
-_Record = TypeVar("_Record")
+_Answer = TypeVar("_Answer")
 _MOST_ENTRIES: Final = 10_000
-"""So many any list of an answer may have; of a longer one pydantic would write down what is wrong with each."""
+"""The length limit of any list in a response; pydantic would report an error for each entry of a longer one."""
 
 
 class RemoteHit(NamedTuple):
@@ -33,7 +33,7 @@ class RemoteHit(NamedTuple):
 
 
 class RemoteHits(NamedTuple):
-    """What a search found."""
+    """The hits of a search."""
 
     results: Annotated[tuple[RemoteHit, ...], "What was found, best first.", Field(max_length=50)]
     query: Annotated[str, "What was looked for.", _Short]
@@ -54,7 +54,7 @@ class RemoteCollection(NamedTuple):
 
 
 class RemoteCollections(NamedTuple):
-    """The collections that the token is for."""
+    """The collections that the token grants access to."""
 
     collections: Annotated[tuple[RemoteCollection, ...], "All of them.", Field(max_length=_MOST_ENTRIES)]
 
@@ -72,7 +72,7 @@ class RemoteText(NamedTuple):
 
 
 class RemoteDocument(NamedTuple):
-    """How far a document is that was sent."""
+    """The processing state of a document that was sent."""
 
     status: Annotated[str, "success, or failed where state is failed.", _Name]
     effect: Annotated[str, "created, replaced, unchanged or skipped.", _Name]
@@ -82,51 +82,55 @@ class RemoteDocument(NamedTuple):
 
 
 class RemoteProblem(NamedTuple):
-    """Why a request was not answered."""
+    """The error of a failed request."""
 
     error: Annotated[str, "Which problem it is.", _Name] = ""
     detail: Annotated[str, "What happened.", _Text] = ""
 
 
-def read_answer(record: type[_Record], body: bytes, *, source: str) -> _Record:
-    """Read the JSON of an answer; what is not known in it is left out.
+def read_answer(record: type[_Answer], body: bytes, *, source: str) -> _Answer:
+    """Parse a JSON response; unknown fields are dropped.
 
     Raises:
-        UnavailableError: it is not what the API of dirindex answers.
+        UnavailableError: the body is not a response of the API of dirindex.
     """
-    found = _read(record, body)
-    if found is None:
+    answer = _parse(record, body)
+    if answer is None:
         raise UnavailableError(
             f"{source} does not answer as dirindex does", hint="check that the address is that of dirindex serve --http"
         )
-    return found
+    return answer
 
 
 def problem_in(body: bytes) -> RemoteProblem:
-    """Read why a request was not answered; nothing where the answer is of another form, as that of a proxy."""
-    return _read(RemoteProblem, body) or RemoteProblem()
+    """Parse an error response; an empty one for any other body, such as that of a proxy."""
+    return _parse(RemoteProblem, body) or RemoteProblem()
 
 
-def _read(record: type[_Record], body: bytes) -> _Record | None:
-    reader: TypeAdapter[_Record] = _reader(typing.cast("Any", record))
+def _parse(record: type[_Answer], body: bytes) -> _Answer | None:
+    reader: TypeAdapter[_Answer] = _type_adapter(typing.cast("Any", record))
     try:
-        return reader.validate_python(_known(record, json.loads(body)))
+        return reader.validate_python(_known_fields(record, json.loads(body)))
     except (ValueError, RecursionError):  # a ValidationError is one
         return None
 
 
-def _known(hint: Any, value: object) -> object:
-    """Leave out of an object what its record has no field for, so that newer servers may say more."""
+def _known_fields(hint: Any, value: object) -> object:
+    """Drop the fields of an object that its record lacks: newer servers may send more."""
     if typing.get_origin(hint) is tuple and isinstance(value, list):
         if len(value) > _MOST_ENTRIES:
             raise ValueError("too many entries")
-        return [_known(typing.get_args(hint)[0], one) for one in value]
+        return [_known_fields(typing.get_args(hint)[0], entry) for entry in value]
     if not hasattr(hint, "_fields") or not isinstance(value, dict):
         return value
     hints = typing.get_type_hints(hint)
-    return {name: _known(hints[name], one) for name, one in value.items() if name in hints and one is not None}
+    return {
+        name: _known_fields(hints[name], member)
+        for name, member in value.items()
+        if name in hints and member is not None
+    }
 
 
 @functools.cache
-def _reader(record: Any) -> TypeAdapter[Any]:
+def _type_adapter(record: Any) -> TypeAdapter[Any]:
     return TypeAdapter(record)

@@ -1,6 +1,6 @@
-"""One request to a server that may be slow, broken or hostile, and its answer, both of bounded size and time.
+"""A single HTTP exchange with a server that may be slow, broken or hostile; size and time are bounded.
 
-Nothing is followed to another address, so the token goes to none but the server that was named.
+Redirects are not followed, so the token goes to no other server than the configured one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from directory_indexer.telemetry import spans
 
 LONGEST_ANSWER: Final = 32_000_000
 _MOST_SECONDS: Final = 90.0
-"""Longer than a server lets anything wait."""
+"""Longer than the longest wait that a server offers."""
 
 _ANYWHERE: Final = Destinations(allow_private=True)
 
 
 class Request(NamedTuple):
-    """What to ask: a path of the API, and what is sent with it."""
+    """A request to a path of the API."""
 
     method: str
     path: str
@@ -38,7 +38,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What was answered; the names of headers are in small letters."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,11 +46,11 @@ class Response(NamedTuple):
 
 
 class NoAnswerError(UnavailableError):
-    """A server was not reached, or did not answer to the end; the same request may be answered later."""
+    """The server could not be reached, or its response is incomplete; a retry may succeed."""
 
 
 class Exchange:
-    """Sends requests to one server, with the token that it knows us by; threads may share it."""
+    """An HTTP client of one server, authenticated by a token. Thread-safe."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Exchange:
         self._tls = httpx.create_ssl_context() if address.url.scheme == "https" else None
 
     def send(self, request: Request) -> Response:
-        """Send a request and read what is answered, whatever its status.
+        """Send a request and return the response, whatever its status.
 
         Raises:
-            NoAnswerError: there is none, or a part of one alone.
-            UnavailableError: the answer is none that can be read, or the server is not who it should be.
+            NoAnswerError: there is no response, or an incomplete one.
+            UnavailableError: the response is invalid or too long, or the TLS certificate of the server is.
         """
         deadline = time.monotonic() + self._seconds
         network = Network(deadline=deadline, destinations=_ANYWHERE, look_up=self._addresses)
@@ -86,9 +86,9 @@ class Exchange:
             ):
                 headers = _headers(response.headers)
                 body = self._body(response.iter_stream(), headers)
-                return Response(response.status, headers, self._without_token(body))
+                return Response(response.status, headers, self._mask_token(body))
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-            raise self._failure(error) from error
+            raise self._error_of(error) from error
 
     def _url(self, request: Request) -> httpcore.URL:
         url = self.address.url
@@ -100,7 +100,7 @@ class Exchange:
         )
 
     def _headers(self, request: Request) -> list[tuple[bytes, bytes]]:
-        given = {
+        headers = {
             "Accept": "application/json",
             "Accept-Encoding": "identity",
             "User-Agent": f"dirindex/{__version__}",
@@ -109,52 +109,52 @@ class Exchange:
             **({"traceparent": around} if (around := spans.traceparent()) else {}),
             **request.headers,
         }
-        return [(name.encode("ascii"), value.encode("ascii")) for name, value in given.items()]
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
     def _body(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> bytes:
         if headers.get("content-encoding", "identity") != "identity":
-            raise UnavailableError(f"{self.address.shown} answers with what is packed, though it was told not to")
-        return b"".join(self._bounded(pieces))
+            raise UnavailableError(f"{self.address.display_url} answers with what is packed, though it was told not to")
+        return b"".join(self._bounded_chunks(pieces))
 
-    def _without_token(self, body: bytes) -> bytes:
-        """Mask the token, which servers and proxies may repeat: what they answer gets to assistants and into logs."""
+    def _mask_token(self, body: bytes) -> bytes:
+        """Mask the token: servers and proxies may echo it, and responses reach assistants and logs."""
         token = self._token.encode("ascii")
         return body.replace(token, b"*" * len(token)) if token else body
 
-    def _bounded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        left = self._longest_answer
+    def _bounded_chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        n_remaining = self._longest_answer
         for piece in pieces:
-            left -= len(piece)
-            if left < 0:
+            n_remaining -= len(piece)
+            if n_remaining < 0:
                 raise UnavailableError(
-                    f"{self.address.shown} answers with more than {self._longest_answer:,} bytes",
+                    f"{self.address.display_url} answers with more than {self._longest_answer:,} bytes",
                     hint="ask for less at once",
                 )
             yield piece
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """Look a name up; one that stands for this machine, and so may be asked unencrypted, must lead to it."""
-        found = self._look_up(host, port)
-        if self.address.is_local and not all(map(is_loopback_address, found)):
+        """Resolve a host name; one that counts as local, and so may be used unencrypted, must resolve to loopback."""
+        addresses = self._look_up(host, port)
+        if self.address.is_local and not all(map(is_loopback_address, addresses)):
             raise UnavailableError(f"{host} does not lead to this machine", hint="write --remote http://127.0.0.1:PORT")
-        return found
+        return addresses
 
-    def _failure(self, error: Exception) -> UnavailableError:
-        refused = _cause(error)
-        if isinstance(refused, ssl.SSLCertVerificationError):
+    def _error_of(self, error: Exception) -> UnavailableError:
+        cause = _cause(error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
             return UnavailableError(
-                f"{self.address.shown} does not prove who it is: {refused.verify_message}",
+                f"{self.address.display_url} does not prove who it is: {cause.verify_message}",
                 hint="check the address; SSL_CERT_FILE names the certificates of an authority of your own",
             )
-        late = isinstance(error, httpcore.TimeoutException)
-        return NoAnswerError(f"{self.address.shown} {'takes too long' if late else 'cannot be reached'}")
+        is_timeout = isinstance(error, httpcore.TimeoutException)
+        return NoAnswerError(f"{self.address.display_url} {'takes too long' if is_timeout else 'cannot be reached'}")
 
 
-def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in sent}
+def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in pairs}
 
 
 def _cause(error: BaseException) -> BaseException:
-    while (before := error.__cause__ or error.__context__) is not None:
-        error = before
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
     return error

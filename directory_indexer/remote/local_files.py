@@ -1,6 +1,6 @@
-"""Files of this machine that may be converted and sent: within allowed directories, and never a secret.
+"""Local files that may be converted and sent: only within allowed directories, and never secrets.
 
-A path is resolved first, and opened without following a link after that, so a link does not lead out of a directory.
+A path is resolved first and then opened without following links, so a link cannot lead out of an allowed directory.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _ID_BYTES = 16
 
 
 class LocalDocument(NamedTuple):
-    """A file as Markdown, without its secrets."""
+    """A file converted to Markdown, with secrets masked."""
 
     path: FilePath
     markdown: str
     client_id: str
-    """Names this very file of this machine and user, and tells nothing of its path."""
+    """Identifies this file of this machine and user, and reveals nothing of its path."""
 
 
 class LocalFiles:
-    """Reads files in worker processes; threads may share it."""
+    """Converts local files in worker processes. Thread-safe."""
 
     def __init__(self, policies: Policies, *, private: Sequence[FilePath] = (), fetch_urls: bool = False) -> None:
         self._fetch_urls = fetch_urls
@@ -54,22 +54,22 @@ class LocalFiles:
         )
 
     def convert(self, written: str, allowed: Sequence[FilePath]) -> LocalDocument:
-        """Convert a file, or a member of one, given by its path or by one below an allowed directory.
+        """Convert a file or a member of an archive; a relative path is looked up in the allowed directories.
 
         Raises:
-            UsageError: it does not lie in an allowed directory, or cannot be read.
-            ContentRefusedError: it is a secret.
+            UsageError: the file lies in no allowed directory, or cannot be read.
+            ContentRefusedError: the file is a secret.
         """
-        path = _resolved(written, allowed)
-        self._require_harmless(path)
+        path = _resolve(written, allowed)
+        self._require_no_secret(path)
         return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _id_of(path))
 
     def convert_url(self, url: str) -> str:
-        """Convert a document on the web.
+        """Convert a document from the web.
 
         Raises:
-            UsageError: this machine fetches nothing, or the address is none that may be fetched.
-            UnavailableError: its server does not answer as it should.
+            UsageError: fetching is disabled here, or the URL must not be fetched.
+            UnavailableError: the web server does not respond properly.
         """
         if not self._fetch_urls:
             raise UsageError(
@@ -78,20 +78,20 @@ class LocalFiles:
             )
         return self._converter.convert_url(url)
 
-    def _require_harmless(self, path: FilePath) -> None:
+    def _require_no_secret(self, path: FilePath) -> None:
         if secret_spans(os.path.basename(path)):
             raise ContentRefusedError(RefusalReason.SECRET, "the name of the file holds a secret", hint="rename it")
         if any(lies_in(path, own) or _is_same_file(path, own) for own in self._private):
             raise UsageError(f"{display(path)} belongs to dirindex itself", hint="give another file")
         rules = built_in_rules(include_secrets=False, include_hidden=True)
-        for place in [path, *containers_around(path)]:
-            names = [name for name in place.split(os.sep) if name]
+        for container in [path, *containers_around(path)]:
+            names = [name for name in container.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            if kind := kind_of_secret(decision) or likely_secret(place):
+            if kind := kind_of_secret(decision) or likely_secret(container):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 
-def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
+def _resolve(written: str, allowed: Sequence[FilePath]) -> FilePath:
     if not allowed:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
@@ -101,18 +101,18 @@ def _resolved(written: str, allowed: Sequence[FilePath]) -> FilePath:
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]
     inside = [path for path in map(resolved_path, choices) if any(lies_in(path, root) for root in allowed)]
-    found = next((path for path in inside if _is_there(path)), None)
-    if found is None and inside:
+    existing = next((path for path in inside if _exists(path)), None)
+    if existing is None and inside:
         raise UsageError(f"{display(inside[0])} does not exist", hint="check the path")
-    if found is None:
+    if existing is None:
         raise UsageError(
             f"'{written}' does not lie in an allowed directory", hint=f"allowed are {', '.join(map(display, allowed))}"
         )
-    return found
+    return existing
 
 
-def _is_there(path: FilePath) -> bool:
-    return any(os.path.isfile(os_path(place)) for place in [path, *containers_around(path)])
+def _exists(path: FilePath) -> bool:
+    return any(os.path.isfile(os_path(container)) for container in [path, *containers_around(path)])
 
 
 def _is_same_file(path: FilePath, other: FilePath) -> bool:
@@ -123,6 +123,6 @@ def _is_same_file(path: FilePath, other: FilePath) -> bool:
 
 
 def _id_of(path: FilePath) -> str:
-    """Derive an id that two users, or two machines, with a file of one name do not share."""
+    """Derive an id that differs between users and machines that have a file with the same path."""
     parts = (socket.gethostname(), os.path.expanduser("~"), path)
     return f"local-{blake3.blake3(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest(length=_ID_BYTES)}"

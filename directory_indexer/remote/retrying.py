@@ -1,4 +1,4 @@
-"""Asks again when a server is away: later each time, at moments that chance spreads, and not for ever."""
+"""Retries of failed requests, with exponential backoff, full jitter and a time limit."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from directory_indexer.errors import UnavailableError
 from directory_indexer.remote.exchange import NoAnswerError, Request, Response
 from directory_indexer.telemetry import spans
 
-_AWAY: Final = frozenset({408, 425, 429, 502, 503, 504})
+_RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 _CONFLICT: Final = 409
+_MAX_DIGITS: Final = 10
 _BAD_GATEWAY: Final = 502
-_IN_HAND: Final = b'"in_hand"'
+_IN_PROGRESS: Final = b'"in_hand"'
 _UNREACHABLE: Final = b'"unreachable"'
-_LONGEST_WISH: Final = 3600
-"""What a server may ask for with Retry-After counts up to this; more is more than the patience anyway."""
+_MAX_RETRY_AFTER: Final = 3600
+"""Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
 
 
 class Backoff(NamedTuple):
-    """How long to wait: up to twice as long each time (by chance: full jitter), in all as long as patience goes."""
+    """Backoff policy: a random wait (full jitter) whose maximum doubles each time, within an overall time limit."""
 
     first_seconds: float = 0.5
     longest_seconds: float = 15.0
     patience_seconds: float = 180.0
 
     def most_seconds(self, n_failures: int) -> float:
-        """Give the longest wait after so many failures."""
+        """Return the longest wait after `n_failures` failures."""
         return min(self.longest_seconds, self.first_seconds * 2.0 ** min(n_failures - 1, 20))
 
 
 class Waiting(NamedTuple):
-    """What is waited for: how often it failed, for how long, and why."""
+    """A wait before the next attempt: number of failures, duration and reason of the last failure."""
 
     n_failures: int
     seconds: float
@@ -42,11 +43,11 @@ class Waiting(NamedTuple):
 
 
 class CancelledError(UnavailableError):
-    """Nobody waits for the answer any more."""
+    """The caller no longer waits for the response."""
 
 
 class Retrying:
-    """Sends requests until they are answered; what is sent must be safe to be sent twice."""
+    """Sends requests until they succeed; requests must be idempotent."""
 
     def __init__(
         self,
@@ -62,15 +63,15 @@ class Retrying:
         self._chance = chance
 
     def answered(self, request: Request, *, pause: Callable[[Waiting], None]) -> Response:
-        """Give the answer to a request; `pause` waits, and may raise to give up.
+        """Return the response to a request; `pause` waits between attempts, and may raise to give up.
 
         Raises:
-            UnavailableError: the server was away for longer than patience goes, or cannot be spoken with.
+            UnavailableError: the server stayed unavailable until the time limit, or its response is invalid.
         """
         give_up_at = self._clock() + self._backoff.patience_seconds
         n_failures = 0
         while True:
-            response, reason = self._tried(request)
+            response, reason = self._try_once(request)
             if response is not None and not is_away(response):
                 return response
             n_failures += 1
@@ -84,7 +85,7 @@ class Retrying:
             with spans.span("wait for server", n_failures=n_failures):
                 pause(Waiting(n_failures, seconds, reason))
 
-    def _tried(self, request: Request) -> tuple[Response | None, str]:
+    def _try_once(self, request: Request) -> tuple[Response | None, str]:
         try:
             with spans.span("ask server", bytes_in=len(request.body)) as span:
                 response = self._send(request)
@@ -95,36 +96,43 @@ class Retrying:
 
 
 class Patience:
-    """Waits between attempts as long as somebody wants the answer."""
+    """A cancellable wait between attempts."""
 
-    def __init__(self, tell: Callable[[Waiting], None] = lambda _: None) -> None:
-        self._tell = tell
-        self._is_over = threading.Event()
+    def __init__(self, report: Callable[[Waiting], None] = lambda _: None) -> None:
+        self._report = report
+        self._is_cancelled = threading.Event()
 
     def pause(self, waiting: Waiting) -> None:
-        """Wait.
+        """Report the wait, then wait.
 
         Raises:
-            CancelledError: nobody wants the answer any more.
+            CancelledError: the call was cancelled.
         """
-        self._tell(waiting)
-        if self._is_over.wait(waiting.seconds):
+        self._report(waiting)
+        if self._is_cancelled.wait(waiting.seconds):
             raise CancelledError("the call was cancelled")
 
     def end(self) -> None:
-        """Say that nobody wants the answer any more."""
-        self._is_over.set()
+        """Cancel the current wait and all further ones."""
+        self._is_cancelled.set()
 
 
 def is_away(response: Response) -> bool:
-    """Tell whether an answer means that the same request may be answered later."""
-    error = next((name for name in (_IN_HAND, _UNREACHABLE) if name in response.body[:_LONGEST_WISH]), b"")
-    if (response.status, error) == (_BAD_GATEWAY, _UNREACHABLE):  # the server is there, that of an address is not
+    """Whether a response means that a retry may succeed."""
+    error_code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in response.body[:_MAX_RETRY_AFTER]), b"")
+    if (response.status, error_code) == (
+        _BAD_GATEWAY,
+        _UNREACHABLE,
+    ):  # this server works; the one it should fetch from does not
         return False
-    return response.status in _AWAY or (response.status, error) == (_CONFLICT, _IN_HAND)
+    return response.status in _RETRYABLE_STATUSES or (response.status, error_code) == (_CONFLICT, _IN_PROGRESS)
 
 
 def wished_seconds(response: Response) -> float:
-    """Tell how long a server wants to be left alone; a date, and whatever else it says, counts as nothing."""
-    wish = response.headers.get("retry-after", "")
-    return float(min(int(wish), _LONGEST_WISH)) if wish.isdecimal() and wish.isascii() and len(wish) < 10 else 0.0  # noqa: PLR2004
+    """Return the seconds of a Retry-After header; 0 for a date or anything else."""
+    header = response.headers.get("retry-after", "")
+    return (
+        float(min(int(header), _MAX_RETRY_AFTER))
+        if header.isdecimal() and header.isascii() and len(header) < _MAX_DIGITS
+        else 0.0
+    )

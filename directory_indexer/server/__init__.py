@@ -1,6 +1,6 @@
-"""`dirindex serve`: the index over MCP, and over HTTP as an API, too.
+"""`dirindex serve`: the index over MCP, and over HTTP also as a REST API.
 
-Importing the SDK takes more than a second of processor time, so nothing of it is imported before a server runs.
+Importing the MCP SDK takes more than a second of processor time, so it is imported only when a server runs.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ with lazily:
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_page", "serve_stdio"]
 
-_TURN_SECONDS = 0.001
+_SWITCH_INTERVAL_SECONDS = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How a server behaves; clients may have `allowed` directories indexed, and what lies below them."""
+    """Options of a server; clients may index the `allowed` directories and those below them."""
 
     allowed: tuple[FilePath, ...] = ()
     watch: bool = False
@@ -64,15 +64,15 @@ class ServeOptions:
 
 
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
-    """Serve one client on standard input and output until it goes away."""
-    parent = os.getppid()  # it may be gone before the server runs
-    _prepare()
+    """Serve one client on standard input and output until it disconnects."""
+    parent = os.getppid()  # read now: the parent may exit before the server runs
+    _set_up_process()
     log_to_stderr(verbose=options.verbose)
     greeter = Greeter(INSTRUCTIONS if app.writes else FROM_CLUSTER)
     greeter.start()
 
     with importing():
-        parts = _parts(app, options)
+        parts = _build_parts(app, options)
         server = make_server(parts.desk, parts.model, offer=offer_of(app))
     greeter.stop()
 
@@ -85,40 +85,40 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
 
 
 def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogFormat) -> NoReturn:
-    """Serve any number of clients over HTTP until a signal ends it.
+    """Serve any number of clients over HTTP until a signal arrives.
 
     Raises:
-        UsageError: others could read the index without a token.
-        UnavailableError: the address is taken.
+        UsageError: other users or machines could read the index without a token.
+        UnavailableError: the address is in use.
     """
     access.require_safe(has_keys=bool(Keys(app.registry).all()))
-    _prepare()
+    _set_up_process()
     start_logging(log_format, verbose=options.verbose)
     _serve_over_http(app, options, access, None)
 
 
-def serve_page(app: App, options: ServeOptions, access: Access, wanted: PageOptions) -> NoReturn:
-    """Serve the page to the person who runs this, and open it, until a signal ends it or nobody looks any more.
+def serve_page(app: App, options: ServeOptions, access: Access, page_options: PageOptions) -> NoReturn:
+    """Serve the web page to the local user and open it, until a signal arrives or the page is idle for long.
 
     Raises:
-        UnavailableError: the address is taken.
+        UnavailableError: the address is in use.
     """
-    _prepare()
+    _set_up_process()
     start_logging(LogFormat.TEXT, verbose=options.verbose)
-    page = PageHost(Browsers(clock=time.monotonic), wanted, app.loaded.data_dir)
+    page = PageHost(Browsers(clock=time.monotonic), page_options, app.loaded.data_dir)
     _serve_over_http(app, options, access, page)
 
 
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
-        parts = _parts(app, options)
-        making = functools.partial(make_server, parts.desk, parts.model, offer=offer_of(app))
+        parts = _build_parts(app, options)
+        server_factory = functools.partial(make_server, parts.desk, parts.model, offer=offer_of(app))
         tools = parts.desk.tools
         administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
-        answering = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
+        http_parts = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
     if page is not None:
         parts.model.start()
-    run_http(making, answering, access, close=parts.close)
+    run_http(server_factory, http_parts, access, close=parts.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,25 +137,25 @@ class _Parts:
         self.jobs.close()
 
 
-def _prepare() -> None:
+def _set_up_process() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
-    # A search has work in three threads at once; at every turn one of them may wait so long for the interpreter.
-    sys.setswitchinterval(_TURN_SECONDS)
+        signal.signal(number, _exit_on_signal)
+    # A search works in three threads at once; each may wait this long for the interpreter lock at every switch.
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
 
 
-def _leave(number: int, _: object) -> NoReturn:
-    """End before the server runs: there is nothing to be closed yet."""
+def _exit_on_signal(number: int, _: object) -> NoReturn:
+    """Exit before the server runs: there is nothing to close yet."""
     os._exit(128 + number)
 
 
-def _parts(app: App, options: ServeOptions) -> _Parts:
+def _build_parts(app: App, options: ServeOptions) -> _Parts:
     app.origin = Origin.SERVER
-    model = BackgroundModel(lambda: _warm(app))
+    model = BackgroundModel(lambda: _load_model(app))
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
     tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed if app.writes else ())
-    watch = _watch(app, jobs.of(DEFAULT)) if options.watch and app.writes else None
+    watch = _start_watch(app, jobs.of(DEFAULT)) if options.watch and app.writes else None
     if watch is not None:
         app.is_watched = lambda: watch.is_watching
     embeds = app.writes and app.policies.embeds_in_background(is_watching=options.watch)
@@ -165,13 +165,13 @@ def _parts(app: App, options: ServeOptions) -> _Parts:
     return _Parts(Desk(tools), model, jobs, watch, embedding)
 
 
-def _warm(app: App) -> Embedder:
-    """Load the model, and have the database read meanwhile: searches of a large one would wait for the disk."""
+def _load_model(app: App) -> Embedder:
+    """Load the model while a thread reads the database into memory: searches of a large one would wait for the disk."""
     threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
     return app.embedders.of(app.answering_space())
 
 
-def _watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
+def _start_watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
     def tracked() -> list[FilePath]:
         with app.docstore.snapshot() as snapshot:
             return list(snapshot.directories.all())

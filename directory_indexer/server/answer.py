@@ -1,4 +1,4 @@
-"""What a tool answers."""
+"""Answers of the tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Result: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool gives back: text and structure say the same."""
+    """The answer of a tool, as text and as a record with the same content."""
 
     text: str
     result: Result

@@ -1,6 +1,6 @@
-"""What a client may say to each tool, in words for a model that has never seen dirindex; pydantic reads it.
+"""Arguments of the tools, described for models that do not know dirindex, and validated by pydantic.
 
-The SDK has imported pydantic when these are needed.
+The MCP SDK has already imported pydantic when these are needed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from directory_indexer.wire.objects import JsonObject
 _LONGEST_CURSOR = 2000
 _LONGEST_PATH = 4096
 LAST_LINE = 2**31
-_MOST_SHOWN = 80
+_MAX_QUOTED_CHARS = 80
 _LONG = "maxLength"
 
 
 class ArgumentError(UsageError):
-    """The arguments of a call cannot be meant."""
+    """The arguments of a call are invalid."""
 
 
 class Alias(NamedTuple):
-    """Another name of an argument, by which clients of the plain contract (docs/http.md) know it.
+    """An alias of an argument, used by clients of the plain contract (docs/http.md).
 
-    `callables` are the tools and operations that take it; behind the dot of `name` is a key of an object. It counts
-    where a record has the argument `own` and none of the other name.
+    `callables` are the tools and operations that accept it; a `name` with a dot is a key of an object argument. It
+    applies where a record has the argument `own` and none that is called `name`.
     """
 
     callables: frozenset[str]
@@ -48,7 +48,7 @@ class Alias(NamedTuple):
 
     @property
     def is_key(self) -> bool:
-        """Whether it is a key of an object that is an argument itself."""
+        """Whether the alias is a key of an object argument."""
         return "." in self.name
 
 
@@ -63,7 +63,7 @@ ALIASES: Final = (
 
 
 class IndexAction(StrEnum):
-    """What `index` is asked to do."""
+    """The action of the tool `index`."""
 
     START = "start"
     CANCEL = "cancel"
@@ -71,24 +71,24 @@ class IndexAction(StrEnum):
     RESUME = "resume"
 
 
-def _number(given: object) -> object:
-    if isinstance(given, bool):
-        raise ValueError(given)  # noqa: TRY004 - pydantic collects these
-    return given
+def _require_no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError(value)  # noqa: TRY004 - pydantic collects these
+    return value
 
 
-def _texts(given: object) -> object:
-    """Take what models write for a list, too: one text, or a list as JSON."""
-    if not isinstance(given, str):
-        return given
+def _parse_list(value: object) -> object:
+    """Accept what models write in place of a list: a single string, or a list as JSON."""
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(given) if given.lstrip().startswith("[") else [given]
+        return json.loads(value) if value.lstrip().startswith("[") else [value]
     except (ValueError, RecursionError):
-        return [given]
+        return [value]
 
 
-Number = Annotated[int, BeforeValidator(_number)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Number = Annotated[int, BeforeValidator(_require_no_boolean)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
 _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
@@ -143,7 +143,7 @@ InCollections = Annotated[Texts, "Collections, if not the default one.", Field(m
 
 
 class SearchArguments(NamedTuple):
-    """The arguments of `search`; assistants write into the query what programs say by arguments of their own."""
+    """The arguments of `search`; assistants write into the query what programs pass as separate arguments."""
 
     query: Query
     queries: Queries = ()
@@ -252,43 +252,43 @@ class InfoArguments(NamedTuple):
     collection: InCollection = DEFAULT
 
 
-def arguments_of(record: type, given: Mapping[str, object], *, of: str = "") -> Any:
-    """Read the arguments of a call `of` a tool or operation; a null counts as not given.
+def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "") -> Any:
+    """Validate the arguments of a call `of` a tool or operation; a null counts as missing.
 
     Raises:
-        ArgumentError: an argument is unknown, missing, of another type or out of its limits, or contradicts another.
+        ArgumentError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
     """
     known: JsonObject = schema_of(record)["properties"]
-    values, names_in_call = _by_own_names(given, aliases_of(record, of))
+    values, names_in_call = _resolve_aliases(arguments, aliases_of(record, of))
     if unknown := [name for name in values if name not in known]:
-        raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_advice(unknown[0], known)}")
+        raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_suggestion(unknown[0], known)}")
     if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
         raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
     for name, value in values.items():
         if invalid := _invalid_character_in(value):
             raise ArgumentError(f"'{name}' contains {invalid}")
     try:
-        return _reader(record).validate_python(values)
+        return _type_adapter(record).validate_python(values)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         name_in_call = names_in_call.get(name, name)
         schema = schema_with_aliases(record, of)["properties"].get(name_in_call, known[name])
         raise ArgumentError(
-            f"'{name_in_call}' is {quoted(values[name])}{_size(values[name])}; it must be {expected(schema)}"
+            f"'{name_in_call}' is {quoted(values[name])}{_length_note(values[name])}; it must be {expected(schema)}"
         ) from error
 
 
 def _invalid_character_in(value: object) -> str:
-    """Look through all texts of a value, however deep they lie in it."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
+    """Return a description of the first invalid character in any string of a nested value; empty if there is none."""
+    pending = [value]
+    while pending:
+        match pending.pop():
             case str() as text if invalid := invalid_character_in(text):
                 return invalid
             case Mapping() as members:
-                waiting += [*members.keys(), *members.values()]
+                pending += [*members.keys(), *members.values()]
             case list() | tuple() as items:
-                waiting += items
+                pending += items
     return ""
 
 
@@ -314,8 +314,8 @@ def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
     return {**own, "description": f"Another name for `{alias.own}`."}
 
 
-def _by_own_names(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[JsonObject, dict[str, str]]:
-    """Return the arguments by the names of their record, and the names in the call of those that came by an alias."""
+def _resolve_aliases(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[JsonObject, dict[str, str]]:
+    """Return the arguments by their record names, and the names used in the call for those passed by an alias."""
     values = {name: value for name, value in arguments.items() if value is not None}
     names_in_call: dict[str, str] = {}
     for alias in aliases:
@@ -332,13 +332,13 @@ def _by_own_names(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> 
 
 
 def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> None:
-    """Refuse two values of one thing; a list agrees with each of its own.
+    """Reject two different values of the same argument; a list agrees with each of its items.
 
     Raises:
-        ArgumentError: they contradict each other.
+        ArgumentError: the values differ.
     """
     (name, value), (other_name, other_value) = own, other
-    listed = _texts(value)
+    listed = _parse_list(value)
     if value != other_value and not (isinstance(listed, list) and other_value in listed):
         raise ArgumentError(
             f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
@@ -346,12 +346,12 @@ def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> Non
 
 
 @functools.cache
-def _reader(record: type) -> TypeAdapter[Any]:
+def _type_adapter(record: type) -> TypeAdapter[Any]:
     return TypeAdapter(record)
 
 
 def expected(schema: JsonObject) -> str:
-    """Say in words what the schema of an argument allows."""
+    """Describe in words what the schema of an argument allows."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     match schema["type"]:
@@ -369,20 +369,20 @@ def expected(schema: JsonObject) -> str:
             return "true or false"
 
 
-def _size(value: object) -> str:
-    return f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MOST_SHOWN else ""
+def _length_note(value: object) -> str:
+    return f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MAX_QUOTED_CHARS else ""
 
 
-def _advice(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name[:_MOST_SHOWN], list(known), n=1)
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name[:_MAX_QUOTED_CHARS], list(known), n=1)
     names = ", ".join(known)
     return f"; did you mean '{close[0]}'? Allowed are: {names}" if close else f"; allowed are: {names or 'none'}"
 
 
 def quoted(value: object) -> str:
-    """Return a value in quotes, shortened to what an error repeats."""
+    """Return a value in quotes, shortened for an error message."""
     try:
         text = well_formed(str(value))
     except ValueError:  # an integer of thousands of digits
         text = "a number"
-    return f"'{text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '…'}'"
+    return f"'{text if len(text) <= _MAX_QUOTED_CHARS else text[:_MAX_QUOTED_CHARS] + '…'}'"

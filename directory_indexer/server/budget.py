@@ -1,8 +1,8 @@
-"""How much an answer may cost the model that reads it, and how many hits fit into that.
+"""Token budgets of answers, and how many items fit into one.
 
-Tokenizers differ, so a token is counted as three bytes of JSON: about right for code, for Chinese and for escaped
-characters, and more than English prose needs. Clients forward the text, the structured form or both, so each of them
-has to keep to the budget by itself.
+Tokenizers differ, so a token counts as three bytes of JSON: about right for code, for Chinese and for escaped
+characters, and more than English prose needs. Clients forward the text, the structured content or both, so each of
+them has to keep to the budget by itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _BYTES_PER_TOKEN = 3
 
 
 class Budgets:
-    """Budgets in tokens. With that of `search`, text and structure together stay below 10 KB."""
+    """Budgets in tokens. With that of `search`, text and structured content together stay below 10 KB."""
 
     SEARCH: Final = 1500
     CONTENT: Final = 4000
@@ -26,17 +26,17 @@ class Budgets:
 
 
 def cost(value: object) -> int:
-    """Count the tokens of a value as it is sent."""
+    """Return the token count of a value in JSON."""
     return -(-n_bytes_of(value) // _BYTES_PER_TOKEN)
 
 
 def n_bytes_of(value: object) -> int:
-    """Count the bytes of a value as it is sent."""
+    """Return the byte count of a value in JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
-    """Find the largest number up to `most` that fits, where a smaller one always fits better; 0 when none does."""
+    """Return the largest number up to `most` that fits, by binary search; 0 if none does."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

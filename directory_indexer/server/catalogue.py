@@ -1,4 +1,4 @@
-"""The table of tools: each row has all that makes one, in the order in which clients see them."""
+"""Table of the tools, in the order in which clients see them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from directory_indexer.wire.server import ServerAnswer
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """One tool: how it is listed, what it takes and gives, and what it does."""
+    """One tool: its listing, its argument and result records, and its implementation."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The directories that a client works in: where it tells them, a search that names no place looks there."""
+"""Roots of MCP clients: a search without a path is restricted to them."""
 
 from __future__ import annotations
 
@@ -22,50 +22,54 @@ with lazily:
 
 
 named: Final[contextvars.ContextVar[tuple[FilePath, ...]]] = contextvars.ContextVar("client_roots", default=())
-"""The roots of the client whose call is being answered."""
+"""The roots of the client whose call is being processed."""
 
-_PATIENCE_SECONDS = 1.0
-_FRESH_SECONDS = 30.0
-_MOST = 50
-_MOST_CLIENTS = 200
+_TIMEOUT_SECONDS = 1.0
+_MAX_AGE_SECONDS = 30.0
+_MAX_ROOTS = 50
+_MAX_CLIENTS = 200
 
 
 class ClientRoots:
-    """The roots of every client that has some, asked for now and then: they change when a folder is opened."""
+    """A cache of the roots of clients, requested again after a while: they change when a folder is opened."""
 
     def __init__(self) -> None:
         self._known: dict[Client, tuple[float, tuple[FilePath, ...]]] = {}
 
     async def of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[FilePath, ...]:
-        """Give the roots of a client; none where it has none, or does not answer in time."""
+        """Return the roots of a client; none if it does not support roots or does not respond in time."""
         capabilities = ctx.session.client_capabilities
         if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
             return ()
         client = client_of(ctx)
-        asked_at, roots = self._known.get(client, (-_FRESH_SECONDS, ())) if client else (-_FRESH_SECONDS, ())
-        if anyio.current_time() - asked_at < _FRESH_SECONDS:
+        requested_at, roots = self._known.get(client, (-_MAX_AGE_SECONDS, ())) if client else (-_MAX_AGE_SECONDS, ())
+        if anyio.current_time() - requested_at < _MAX_AGE_SECONDS:
             return roots
         answer = ListRootsResult(roots=[])
-        with anyio.move_on_after(_PATIENCE_SECONDS), contextlib.suppress(MCPError):
+        with anyio.move_on_after(_TIMEOUT_SECONDS), contextlib.suppress(MCPError):
             answer = await ctx.session.send_request(ListRootsRequest(), ListRootsResult)
-        roots = tuple(_paths(str(root.uri) for root in answer.roots[:_MOST]))
+        roots = tuple(_paths(str(root.uri) for root in answer.roots[:_MAX_ROOTS]))
         if client:
             self._known.pop(client, None)
             self._known[client] = anyio.current_time(), roots
-            while len(self._known) > _MOST_CLIENTS:
+            while len(self._known) > _MAX_CLIENTS:
                 del self._known[next(iter(self._known))]
         return roots
 
 
 def roots_indexed(snapshot: Snapshot) -> tuple[FilePath, ...]:
-    """Give those of the client's roots that lie in or around what is tracked."""
+    """Return the roots of the current client that lie in or around tracked directories and contain indexed files."""
     tracked = snapshot.directories.all()
-    meant = (root for root in named.get() if any(lies_in(root, one) or lies_in(one, root) for one in tracked))
-    return tuple(root for root in meant if snapshot.files.holds(root))
+    overlapping = (
+        root
+        for root in named.get()
+        if any(lies_in(root, directory) or lies_in(directory, root) for directory in tracked)
+    )
+    return tuple(root for root in overlapping if snapshot.files.holds(root))
 
 
 def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
-    """Say that a search looked where the client works, or that nothing is indexed there."""
+    """Return a note that the search was restricted to the client's roots, or that nothing is indexed there."""
     if scope:
         roots = ", ".join(map(display, scope))
         return (f'looked in the roots of this client alone: {roots}; path="/" looks everywhere',)

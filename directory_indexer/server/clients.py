@@ -1,4 +1,4 @@
-"""Which client a call comes from, where that can be told: the SDK gives every call a session object of its own."""
+"""Identity of the client of a call; the SDK's session objects do not tell, since each call gets a new one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SESSION = "mcp-session-id"
 
 
 class Client(NamedTuple):
-    """A session, and the key by which its calls come; both are empty on standard input, which has one client."""
+    """A session and the API key of its calls; both are empty on standard input, which has one client."""
 
     session: str = ""
     key: bytes = b""
 
 
 def client_of(ctx: ServerRequestContext[Any, Any]) -> Client | None:
-    """Tell which client sent a call; None where each of its calls stands for itself."""
+    """Return the client of a call; None if the call has no session."""
     if ctx.request is None:
         return Client()
     session = ctx.request.headers.get(_SESSION)

@@ -1,4 +1,4 @@
-"""The index runs of a server, for each collection by itself."""
+"""Index runs of a server by collection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ with lazily:
 
 
 class CollectionJobs:
-    """Give the runs of a collection; `command` says how one is started for a configuration."""
+    """The index runs of all collections; `command` returns the command line that starts one for a configuration."""
 
     def __init__(self, collections: Collections, *, command: Callable[[LoadedConfig], Sequence[str]]) -> None:
         self._collections = collections
@@ -26,10 +26,10 @@ class CollectionJobs:
         self._jobs: dict[CollectionKey, IndexJobs] = {}
 
     def of(self, name: str) -> IndexJobs:
-        """Give the runs of a collection.
+        """Return the index runs of a collection.
 
         Raises:
-            NotIndexedError: there is none of that name.
+            NotIndexedError: the collection does not exist.
         """
         key = self._collections.key(name)
         with self._lock:
@@ -38,7 +38,7 @@ class CollectionJobs:
             return self._jobs[key]
 
     def close(self) -> None:
-        """Let all runs stop at their batch."""
+        """Ask all runs to stop after the current batch."""
         with self._lock:
             for jobs in self._jobs.values():
                 jobs.close()

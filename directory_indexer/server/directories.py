@@ -1,4 +1,4 @@
-"""Which directories a client may have indexed: those that are tracked, and those that the operator allows."""
+"""Directories that a client may index: tracked ones, and those that the operator allows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def to_index(
     allowed: Sequence[FilePath],
     is_known: Callable[[FilePath], bool] = lambda _: False,
 ) -> tuple[FilePath, ...]:
-    """Return the directories that a client wants to have indexed; an empty name means all.
+    """Return the directories that a client asks to index; an empty name means all.
 
-    What the index knows may be gone from the disk: that is for a run to notice.
+    A path that the index knows need not exist any more: the run will remove it.
 
     Raises:
-        UsageError: the directory is not allowed or not there, or none is tracked or allowed.
+        UsageError: the directory is not allowed or does not exist.
         NotIndexedError: nothing is tracked and the operator allows nothing.
     """
     if not name:
@@ -34,9 +34,9 @@ def to_index(
         return (*tracked, *new)
     name = written_path(name)
     require_sane(name)
-    meant = _meant(name, [*tracked, *allowed])
-    below = [(path, root) for path in meant for root in tracked if lies_in(path, root)]
-    addable = [(path, path) for path in meant if any(lies_in(path, root) for root in allowed)]
+    paths = _resolve_name(name, [*tracked, *allowed])
+    below = [(path, root) for path in paths for root in tracked if lies_in(path, root)]
+    addable = [(path, path) for path in paths if any(lies_in(path, root) for root in allowed)]
     for path, directory in [*below, *addable]:
         if is_known(path) or os.path.lexists(exact_text(path)):
             return (directory,)
@@ -46,9 +46,9 @@ def to_index(
     raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR)
 
 
-def _meant(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
+def _resolve_name(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
     plain = exact_text(FilePath(name))
-    paths = [plain] if os.path.isabs(plain) else [one for root in roots for one in below_or_beside(root, plain)]
+    paths = [plain] if os.path.isabs(plain) else [path for root in roots for path in below_or_beside(root, plain)]
     return [file_path(os.path.realpath(path)) for path in paths]
 
 

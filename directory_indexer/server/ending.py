@@ -1,4 +1,4 @@
-"""How a server ends: by a signal, with its parent, at once, and with nothing left behind."""
+"""Shutdown of a server: on a signal or when the parent process exits."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WATCH_SECONDS = 0.3
 
 
 async def stop_at_a_signal(stop: Callable[[int], None]) -> None:
-    """Call `stop` with the exit code when the process is told to end."""
-    if sys.platform == "win32":  # there is no signal to be received: the process just ends
+    """Call `stop` with the exit code when a termination signal arrives."""
+    if sys.platform == "win32":  # no signal can be received there: the process just ends
         return
     with anyio.open_signal_receiver(*_SIGNALS) as signals:
         async for number in signals:
@@ -28,14 +28,14 @@ async def stop_at_a_signal(stop: Callable[[int], None]) -> None:
 
 
 async def stop_with_the_parent(parent: int, stop: Callable[[int], None]) -> None:
-    """Call `stop` when the parent has gone: a sibling may keep the pipe open that it spoke through."""
-    while os.getppid() == parent:  # noqa: ASYNC110 - no event tells that the parent has gone
+    """Call `stop` when the parent has exited: a sibling may keep the pipe open, so end of file never comes."""
+    while os.getppid() == parent:  # noqa: ASYNC110 - there is no event for the end of the parent
         await anyio.sleep(_WATCH_SECONDS)
     stop(0)
 
 
 def end(code: int) -> NoReturn:
-    """End at once: a thread that reads standard input, and a search in hand, could not be waited for."""
+    """Exit at once: a thread that reads standard input, and a search in progress, cannot be interrupted."""
     spans.close()
     logging.shutdown()
     with contextlib.suppress(OSError, ValueError):

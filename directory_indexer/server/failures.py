@@ -1,4 +1,4 @@
-"""What went wrong, in words for a model: each error names the call to make next."""
+"""Error messages for models: each names the call to make next."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from directory_indexer.errors import (
 from directory_indexer.server.passages import one_line
 
 NextCalls: TypeAlias = Sequence[tuple[type[DirIndexError], str]]
-"""What to do next after an error; the first row of its kind counts."""
+"""The next call after an error, by its class; the first matching row applies."""
 
 
 class NoRunError(UsageError):
-    """There is no index run to be stopped."""
+    """No index run can be stopped."""
 
 
 NEXT_CALLS: Final[NextCalls] = (
@@ -56,11 +56,11 @@ NEXT_CALLS_FROM_CLUSTER: Final[NextCalls] = (
     (IndexMismatchError, 'call search with mode="keyword", and tell the user.'),
     *NEXT_CALLS,
 )
-"""The same where there is a cluster alone, and nothing to be indexed."""
+"""The next calls for a server that only reads a cluster index."""
 
 
 def failure_text(error: DirIndexError, next_calls: NextCalls = NEXT_CALLS) -> str:
-    """Say what went wrong and which call to make next."""
+    """Format an error and the call to make next."""
     hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
-    step = next(step for kind, step in next_calls if isinstance(error, kind))
-    return f"{one_line(error.message)}{one_line(hint)}. Next: {step}"
+    next_call = next(next_call for kind, next_call in next_calls if isinstance(error, kind))
+    return f"{one_line(error.message)}{one_line(hint)}. Next: {next_call}"

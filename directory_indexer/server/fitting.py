@@ -1,6 +1,6 @@
-"""How much of what was found an answer shows within its budget, best first, and a cursor for the rest.
+"""Search answers within a token budget, best hits first, with a cursor for the rest.
 
-Ten hits are worth more than whole excerpts of half as many: each has room by its place, as nDCG weighs places.
+Ten hits are worth more than whole excerpts of half as many: each excerpt gets room by its rank, as nDCG weights ranks.
 """
 
 from __future__ import annotations
@@ -31,82 +31,82 @@ with lazily:
     from directory_indexer.searching.answers import SearchRequest, SearchResult
 
 
-_WANTED = 10
-"""So many hits have shorter excerpts rather than none; whoever asks for more has the others by the cursor."""
+_N_KEPT_HITS = 10
+"""This many hits are returned with shortened excerpts rather than dropped; the cursor leads to the others."""
 
 _LEAST_BYTES = 120
-"""What an excerpt keeps at least: a line, or forty letters of Chinese."""
+"""The smallest room of an excerpt: a line, or forty Chinese characters."""
 
 _STEP = 1.2
 _N_STEPS = 20
-"""The first excerpt has room for the least bytes times so many of these steps: 4,600 bytes at most."""
+"""The first excerpt has room for at most `_LEAST_BYTES * _STEP ** _N_STEPS`, 4,600 bytes."""
 
 _SHORTEST_EXCERPT = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How much is shown of a result, and what answers are drawn from."""
+    """A page of a result: its position, its token budget, and the state of the index."""
 
     position: Position
     max_tokens: int
     index: IndexSummary
     plain_collections: tuple[str, ...] = ()
-    """The collections that were searched, where the answer has the names of the plain contract."""
+    """The collections that were searched, if the answer uses the field names of the plain contract."""
 
 
 def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
-    """Show as many hits as fit; of the first ten, excerpts are shortened rather than hits left out.
+    """Return as many hits as fit; of the first ten, excerpts are shortened before hits are dropped.
 
     Raises:
-        ArgumentError: not even the path of the first one fits into `max_tokens`.
+        ArgumentError: not even the path of the first hit fits into `max_tokens`.
     """
-    brief = _brief if page.plain_collections else _brief_by_name
-    hits = _with_files_described_once([without_excerpt(brief(passage_of(hit))) for hit in result.hits])
+    brief = _omit_redundant if page.plain_collections else _omit_unmatched_text
+    hits = _describe_files_once([without_excerpt(brief(passage_of(hit))) for hit in result.hits])
 
-    def fits(shown: Sequence[Passage]) -> bool:
-        answer = _answer(result, page, shown)
+    def fits(passages: Sequence[Passage]) -> bool:
+        answer = _answer(result, page, passages)
         if page.plain_collections:
             return cost(object_for_models(plain_answer(answer, page.plain_collections))) <= page.max_tokens
         linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
         return _fits(answer, page.max_tokens, linked=linked)
 
-    first, others = hits[:_WANTED], hits[_WANTED:]
+    first, others = hits[:_N_KEPT_HITS], hits[_N_KEPT_HITS:]
     if fits(first):
         n_others = most_that_fit(len(others), lambda n: fits(hits[: len(first) + n]))
         return _answer(result, page, hits[: len(first) + n_others])
-    if not fits(_sharing_room(first, 0)):  # which is rare, and each trial costs a millisecond
-        first = first[: most_that_fit(len(first) - 1, lambda n: fits(_sharing_room(first[:n], 0)))]
+    if not fits(_share_room(first, 0)):  # this is rare, and each trial costs a millisecond
+        first = first[: most_that_fit(len(first) - 1, lambda n: fits(_share_room(first[:n], 0)))]
     if not first:
-        return _answer(result, page, [_fitting_hit(hits[0], fits, lambda hit: _answer(result, page, [hit]))])
-    step = most_that_fit(_N_STEPS, lambda step: fits(_sharing_room(first, step)))
-    return _answer(result, page, _sharing_room(first, step))
+        return _answer(result, page, [_shorten_to_fit(hits[0], fits, lambda hit: _answer(result, page, [hit]))])
+    step = most_that_fit(_N_STEPS, lambda step: fits(_share_room(first, step)))
+    return _answer(result, page, _share_room(first, step))
 
 
 def plain_search_answer(answer: SearchAnswer, page: Page) -> Answer:
-    """Return an answer by the names of the plain contract, with its JSON as text."""
+    """Return an answer with the field names of the plain contract, and its JSON as text."""
     plain = plain_answer(answer, page.plain_collections)
     return Answer(json.dumps(object_for_models(plain), ensure_ascii=False, separators=(",", ":")), plain)
 
 
 def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:
-    """Show how files spread; as many values of each facet as fit."""
+    """Return the facet counts, with as many values of each facet as fit."""
 
     def counts(most: int) -> SearchAnswer:
         n_files, *values = facets
-        return facets_answer(request, Facets(n_files, *(one[:most] for one in values)), index=page.index)
+        return facets_answer(request, Facets(n_files, *(facet[:most] for facet in values)), index=page.index)
 
     return counts(most_that_fit(max(map(len, facets[1:])), lambda n: _fits(counts(n), page.max_tokens)))
 
 
-def _sharing_room(hits: Sequence[Passage], step: int) -> list[Passage]:
-    """Give the first excerpt the room of this step, and each further one the share that its place is worth in nDCG."""
+def _share_room(hits: Sequence[Passage], step: int) -> list[Passage]:
+    """Shorten the first excerpt to the room of this step, and each further one in proportion to its nDCG discount."""
     n_bytes = _LEAST_BYTES * _STEP**step
-    rooms = (max(_LEAST_BYTES, int(n_bytes / math.log2(place + 2))) for place in range(len(hits)))
-    return [_narrowed(hit, room) for hit, room in zip(hits, rooms, strict=True)]
+    rooms = (max(_LEAST_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
+    return [_narrow_excerpt(hit, room) for hit, room in zip(hits, rooms, strict=True)]
 
 
-def _narrowed(hit: Passage, n_bytes: int) -> Passage:
+def _narrow_excerpt(hit: Passage, n_bytes: int) -> Passage:
     size = n_bytes_of(hit.excerpt)
     if size <= n_bytes:
         return hit
@@ -117,25 +117,25 @@ def _narrowed(hit: Passage, n_bytes: int) -> Passage:
     )
 
 
-def _fitting_hit(
+def _shorten_to_fit(
     hit: Passage, fits: Callable[[Sequence[Passage]], bool], answer: Callable[[Passage], SearchAnswer]
 ) -> Passage:
-    """Shorten a hit that does not fit even with the shortest of the usual excerpts."""
+    """Shorten a hit that does not fit even with the shortest usual excerpt."""
     hit = hit._replace(metadata=None)
-    if not fits([_shortened(hit, _SHORTEST_EXCERPT)]):
+    if not fits([_shorten_excerpt(hit, _SHORTEST_EXCERPT)]):
         hit = hit._replace(heading=None, title=None, language=None, scan=None)
-    if not fits([_shortened(hit, 0)]):
-        needed = cost(object_for_models(answer(_shortened(hit, _SHORTEST_EXCERPT))))
+    if not fits([_shorten_excerpt(hit, 0)]):
+        needed = cost(object_for_models(answer(_shorten_excerpt(hit, _SHORTEST_EXCERPT))))
         raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
-    return _shortened(hit, most_that_fit(len(hit.excerpt), lambda n: fits([_shortened(hit, n)])))
+    return _shorten_excerpt(hit, most_that_fit(len(hit.excerpt), lambda n: fits([_shorten_excerpt(hit, n)])))
 
 
-def _answer(result: SearchResult, page: Page, shown: Sequence[Passage]) -> SearchAnswer:
-    left_out = len(result.hits) - len(shown)
+def _answer(result: SearchResult, page: Page, passages: Sequence[Passage]) -> SearchAnswer:
+    left_out = len(result.hits) - len(passages)
     cursor = None
     if left_out or result.is_truncated:
-        cursor = page.position.cursor_after(result.hits[: len(shown)], state=result.state)
-    answer = search_answer(result, index=page.index, hits=shown, next_cursor=cursor)
+        cursor = page.position.cursor_after(result.hits[: len(passages)], state=result.state)
+    answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
     return answer._replace(left_out=left_out or None)
 
 
@@ -143,8 +143,8 @@ def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
     return cost(object_for_models(answer)) <= max_tokens and cost(search_text(answer)) + linked <= max_tokens
 
 
-def _brief(hit: Passage) -> Passage:
-    """Leave out a title that the heading begins with, and of the metadata what a reader of passages has no use for."""
+def _omit_redundant(hit: Passage) -> Passage:
+    """Omit a title that the heading repeats, and metadata that does not help to judge a passage."""
     if hit.title and f"{hit.heading} > ".startswith(f"{hit.title} > "):
         hit = hit._replace(title=None)
     if hit.metadata is None:
@@ -154,21 +154,21 @@ def _brief(hit: Passage) -> Passage:
     return hit._replace(metadata={k: v for k, v in hit.metadata.items() if k not in unneeded} or None)
 
 
-def _brief_by_name(hit: Passage) -> Passage:
-    """Leave out the text of a file that was found by its name alone, too."""
+def _omit_unmatched_text(hit: Passage) -> Passage:
+    """Omit the text, too, of a file that was found by its name alone."""
     is_name_alone = hit.matched and not hit.marks and hit.kind != DIRECTORY
-    return _brief(hit._replace(excerpt="", heading=None, metadata=None) if is_name_alone else hit)
+    return _omit_redundant(hit._replace(excerpt="", heading=None, metadata=None) if is_name_alone else hit)
 
 
-def _with_files_described_once(hits: Sequence[Passage]) -> list[Passage]:
-    """Leave out of a further passage of a file what its first one has said."""
-    seen: set[str] = set()
-    described: list[Passage] = []
+def _describe_files_once(hits: Sequence[Passage]) -> list[Passage]:
+    """Omit the title and metadata of further passages of a file."""
+    paths: set[str] = set()
+    passages: list[Passage] = []
     for hit in hits:
-        described.append(hit._replace(title=None, metadata=None) if hit.path in seen else hit)
-        seen.add(hit.path)
-    return described
+        passages.append(hit._replace(title=None, metadata=None) if hit.path in paths else hit)
+        paths.add(hit.path)
+    return passages
 
 
-def _shortened(hit: Passage, n_characters: int) -> Passage:
+def _shorten_excerpt(hit: Passage, n_characters: int) -> Passage:
     return hit._replace(excerpt=hit.excerpt[:n_characters], shortened=True)

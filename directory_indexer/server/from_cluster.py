@@ -1,4 +1,4 @@
-"""A server without a database: the index that it serves is in a cluster, and another machine writes it."""
+"""Server without a database, for a cluster index that another machine writes."""
 
 from __future__ import annotations
 
@@ -34,53 +34,53 @@ TOOLS_HERE: Final = frozenset({"search", "get_content", "server_info"})
 OPERATIONS_HERE: Final = frozenset(
     {"search", "listDocuments", "getDocument", "health", "live", "ready", "metrics", "openapi", "docs"}
 )
-"""What can be answered from a cluster; all else needs the database, or the files."""
+"""The operations that a cluster index can answer; all others need the database or the files."""
 
 
 class ClusterApp(App):
-    """The index in a cluster; files and words are kept in a directory of their own, which goes with the process."""
+    """The app of a cluster index; its local state is in a scratch directory, which is removed with the process."""
 
     writes: ClassVar[bool] = False
 
     def __init__(self, loaded: LoadedConfig) -> None:
         self._directory = ScratchDirectory(scratch_beside(loaded.config.storage.sqlite_path))
-        super().__init__(_placed(loaded, self._directory.path))
+        super().__init__(_with_scratch_paths(loaded, self._directory.path))
 
     @cached_property
     def docstore(self) -> Catalogue:
-        """What the cluster tells of files and words."""
+        """The files and words of the cluster index."""
         qdrant = self._config.storage.qdrant
         plan = plan_of(qdrant, qdrant.cluster_index or "")
         return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.cluster_connection, plan))
 
     @cached_property
     def cluster(self) -> ClusterCopy:
-        """Nothing: another machine keeps the cluster index in step."""
+        """A no-op: another machine updates the cluster index."""
         return NoClusterCopy()
 
     @cached_property
     def searcher(self) -> Searcher:
-        """Answer searches."""
+        """The searcher of the cluster index."""
         return Searcher(docstore=self.docstore, nearest=_no_vectors, embedder=self.embedders.of, inquiry=ClusterInquiry)
 
     @cached_property
     def status(self) -> Status:
-        """Tell how the index stands."""
+        """The status of the cluster index."""
         return ClusterStatus(self)
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
-        """Look for nothing: the files are elsewhere."""
+        """Do nothing: the files are on another machine."""
         del scope
         return ()
 
     def answering_space(self) -> EmbeddingSpace | None:
-        """Tell in which space the vectors are; None, too, while the cluster cannot be asked, for it may be soon."""
+        """Return the embedding space of the vectors; None also while the cluster is unreachable."""
         with contextlib.suppress(DirIndexError):
             return super().answering_space()
         return None
 
     def elsewhere(self, what: str) -> NotHereError:
-        """Say which machine does what this server does not."""
+        """Return the error for an operation of another machine, which it names."""
         with self.docstore.snapshot():
             host = self.docstore.manifest.host
         return NotHereError(
@@ -89,13 +89,13 @@ class ClusterApp(App):
         )
 
     def close(self) -> None:
-        """Give back files, connections and memory."""
+        """Close connections and remove the scratch directory."""
         super().close()
         self._directory.remove()
 
 
 class ClusterStatus(Status):
-    """Tell what the machine that indexes has told of the index; no run can be seen from here."""
+    """The status as the indexing machine recorded it in the cluster; runs are not visible from here."""
 
     def __init__(self, app: ClusterApp) -> None:
         super().__init__(
@@ -107,7 +107,7 @@ class ClusterStatus(Status):
         self._app = app
 
     def report(self, within: FilePath | None = None) -> StatusReport:
-        """Sum up the index as it was when the cluster index was written."""
+        """Return the status as of the last write of the cluster index."""
         report = super().report(within)
         tracked = {directory.path: directory for directory in self._app.docstore.manifest.directories}
         paths = [directory.path for directory in report.directories if directory.path in tracked]
@@ -116,11 +116,11 @@ class ClusterStatus(Status):
         return report._replace(directories=directories, waiting=WaitingVectors(n_waiting))
 
     def running(self) -> RunRecord | None:
-        """Give none."""
+        """Return None: no run is visible from here."""
         return None
 
     def checked(self, summary: IndexSummary) -> IndexSummary:
-        """Give it as it is: nothing runs here."""
+        """Return the summary unchanged: nothing runs here."""
         return summary
 
 
@@ -139,14 +139,16 @@ def _directory_status(directory: TrackedDirectory) -> DirectoryStatus:
 
 
 def operations_here(operations: Sequence[Operation], app: App) -> tuple[Operation, ...]:
-    """Give the operations of the API that an index can answer from where it is."""
-    return tuple(one for one in operations if app.writes or one.name in OPERATIONS_HERE)
+    """Return the operations of the API that the index of an app can answer."""
+    return tuple(operation for operation in operations if app.writes or operation.name in OPERATIONS_HERE)
 
 
-def _placed(loaded: LoadedConfig, place: Path) -> LoadedConfig:
+def _with_scratch_paths(loaded: LoadedConfig, directory: Path) -> LoadedConfig:
     storage = loaded.config.storage
-    storage = storage._replace(sqlite_path=place / "data.db", qdrant=storage.qdrant._replace(path=place / "qdrant"))
-    return loaded._replace(config=loaded.config._replace(storage=storage), data_dir=place)
+    storage = storage._replace(
+        sqlite_path=directory / "data.db", qdrant=storage.qdrant._replace(path=directory / "qdrant")
+    )
+    return loaded._replace(config=loaded.config._replace(storage=storage), data_dir=directory)
 
 
 def _no_vectors() -> Nearest:

@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP and the API beside it, for several clients at once."""
+"""HTTP server: MCP over streamable HTTP, the REST API and the web page, for several clients at once."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ _DRAIN_SECONDS = 5
 _LAST_STEP_SECONDS = 10
 _MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
 _MCP_STREAM = _MCP._replace(is_stream=True)
-"""The stream of a session, which lasts as long as the session."""
+"""The event stream of a session, which lasts as long as the session."""
 
 _MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
 
 
 MakeServer: TypeAlias = "Callable[[OperationTools], Server[None]]"
-"""Makes the protocol server, with tools that operations of the API are."""
+"""Builds the MCP server with additional tools that are operations of the API."""
 
 
 def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close: Callable[[], None]) -> NoReturn:
-    """Serve until a signal ends it; `close` is called then, before the requests in flight are answered.
+    """Serve until a signal arrives; then `close` is called, before the requests in flight are finished.
 
-    What goes on in the background is told to end at the same time, and waited for when all are answered.
+    Background work is asked to stop at the same time, and is awaited after the last response.
     """
     listening = listening_socket(access.address)
     if parts.app.writes:
@@ -100,7 +100,7 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
 
 @dataclass(frozen=True, slots=True)
 class HttpParts:
-    """What answers over HTTP, beside the protocol server."""
+    """The parts of an HTTP server besides the MCP server."""
 
     app: App
     desk: Desk
@@ -108,15 +108,15 @@ class HttpParts:
     background: Background
     administration: Administration
     page: PageHost | None = None
-    """The page for the person who runs the server, if there is one."""
+    """The web page of the local user, if there is one."""
 
 
 def make_http_app(
     make_server: MakeServer, parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
 ) -> tuple[Gate, Drain]:
-    """Build the application: MCP and the API side by side, behind one gate; and what lets it end.
+    """Build the application, MCP and the API behind one request guard, and its graceful shutdown.
 
-    `on_use` hears the digest of each key that is used.
+    `on_use` is called with the digest of each key that is used.
     """
     operations = PAGE_OPERATIONS if parts.page else OPERATIONS
     surface, metrics = Surface(operations), Metrics()
@@ -144,26 +144,26 @@ def make_http_app(
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     protocol = _protocol_app(make_server(OperationTools(services)), access)
-    drain = Drain(_Crossing(protocol, api, page), passes=_passes)
+    drain = Drain(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
 
-    def place_of(path: str, method: str) -> Place:
+    def route_of(path: str, method: str) -> Place:
         if path in _MCP_PATHS:
             return _MCP_STREAM if method == Method.GET else _MCP
-        of_page = page_application.place_of(path) if page is not None else None
-        return of_page or surface.place_of(path, method) or NOWHERE
+        of_page = page_application.route_of(path) if page is not None else None
+        return of_page or surface.route_of(path, method) or NOWHERE
 
-    keys, often = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
+    keys, rate = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = Rules(
-        place_of=place_of,
-        callers=Callers(
+        route_of=route_of,
+        authenticator=Callers(
             keys.all,
             token=access.token,
             needs_key=access.needs_token,
-            strangers=Strangers(clock=time.monotonic),
+            login_throttle=Strangers(clock=time.monotonic),
             on_use=on_use,
             browsers=browsers,
         ),
-        buckets=Buckets(Rate(often, 2 * often), clock=time.monotonic),
+        buckets=Buckets(Rate(rate, 2 * rate), clock=time.monotonic),
         answers_to=lambda host: access.answers_to(host, port),
         trusts=lambda origin: access.trusts(origin, port),
         metrics=metrics,
@@ -177,25 +177,27 @@ def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
         max_request_body_size=LONGEST_REQUEST_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
         max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks that
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=False
+        ),  # the request guard checks that
         host=access.address.host,
     )
-    return SessionRoom(app, most=_MOST_SESSIONS, owner_of=_owner_of)
+    return SessionRoom(app, most=_MOST_SESSIONS, owner_of=_session_owner)
 
 
-def _owner_of(scope: Scope) -> bytes:
+def _session_owner(scope: Scope) -> bytes:
     key = visit_of(scope).key
     return key.digest if key else b""
 
 
-def _passes(scope: Scope) -> bool:
-    """Tell what neither waits for the end of a server nor keeps it from ending: probes, and streams of MCP."""
-    place = visit_of(scope).place
-    return place.is_probe or place.is_stream
+def _is_exempt(scope: Scope) -> bool:
+    """Whether a request is exempt from graceful shutdown: probes, and event streams of MCP."""
+    route = visit_of(scope).route
+    return route.is_probe or route.is_stream
 
 
-class _Crossing:
-    """Where MCP, the API and the page part."""
+class _Dispatcher:
+    """Dispatches requests to MCP, the API or the web page."""
 
     def __init__(self, protocol: ASGIApp, api: ASGIApp, page: ASGIApp | None) -> None:
         self._protocol = protocol
@@ -205,9 +207,9 @@ class _Crossing:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif visit_of(scope).place.template == _MCP.template:
+        elif visit_of(scope).route.template == _MCP.template:
             await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
-        elif self._page is not None and page_application.place_of(scope["path"]):
+        elif self._page is not None and page_application.route_of(scope["path"]):
             await self._page(scope, receive, send)
         else:
             await self._api(scope, receive, send)
@@ -224,12 +226,12 @@ async def _serve(
 
     async def stop() -> None:
         await drain.answer_all(within=_DRAIN_SECONDS)
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it calls it an error that streams are open
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it logs open streams as an error
         web.should_exit = True
 
     def stop_soon(with_code: int) -> None:
         nonlocal code
-        if code is not None:  # told a second time
+        if code is not None:  # a second signal
             end(with_code)
         code = with_code
         close()
@@ -255,16 +257,16 @@ async def _serve(
 
 def _web_server(gate: Gate, proxies: Sequence[str]) -> _WebServer:
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
-        logging.getLogger(name).addFilter(_NoDisconnects())
+        logging.getLogger(name).addFilter(_DisconnectFilter())
     config = uvicorn.Config(
         gate,
-        # By h11: the other parser, taken where it is installed, leaves white space at the end of header values.
+        # By h11: the other parser, the default where it is installed, keeps trailing white space of header values.
         http=PatientConnection,
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        # Uvicorn's default trusts every program on this machine, so each guess of a key could claim another address.
+        # Uvicorn's default trusts every local program, so each guess of a key could claim another client address.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
         limit_concurrency=_MOST_CONNECTIONS,
@@ -273,21 +275,21 @@ def _web_server(gate: Gate, proxies: Sequence[str]) -> _WebServer:
     return _WebServer(config)
 
 
-class _NoDisconnects(logging.Filter):
-    """Lets pass what others log, but for clients that go away in the middle of a request: that is for them to do."""
+class _DisconnectFilter(logging.Filter):
+    """Drops log records of clients that disconnect in the middle of a request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
 class _WebServer(uvicorn.Server):
-    """A web server that leaves signals to us: its own way is to send them again when it has ended."""
+    """A web server without signal handlers: Uvicorn's raise the signal again after the shutdown."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
     async def until_started(self) -> None:
-        """Return when it can be reached."""
-        while not self.started:  # noqa: ASYNC110 - it has no event for that
+        """Wait until the server accepts connections."""
+        while not self.started:  # noqa: ASYNC110 - the server has no event for that
             await anyio.sleep(_POLL_SECONDS)

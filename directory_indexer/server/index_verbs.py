@@ -1,4 +1,4 @@
-"""What the tool `index` does, apart from MCP: runs are started, paused, resumed and stopped."""
+"""Implementation of the tool `index`: start, pause, resume and cancel index runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POLL_SECONDS = 0.05
 
 
 class IndexVerbs:
-    """The runs of all collections, as clients ask for them; `by` tells as who they stop those of others."""
+    """The index runs of all collections as clients control them; `by` is the origin under which they stop a run."""
 
     def __init__(self, collections: Collections, jobs: CollectionJobs, allowed: Sequence[FilePath]) -> None:
         self._collections = collections
@@ -36,14 +36,14 @@ class IndexVerbs:
         self._allowed = tuple(allowed)
 
     def start(self, call: IndexArguments) -> Job | RunRecord:
-        """Start a run or join the one that goes on."""
+        """Start a run, or join the one in progress."""
         with self._collections.using(call.collection) as opened:
             with opened.app.docstore.snapshot() as snapshot:
                 tracked = tuple(snapshot.directories.all())
             try:
                 directories = self._directories(call, opened)
             except DirIndexError:
-                # A directory that is being added is not tracked yet; to watch that needs no permission.
+                # A directory that is being added is not tracked yet; following its run needs no permission.
                 running = opened.app.status.running()
                 if running is not None and (not call.path or covers(running, FilePath(call.path))):
                     return running
@@ -51,37 +51,37 @@ class IndexVerbs:
         return self._jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
     def cancel(self, call: IndexArguments, *, by: Origin) -> Answer:
-        """Stop the runs that this server started, or else the one that goes on.
+        """Stop the runs that this server started, or else the one in progress.
 
         Raises:
-            NoRunError: none goes on.
-            NotStoppableError: it was started in a terminal.
+            NoRunError: no run is in progress.
+            NotStoppableError: the run was started in a terminal.
         """
         directory = self._directory(call)
         stopped: list[Job | RunRecord] = [*self._jobs.of(call.collection).cancel_all(directory)]
         if not stopped:
-            # Its server may be gone, and nobody else could stop it.
+            # Its server may have exited, and nobody else could stop the run.
             running = self._running(call, directory)
             with self._collections.using(call.collection) as opened:
                 opened.app.run_control.stop(running, by=by)
             stopped = [running]
-        return self._when_ended(call, stopped)
+        return self._wait_until_ended(call, stopped)
 
     def pause(self, call: IndexArguments, *, by: Origin) -> Answer:
-        """Pause the run that goes on, until somebody resumes it.
+        """Pause the run in progress until it is resumed.
 
         Raises:
-            NoRunError: none goes on.
-            ConflictError: it cannot be paused.
-            NotStoppableError: it was started in a terminal.
+            NoRunError: no run is in progress.
+            ConflictError: the run cannot be paused.
+            NotStoppableError: the run was started in a terminal.
         """
         running = self._running(call, self._directory(call))
         with self._collections.using(call.collection) as opened:
             opened.app.run_control.pause(running, by=by)
-        return self._when_ended(call, [running])
+        return self._wait_until_ended(call, [running])
 
     def resume(self, call: IndexArguments) -> Job:
-        """Start the run that goes on with all that is paused.
+        """Start a run that continues all paused runs.
 
         Raises:
             ConflictError: nothing is paused.
@@ -101,7 +101,7 @@ class IndexVerbs:
             return to_index(
                 call.path,
                 tracked=tuple(snapshot.directories.all()),
-                allowed=self._allowed_in(call),
+                allowed=self._allowed_directories(call),
                 is_known=snapshot.files.holds,
             )
 
@@ -112,7 +112,7 @@ class IndexVerbs:
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
         return running
 
-    def _when_ended(self, call: IndexArguments, stopped: Sequence[Job | RunRecord]) -> Answer:
+    def _wait_until_ended(self, call: IndexArguments, stopped: Sequence[Job | RunRecord]) -> Answer:
         jobs = self._jobs.of(call.collection)
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
@@ -120,16 +120,16 @@ class IndexVerbs:
                 time.sleep(_POLL_SECONDS)
         return index_answer(jobs.state_of(stopped[-1]))
 
-    def _allowed_in(self, call: IndexArguments) -> tuple[FilePath, ...]:
-        """Give the directories that the operator allows: he knows who may read the default collection alone."""
+    def _allowed_directories(self, call: IndexArguments) -> tuple[FilePath, ...]:
+        """Return the directories that the operator allows: they apply to the default collection only."""
         return self._allowed if call.collection == DEFAULT else ()
 
 
 def index_answer(run: Run) -> Answer:
-    """Describe a run in words, too."""
+    """Return the answer for a run."""
     return Answer(run_text(run), run)
 
 
 def is_ended(result: Run) -> bool:
-    """Tell whether waiting for a run is over."""
+    """Whether a run has ended."""
     return result.state in ENDED

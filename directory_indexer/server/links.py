@@ -1,4 +1,4 @@
-"""Links to the files of the best hits, as resources that a client may offer to open."""
+"""Resource links to the files of the best hits."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _MEDIA_TYPES = {
     "toml": "application/toml",
     "yaml": "application/yaml",
 }
-"""Of texts that are indexed as they are; of all other files a client reads the text that was taken from them."""
+"""The media types of files that are indexed as they are; of all others, clients read the extracted text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A resource that an answer points to; its size is known where its text is the file as it is."""
+    """A resource link of an answer; the size is known only where the resource is the file as it is."""
 
     uri: str
     name: str
@@ -44,29 +44,29 @@ class Link:
 
 
 def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
-    """Link the files of the best hits, of those that the default collection has.
+    """Return links to the files of the best hits of the default collection.
 
-    Where there is room for a part of one hit alone there is none for links.
+    An answer with room for only a part of one hit has no links.
     """
-    is_scant = len(answer.hits) == 1 and answer.hits[0].shortened
-    shown = set() if is_scant else {passage.path for passage in answer.hits}
-    linked = [hit for hit in result.hits if hit.path in shown and hit.collection in {"", DEFAULT} and hit.is_passage]
+    is_minimal = len(answer.hits) == 1 and answer.hits[0].shortened
+    paths = set() if is_minimal else {passage.path for passage in answer.hits}
+    linked = [hit for hit in result.hits if hit.path in paths and hit.collection in {"", DEFAULT} and hit.is_passage]
     best = {hit.path: hit for hit in reversed(linked)}
     return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
 
 
 def media_type(kind: str) -> str:
-    """Give the media type of what a client reads of a file of a kind."""
+    """Return the media type of the resource of a file of this kind."""
     return _MEDIA_TYPES.get(kind, PLAIN)
 
 
 def _link(hit: Hit) -> Link:
     uri = uri_of(FilePath(hit.path))
-    is_as_it_is = hit.facts.kind in _MEDIA_TYPES or hit.facts.kind in GROUPS["code"]
+    is_verbatim = hit.facts.kind in _MEDIA_TYPES or hit.facts.kind in GROUPS["code"]
     return Link(
         uri=uri,
         name=uri.rpartition("/")[2],
         media_type=media_type(hit.facts.kind),
-        size=hit.source.size if hit.source and is_as_it_is else None,
+        size=hit.source.size if hit.source and is_verbatim else None,
         modified=timestamp(hit.source.mtime_ns / 1e9) if hit.source else None,
     )

@@ -1,4 +1,4 @@
-"""What `get_content` reads: the text of the file that a client means, or the names in a directory."""
+"""Content for `get_content`: the text of a file, or the listing of a directory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from directory_indexer.server.places import indexed_directory, indexed_lines
 
 
 def text_named(snapshot: Snapshot, call: ContentArguments) -> FileText:
-    """Read the part of a file that a call asks for; of a directory or a container, list the indexed files.
+    """Return the requested part of a file, or the indexed files of a directory or container.
 
     Raises:
-        NotIndexedError: the index holds neither.
+        NotIndexedError: neither a file nor a directory of this name is indexed.
         UsageError: the file has no such part.
     """
     try:
@@ -47,13 +47,13 @@ def _listing(snapshot: Snapshot, directory: FilePath, call: ContentArguments) ->
     names = _names_in(snapshot, directory)
     if selection.first > len(names):
         raise ArgumentError(f"start_line is {selection.first}; the directory has {len(names)} entries")
-    shown = names[selection.first - 1 : selection.last]
+    included = names[selection.first - 1 : selection.last]
     return FileText(
         path=directory,
         facts=FileFacts(DIRECTORY),
-        text="".join(f"{name}\n" for name in shown),
+        text="".join(f"{name}\n" for name in included),
         start_line=selection.first,
-        end_line=selection.first + len(shown) - 1,
+        end_line=selection.first + len(included) - 1,
         n_lines=len(names),
         n_chunks=0,
         chunks=(),
@@ -64,12 +64,12 @@ def _listing(snapshot: Snapshot, directory: FilePath, call: ContentArguments) ->
 def _names_in(snapshot: Snapshot, directory: FilePath) -> Sequence[str]:
     n_files = Counter[str]()
     names: set[str] = set()
-    starts = (prefix_of(directory), prefix_of(members_directory(directory)))
+    prefixes = (prefix_of(directory), prefix_of(members_directory(directory)))
     for file in snapshot.files.matching(FileFilter(within=(directory,))):
-        start = next((one for one in starts if file.path.startswith(one)), None)
-        if start is None:
+        prefix = next((prefix for prefix in prefixes if file.path.startswith(prefix)), None)
+        if prefix is None:
             continue
-        first, has_more, _ = file.path.removeprefix(start).partition(start[-1])
+        first, has_more, _ = file.path.removeprefix(prefix).partition(prefix[-1])
         if has_more:
             n_files[first + has_more] += 1
         else:

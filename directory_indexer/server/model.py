@@ -1,4 +1,4 @@
-"""The embedding model behind a server: loaded in the background, so that nobody waits for it."""
+"""Embedding model of a server, loaded in the background."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from directory_indexer.errors import DirIndexError
 
 
 class ModelState(StrEnum):
-    """How far the model is."""
+    """The loading state of the model."""
 
     UNLOADED = "unloaded"
     LOADING = "loading"
@@ -21,7 +21,7 @@ class ModelState(StrEnum):
 
 
 class BackgroundModel:
-    """Load the model once, in a thread that ends with the process."""
+    """A model that is loaded once, in a daemon thread."""
 
     def __init__(self, load: Callable[[], Embedder]) -> None:
         self._load = load
@@ -32,7 +32,7 @@ class BackgroundModel:
         self.seconds: float | None = None
 
     def start(self) -> None:
-        """Begin to load, unless that has begun."""
+        """Start loading, unless that has been done."""
         with self._lock:
             if self.state is not ModelState.UNLOADED:
                 return
@@ -40,7 +40,7 @@ class BackgroundModel:
         threading.Thread(target=self._run, name="model", daemon=True).start()
 
     def is_usable(self, *, within_seconds: float) -> bool:
-        """Tell whether asking it is no waiting; a model that failed is asked, for its error says what to do."""
+        """Whether the model is loaded or has failed within some seconds; using a failed one raises a helpful error."""
         self.start()
         return self._is_settled.wait(within_seconds)
 

@@ -1,4 +1,4 @@
-"""Which tools a server has: all of them, or those that can be answered from a cluster."""
+"""Toolsets of servers: all tools, or those that a cluster index can answer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ with lazily:
 
 
 def offer_of(app: App) -> Offer:
-    """Give what can be answered from where an index is."""
+    """Return the toolset for the index of an app."""
     if isinstance(app, ClusterApp):
         return Offer(
-            tuple(_told_here(one) for one in TOOLS if one.name in TOOLS_HERE),
+            tuple(_describe_for_cluster(entry) for entry in TOOLS if entry.name in TOOLS_HERE),
             FROM_CLUSTER,
             NEXT_CALLS_FROM_CLUSTER,
             frozenset({"collection", "collections"}),
@@ -29,7 +29,7 @@ def offer_of(app: App) -> Offer:
     return EVERYTHING
 
 
-def _told_here(entry: ToolEntry) -> ToolEntry:
+def _describe_for_cluster(entry: ToolEntry) -> ToolEntry:
     return replace(entry, description=_DESCRIPTIONS.get(entry.name, entry.description))
 
 
@@ -38,4 +38,4 @@ _DESCRIPTIONS: Final = {
     "start_line of a hit. Lists a directory.",
     "server_info": "List indexed directories. Use it when you do not know what can be searched.",
 }
-"""Of tools whose usual description names others, or what only the machine that indexes has."""
+"""Descriptions of the tools whose usual ones mention tools or data that a cluster index lacks."""

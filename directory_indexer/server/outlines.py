@@ -1,4 +1,4 @@
-"""What `outline` shows: the parts of what a client names, folded until text and structure keep to their budget."""
+"""Outlines for the tool `outline`, folded until text and structured content are within the token budget."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _STEP = 20
 
 
 def outline_named(snapshot: Snapshot, name: str) -> Outline:
-    """Tell what a file, a part of one or a directory consists of.
+    """Return the outline of a file, of a part of one or of a directory.
 
     Raises:
-        NotIndexedError: the index holds nothing of it.
-        UsageError: the name cannot be a path, or the file has no such part.
+        NotIndexedError: nothing of it is indexed.
+        UsageError: the name is not a valid path, or the file has no such part.
     """
     try:
         return outline_of(snapshot, indexed_file(snapshot, name))
@@ -37,7 +37,7 @@ def outline_named(snapshot: Snapshot, name: str) -> Outline:
 
 
 def outline_within_budget(outline: Outline, *, max_tokens: int) -> OutlineAnswer:
-    """Fold an outline until it costs no more than it may.
+    """Fold an outline until it is within the token budget.
 
     Raises:
         ArgumentError: not even its headline fits.

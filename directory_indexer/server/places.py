@@ -1,7 +1,7 @@
-"""From what a client calls a file to a file of the index, and back.
+"""Resolution of the paths and URIs of clients to indexed files, and back.
 
-The index decides, not the disk: a path names a file only if the index holds that very file, after `..`, symbolic
-links, case and Unicode forms are resolved. What is answered about a path outside says nothing of what is there.
+The index decides, not the disk: a path names a file only if the index contains that file, after `..`, symbolic links,
+case and Unicode forms are resolved. An answer about a path outside the index reveals nothing of the disk.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ with lazily:
 
 
 URI_PREFIX = "dirindex://file/"
-_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
-_MOST_NAMED = 10
+_UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+_MAX_LISTED = 10
 _WITH_LINES = re.compile(r"(?P<path>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
 
 
 def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
-    """Find the indexed file that a client means: by a path, the end of one that only one file has, or a URI.
+    """Return the indexed file that a client names: by a path, by a unique end of one, or by a URI.
 
     Raises:
-        NotIndexedError: the index holds no such file.
-        UsageError: the name cannot be a path, or a relative one means several files.
+        NotIndexedError: no such file is indexed.
+        UsageError: the name is not a valid path, or a relative one is ambiguous.
     """
     try:
         return _file_named(snapshot, name)
@@ -55,24 +55,24 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
 def _file_named(snapshot: Snapshot, name: str) -> FilePath:
     name = _without_scheme(name)
     candidates = list(dict.fromkeys(_candidates(snapshot, name)))
-    found = (
-        {path for path in candidates if _is_known(snapshot, path)}
-        or set(_other_case(snapshot, candidates))
-        or set(_with_end(snapshot, name))
+    paths = (
+        {path for path in candidates if _has_text(snapshot, path)}
+        or set(_in_other_case(snapshot, candidates))
+        or set(_ending_with(snapshot, name))
     )
-    if len(found) > 1:
-        raise _several(name, found)
-    if not found:
+    if len(paths) > 1:
+        raise _ambiguous(name, paths)
+    if not paths:
         raise _not_indexed(snapshot, name)
-    return found.pop()
+    return paths.pop()
 
 
 def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
-    """Find the file that a client means, and the first and last line where it writes `path:first` or `path:first-last`.
+    """Return the file that a client names, and the lines of a name such as `path:first` or `path:first-last`.
 
     Raises:
-        NotIndexedError: the index holds no such file.
-        UsageError: the name cannot be a path, or a relative one means several files.
+        NotIndexedError: no such file is indexed.
+        UsageError: the name is not a valid path, or a relative one is ambiguous.
     """
     try:
         return _file_named(snapshot, name), None
@@ -85,37 +85,39 @@ def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, i
 
 
 def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
-    """Find the directory or container that a client means, if the index holds files in it.
+    """Return the directory or container that a client names, if the index contains files in it.
 
     Raises:
-        UsageError: the name cannot be a path, or a relative one means several directories.
+        UsageError: the name is not a valid path, or a relative one is ambiguous.
     """
     name = _without_scheme(name)
     plain = name.rstrip(os.sep) or name
-    found = {one for one in _candidates(snapshot, plain) if _is_tracked(snapshot, one) and snapshot.files.holds(one)}
-    if len(found) > 1:
-        raise _several(name, found)
-    return next(iter(found), None)
+    directories = {
+        path for path in _candidates(snapshot, plain) if _is_tracked(snapshot, path) and snapshot.files.holds(path)
+    }
+    if len(directories) > 1:
+        raise _ambiguous(name, directories)
+    return next(iter(directories), None)
 
 
 def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
-    """Find the directories or files that a client wants to search in; an empty name means everywhere.
+    """Return the directories or files that a client restricts a search to; an empty name means everywhere.
 
     Raises:
         NotIndexedError: nothing is indexed there.
-        UsageError: the name cannot be a path.
+        UsageError: the name is not a valid path.
     """
     if not name:
         return ()
     name = _without_scheme(name)
     for text in dict.fromkeys((name, without_line(name))):
-        if found := tuple(dict.fromkeys(c for c in _candidates(snapshot, text) if _is_tracked(snapshot, c))):
-            return found
+        if scope := tuple(dict.fromkeys(path for path in _candidates(snapshot, text) if _is_tracked(snapshot, path))):
+            return scope
     raise _not_indexed(snapshot, name)
 
 
 def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
-    """Give what a relative path can mean: one in the directory, or one that begins with the directory's own name."""
+    """Return the meanings of a relative path: below the directory, or beginning with the directory's own name."""
     directory = exact_text(root)
     is_beside = name.split(os.sep, maxsplit=1)[0] == os.path.basename(directory)
     beside = (os.path.join(os.path.dirname(directory), name),) if is_beside else ()
@@ -123,16 +125,16 @@ def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
 
 
 def uri_of(path: FilePath) -> str:
-    """Name an indexed file as a resource."""
+    """Return the resource URI of an indexed file."""
     location = os.fsencode(exact_text(path)).replace(os.sep.encode(), b"/")
     return URI_PREFIX + quote_from_bytes(location.removeprefix(b"/"))
 
 
 def name_in_uri(uri: str) -> str:
-    """Give the path that a resource URI names.
+    """Return the path in a resource URI.
 
     Raises:
-        NotIndexedError: the URI is not that of an indexed file.
+        NotIndexedError: the URI is not a resource of this server.
     """
     require_sane(uri)
     if not uri.startswith(URI_PREFIX):
@@ -142,11 +144,11 @@ def name_in_uri(uri: str) -> str:
 
 
 def _without_scheme(name: str) -> str:
-    """Return the path that a client writes: as a resource of this server, or in any form of `written_path`.
+    """Return the path that a client writes: a resource URI, or any form of `written_path`.
 
     Raises:
-        NotIndexedError: the URI is not that of an indexed file.
-        UsageError: the name cannot be a path.
+        NotIndexedError: the URI is not a resource of this server.
+        UsageError: the name is not a valid path.
     """
     path = name_in_uri(name) if name.startswith(URI_PREFIX) else written_path(name)
     require_sane(path)
@@ -154,10 +156,10 @@ def _without_scheme(name: str) -> str:
 
 
 def require_sane(name: str) -> None:
-    """Refuse what no path can be.
+    """Reject a string that cannot be a path.
 
     Raises:
-        UsageError: the name cannot be a path.
+        UsageError: the name is not a valid path.
     """
     if invalid := invalid_character_in(name, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}")
@@ -166,41 +168,41 @@ def require_sane(name: str) -> None:
 
 
 def _is_device(name: str) -> bool:
-    """Tell the paths that Windows would open a device or a connection for, if only it was asked whether they exist."""
+    """Whether Windows would open a device or a connection for the path, even for an existence check."""
     return sys.platform == "win32" and name.replace("/", "\\").startswith(("\\\\", "\\??\\"))
 
 
 def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
-    """Give the spellings under which the index may know a path, exact ones first."""
-    meant = exact_text(FilePath(name))
-    plains = [one for root in snapshot.directories.all() for one in below_or_beside(root, meant)]
-    for plain in [meant] if os.path.isabs(meant) else plains:
+    """Yield the spellings of a path in the index, exact ones first."""
+    exact = exact_text(FilePath(name))
+    plains = [path for root in snapshot.directories.all() for path in below_or_beside(root, exact)]
+    for plain in [exact] if os.path.isabs(exact) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
             stored = file_path(path)
             yield stored
-            yield from (FilePath(unicodedata.normalize(form, stored)) for form in _FORMS)
+            yield from (FilePath(unicodedata.normalize(form, stored)) for form in _UNICODE_FORMS)
 
 
-def _is_known(snapshot: Snapshot, candidate: FilePath) -> bool:
-    """Tell whether the index has text of a file, which may be that of before it could not be read any more."""
+def _has_text(snapshot: Snapshot, candidate: FilePath) -> bool:
+    """Whether the index has text of a file, possibly of a version from before it became unreadable."""
     known = snapshot.files.get(candidate)
     return known is not None and known.hash is not None
 
 
-def _with_end(snapshot: Snapshot, name: str) -> list[FilePath]:
-    """Find the files whose paths end with the parts of a relative one."""
+def _ending_with(snapshot: Snapshot, name: str) -> list[FilePath]:
+    """Return the files whose paths end with the components of a relative one."""
     plain = os.path.normpath(exact_text(FilePath(name)))
     is_end = name.strip() and not os.path.isabs(plain) and plain.split(os.sep, maxsplit=1)[0] not in {".", ".."}
     return snapshot.typed_paths.ending_with(os.sep + file_path(plain)) if is_end else []
 
 
-def _several(name: str, found: set[FilePath]) -> UsageError:
-    choices = ", ".join(map(display, sorted(found)[:_MOST_NAMED]))
+def _ambiguous(name: str, paths: set[FilePath]) -> UsageError:
+    choices = ", ".join(map(display, sorted(paths)[:_MAX_LISTED]))
     return UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
 
 
-def _other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
-    """Find a file that differs in case only, where the file system says that it is the same file."""
+def _in_other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
+    """Yield files whose paths differ in case only, if the file system confirms that they are the same file."""
     for path in snapshot.typed_paths.in_other_case(candidates):
         if any(_is_same_file(path, candidate) for candidate in candidates):
             yield path
@@ -219,7 +221,7 @@ def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
     is_around = any(root != candidate and lies_in(root, candidate) for root in roots)
     known = snapshot.files.get(candidate)
     return is_around or (
-        is_inside and (_is_known(snapshot, candidate) or (known is None and snapshot.files.holds(candidate)))
+        is_inside and (_has_text(snapshot, candidate) or (known is None and snapshot.files.holds(candidate)))
     )
 
 
@@ -228,8 +230,10 @@ def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
     if not tracked:
         return NotIndexedError("nothing is indexed yet")
     reasons = [
-        f"it was left out: {known.reason}" for c in _candidates(snapshot, name) if (known := snapshot.files.get(c))
+        f"it was left out: {known.reason}"
+        for path in _candidates(snapshot, name)
+        if (known := snapshot.files.get(path))
     ]
-    more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
-    where = f"indexed directories are {', '.join(map(display, tracked[:_MOST_NAMED]))}{more}"
+    more = f" and {len(tracked) - _MAX_LISTED} more" if len(tracked) > _MAX_LISTED else ""
+    where = f"indexed directories are {', '.join(map(display, tracked[:_MAX_LISTED]))}{more}"
     return NotIndexedError(f"'{name}' is not in the index", hint=next(iter(reasons), where))

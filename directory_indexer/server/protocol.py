@@ -1,4 +1,4 @@
-"""The tools over MCP: the one module that turns them into protocol messages, for every transport alike."""
+"""MCP server: the tools as protocol messages, for all transports."""
 
 from __future__ import annotations
 
@@ -74,39 +74,39 @@ with lazily:
     from directory_indexer.server.gate import visits
 
 _WARM_UP_SECONDS = 0.05
-"""So long after the first answer the model begins to load: the answer is on its way by then."""
+"""The delay of loading the model after the first response, which is sent by then."""
 
-_UNCHANGING: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
-_LOOKING = (SearchArguments, GrepArguments, SimilarArguments)
+_CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
+_SCOPED_ARGUMENTS = (SearchArguments, GrepArguments, SimilarArguments)
 _ALL_NAMES = frozenset(entry.name for entry in TOOLS)
 _log = logging.getLogger("dirindex.serve")
 
 
 class MoreTools(Protocol):
-    """Tools beside those of the catalogue, for those whose key allows them."""
+    """Tools besides those of the catalogue, for callers whose key allows them."""
 
     def __contains__(self, name: str) -> bool: ...
 
     def listed(self, key: Key | None) -> list[Tool]:
-        """Describe those that a key allows."""
+        """Return the descriptions of the tools that a key allows."""
 
     def arguments_schema(self, name: str) -> JsonObject:
-        """Give the schema of what one takes."""
+        """Return the argument schema of a tool."""
 
-    async def answer(self, name: str, given: Mapping[str, Any], key: Key | None) -> CallToolResult:
-        """Do what one does."""
+    async def answer(self, name: str, arguments: Mapping[str, Any], key: Key | None) -> CallToolResult:
+        """Call a tool."""
 
 
 class Offer(NamedTuple):
-    """The tools that a server has, and what it tells models of them; arguments that are `untold` are not listed.
+    """The tools of a server and their instructions for models; `hidden_arguments` are not listed.
 
-    `refusal` says of the other tools that the machine with the index has them.
+    `refusal` returns the error for the other tools, which only the machine with the index has.
     """
 
     tools: tuple[ToolEntry, ...] = TOOLS
     instructions: str = INSTRUCTIONS
     next_calls: NextCalls = NEXT_CALLS
-    untold: frozenset[str] = frozenset()
+    hidden_arguments: frozenset[str] = frozenset()
     refusal: Callable[[str], DirIndexError] | None = None
 
 
@@ -116,7 +116,7 @@ EVERYTHING: Final = Offer()
 def make_server(
     desk: Desk, model: BackgroundModel, more: MoreTools | None = None, *, offer: Offer = EVERYTHING
 ) -> Server[None]:
-    """Build the server that every transport runs; `more` are tools that one of them has."""
+    """Build the MCP server for any transport; `more` are additional tools."""
     session = _Session(desk, model, more, offer)
     server = Server(
         NAME,
@@ -124,7 +124,7 @@ def make_server(
         title=TITLE,
         instructions=offer.instructions,
         lifespan=_lifespan,
-        cache_hints=dict.fromkeys(_UNCHANGING, CacheHint(ttl_ms=FRESH_MS)),
+        cache_hints=dict.fromkeys(_CACHEABLE, CacheHint(ttl_ms=FRESH_MS)),
         get_tool_input_schema=session.schema_of_tool,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
@@ -144,7 +144,7 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 
 
 class _Session:
-    """The handlers."""
+    """The request handlers."""
 
     def __init__(self, desk: Desk, model: BackgroundModel, more: MoreTools | None, offer: Offer) -> None:
         self._desk = desk
@@ -169,53 +169,55 @@ class _Session:
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        more = self._more.listed(_key(ctx)) if self._more is not None else []
-        return ListToolsResult(tools=[*listed_tools(self._offer.tools, untold=self._offer.untold), *more])
+        more = self._more.listed(_key_of(ctx)) if self._more is not None else []
+        return ListToolsResult(
+            tools=[*listed_tools(self._offer.tools, hidden_arguments=self._offer.hidden_arguments), *more]
+        )
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         if self._more is not None and params.name in self._more:
-            answer = self._more.answer(params.name, params.arguments or {}, _key(ctx))
-            return await self._noted(ctx, params.name, answer)
+            answer = self._more.answer(params.name, params.arguments or {}, _key_of(ctx))
+            return await self._traced(ctx, params.name, answer)
         entry = self._entries.get(params.name)
         if entry is None and self._offer.refusal is not None and params.name in _ALL_NAMES:
-            return await self._refused(self._offer.refusal, params.name)
+            return await self._refuse(self._offer.refusal, params.name)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._entries)}")
         if not entry.is_read_only and not _may_write(ctx):
             return failed(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
-        return await self._noted(ctx, entry.name, self._called(ctx, entry, params))
+        return await self._traced(ctx, entry.name, self._run_tool(ctx, entry, params))
 
-    async def _refused(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
+    async def _refuse(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
         try:
-            return failed(self._told(await self._desk.quickly(lambda: refusal(name))))
+            return failed(self._error_text(await self._desk.quickly(lambda: refusal(name))))
         except DirIndexError as error:
-            return failed(self._told(error))
+            return failed(self._error_text(error))
 
-    def _told(self, error: DirIndexError) -> str:
+    def _error_text(self, error: DirIndexError) -> str:
         return failure_text(error, self._offer.next_calls)
 
-    async def _noted(
+    async def _traced(
         self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
     ) -> CallToolResult:
-        with spans.span(f"call {name}", within=_span_around(ctx), tool=Word(name)) as span:
+        with spans.span(f"call {name}", within=_request_span(ctx), tool=Word(name)) as span:
             result = await answer
             span.note(is_error=bool(result.is_error))
             return result
 
-    async def _called(
+    async def _run_tool(
         self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, params: CallToolRequestParams
     ) -> CallToolResult:
         try:
-            call = _call_of(entry, params.arguments or {})
-            await self._make_known(ctx, call)
-            caller = Caller(_progress(ctx), _reach(ctx), _origin(ctx))
+            call = _parse_call(entry, params.arguments or {})
+            await self._set_context(ctx, call)
+            caller = Caller(_progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
             require_reach(caller.reaches, call)
             answer = await entry.run(self._desk, call, caller)
         except ArgumentError as error:
             return failed(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
             _log.info("%s: %s", entry.name, error.message)
-            return failed(self._told(error))
+            return failed(self._error_text(error))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", entry.name)
             return failed(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
@@ -226,9 +228,9 @@ class _Session:
             content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
         )
 
-    async def _make_known(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
-        """Say to the tools where the client works, if the call names no place, and what the session was shown."""
-        if isinstance(call, _LOOKING) and not place_named(call):
+    async def _set_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
+        """Set the client's roots, if the call has no path, and the passages already returned in the session."""
+        if isinstance(call, _SCOPED_ARGUMENTS) and not place_named(call):
             client_roots.named.set(await self._roots.of(ctx))
         if isinstance(call, SearchArguments) and not call.again and not call.plain:
             shown.before.set(self._shown.of(client_of(ctx)))
@@ -251,24 +253,24 @@ class _Session:
         uri = str(params.uri)
         try:
             call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
-            require_reach(_reach(ctx), call)
+            require_reach(_reach_of(ctx), call)
             answer = await self._desk.quickly(lambda: self._desk.tools.get_content(call))
         except DirIndexError as error:
-            raise MCPError(INVALID_PARAMS, self._told(error), data={"uri": uri}) from error
+            raise MCPError(INVALID_PARAMS, self._error_text(error), data={"uri": uri}) from error
         contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> CompleteResult:
         is_path = params.argument.name == "path" and getattr(params.ref, "uri", None) == f"{URI_PREFIX}{{+path}}"
-        if not is_path or not _reach(ctx)(DEFAULT):
+        if not is_path or not _reach_of(ctx)(DEFAULT):
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         typed = params.argument.value
         values, total = await self._desk.quickly(lambda: self._desk.tools.completions(typed))
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
 
 
-def _call_of(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
-    """Parse the arguments of a call; a search that has an alias among them is answered by the plain contract."""
+def _parse_call(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
+    """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
     call = arguments_of(entry.arguments, arguments, of=entry.name)
     if isinstance(call, SearchArguments):
         return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
@@ -276,13 +278,13 @@ def _call_of(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
 
 
 def resource_text(answer: Answer) -> str:
-    """Give the text of a file as a resource, which has no other place to say that it goes on."""
+    """Return the text of a resource, with a note if there is more, since a resource has no field for that."""
     result: Any = answer.result
     following = result.next_start_line or result.next_chunks
     if not following:
         return str(result.text)
-    how = "start_line" if result.next_start_line else "chunks"
-    return f"{result.text}\n[more: get_content(path={result.path!r}, {how}={following!r})]\n"
+    argument = "start_line" if result.next_start_line else "chunks"
+    return f"{result.text}\n[more: get_content(path={result.path!r}, {argument}={following!r})]\n"
 
 
 def _media_type(answer: Answer) -> str:
@@ -290,7 +292,7 @@ def _media_type(answer: Answer) -> str:
 
 
 async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
-    """Have what is logged about a call name the request that brought it, not the one that opened its session."""
+    """Set the id of the HTTP request of a call for the log; the context holds that of the session's first request."""
     if ctx.request is None:  # on standard input
         return await call_next(ctx)
     token = visits.request_id.set(visits.visit_of(ctx.request.scope).request_id)
@@ -300,12 +302,12 @@ async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Calla
         visits.request_id.reset(token)
 
 
-def _span_around(ctx: ServerRequestContext[Any, Any]) -> str:
-    """Name the span of the request that brought a call: calls are done where its session began."""
+def _request_span(ctx: ServerRequestContext[Any, Any]) -> str:
+    """Return the traceparent of the HTTP request of a call; the current span is that of the session's first request."""
     return visits.visit_of(ctx.request.scope).span if ctx.request else ""
 
 
-def _key(ctx: ServerRequestContext[Any, Any]) -> Key | None:
+def _key_of(ctx: ServerRequestContext[Any, Any]) -> Key | None:
     return visits.visit_of(ctx.request.scope).key if ctx.request else None
 
 
@@ -313,21 +315,21 @@ def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.request is None or visits.visit_of(ctx.request.scope).may_write()
 
 
-def _reach(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
-    """Give what tells for which collections a call came by a key; who sits at the machine has all of them."""
+def _reach_of(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
+    """Return the predicate of the collections that the key of a call grants; a local client has all."""
     return visits.visit_of(ctx.request.scope).reaches if ctx.request else lambda _: True
 
 
-def _origin(ctx: ServerRequestContext[Any, Any]) -> Origin:
-    """Tell as who a client stops index runs: with the right to everything it stops those of terminals, too."""
+def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
+    """Return the origin under which a client stops index runs: an admin may also stop those of terminals."""
     return visits.origin_of(visits.visit_of(ctx.request.scope).key) if ctx.request else Origin.SERVER
 
 
 def require_reach(reaches: Callable[[str], bool], call: Any) -> None:
-    """Look whether a call is about collections that are there for whoever calls.
+    """Require that the caller may use the collections of a call.
 
     Raises:
-        NotIndexedError: one is not; nothing tells whether there is one of that name.
+        NotIndexedError: a collection is not accessible; the error does not reveal whether it exists.
     """
     for name in collections_named(call):
         if not reaches(name):
@@ -344,7 +346,7 @@ def _resource_link(link: Link) -> ResourceLink:
     )
 
 
-def _progress(ctx: ServerRequestContext[Any, Any]) -> Progress:
+def _progress_reporter(ctx: ServerRequestContext[Any, Any]) -> Progress:
     async def report(percent: float, text: str) -> None:
         await ctx.session.report_progress(percent, 100.0, text)
 

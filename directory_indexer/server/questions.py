@@ -1,4 +1,4 @@
-"""What a call asks for: in which collections, where in each of them, and under which conditions."""
+"""Search requests of calls: collections, scope within each, and conditions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ with lazily:
     from directory_indexer.team.opened import OpenCollection
 
 EXCERPT_CHARS = 800
-"""More than a person skims: an assistant asks less often for the text around an excerpt."""
+"""Longer than for people: an assistant then requests the surrounding text less often."""
 
 
 def collections_named(call: Any) -> tuple[str, ...]:
-    """Name the collections that a call is about, whether it can name one or several."""
+    """Return the collections of a call, whether its arguments allow one or several."""
     return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
 
 
 def question_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
-    """Tell what a call asks for, but for where, and with which hit it goes on.
+    """Return the search request of a call without its scope, and the position of its cursor.
 
     Raises:
-        UsageError: it cannot be meant.
+        UsageError: the call is invalid.
     """
     position = position_of(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
     request = SearchRequest(
@@ -54,75 +54,75 @@ def question_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequ
 
 
 def place_named(call: Any) -> str:
-    """Give the place in which a call looks, if it names one; the path of `similar_files` is what it is about."""
+    """Return the path that a call is restricted to; for `similar_files` that is `within`."""
     return str(call.within if isinstance(call, SimilarArguments) else call.path)
 
 
-class Looked(NamedTuple):
-    """Where in a collection a call looks, and what to say of that and of what changed there."""
+class ResolvedScope(NamedTuple):
+    """The resolved scope of a call in a collection, with notes about it and about changes there."""
 
     scope: tuple[FilePath, ...]
     notes: tuple[str, ...]
 
 
-def look_at(opened: OpenCollection, path: str) -> Looked:
-    """Tell where a call looks that names this place or none, and bring in what changed there.
+def look_at(opened: OpenCollection, path: str) -> ResolvedScope:
+    """Resolve the scope of a call with this path, if any, and refresh the index there.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
-    looked = as_it_is(opened, path)
-    return looked._replace(notes=(*opened.app.refresh(looked.scope), *looked.notes))
+    resolved = as_it_is(opened, path)
+    return resolved._replace(notes=(*opened.app.refresh(resolved.scope), *resolved.notes))
 
 
-def as_it_is(opened: OpenCollection, path: str) -> Looked:
-    """Tell where a call looks that names this place or none, and leave the index as it is.
+def as_it_is(opened: OpenCollection, path: str) -> ResolvedScope:
+    """Resolve the scope of a call with this path, if any, without refreshing the index.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
     scope = scope_at(opened, path)
-    return Looked(scope, roots_note(scope) if _means_roots(opened, path) else ())
+    return ResolvedScope(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
 
 
-Look: TypeAlias = "Callable[[OpenCollection, str], Looked]"
+Look: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
 
 
 def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
-    """Give what a path means in a collection; without one, it is where the client works.
+    """Resolve a path in a collection; without one, the scope is the roots of the client.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
     with opened.app.docstore.snapshot() as snapshot:
-        return roots_indexed(snapshot) if _means_roots(opened, path) else scope_of(snapshot, path)
+        return roots_indexed(snapshot) if _uses_client_roots(opened, path) else scope_of(snapshot, path)
 
 
 def search_in(opened: OpenCollection, request: SearchRequest, path: str, *, look: Look = look_at) -> SearchResult:
-    """Answer a request from a collection, at a path in it, after a look for what changed there."""
+    """Search a collection at a path, after the scope is resolved by `look`."""
     scope, notes = look(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
     return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
 
 
-def _means_roots(opened: OpenCollection, path: str) -> bool:
-    """Tell whether a call looks where the client said that the user works; its paths are of the default collection."""
+def _uses_client_roots(opened: OpenCollection, path: str) -> bool:
+    """Whether a call is restricted to the roots of the client: only in the default collection, and without a path."""
     return not path and opened.name == DEFAULT
 
 
 def placed(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Say of hits in which collection they are, if it is not the default one, and in which documents that were sent."""
-    named = "" if opened.name == DEFAULT else opened.name
-    return tuple(hit._replace(collection=named) for hit in with_senders(opened, hits))
+    """Return hits with their collection, unless it is the default one, and with their sent documents."""
+    name = "" if opened.name == DEFAULT else opened.name
+    return tuple(hit._replace(collection=name) for hit in with_senders(opened, hits))
 
 
 def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
-    given = {field: value for field in _FACTS if (value := getattr(call, field))}
-    names = {name: field for field, name in _FACTS.items()}
-    return metadata_conditions({_FACTS[field]: [value] for field, value in given.items()}, names=names)
+    values = {field: value for field in _METADATA_NAMES if (value := getattr(call, field))}
+    names = {name: field for field, name in _METADATA_NAMES.items()}
+    return metadata_conditions({_METADATA_NAMES[field]: [value] for field, value in values.items()}, names=names)
 
 
-_FACTS = {
+_METADATA_NAMES = {
     "author": "author",
     "language": "lang",
     "tag": "tag",
@@ -131,4 +131,4 @@ _FACTS = {
     "subject": "subject",
     "created": "created",
 }
-"""The arguments that ask for what documents say about themselves, and what that is called in the index."""
+"""The arguments for document metadata, and the names of the fields in the index."""

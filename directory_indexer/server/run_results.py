@@ -1,4 +1,4 @@
-"""How an index run stands, and what to do next: described alike for runs of this server and of other processes."""
+"""State of index runs with the next step, for runs of this server and of other processes alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def result_of(
     counts: Mapping[str, int] | None = None,
     message: str = "",
 ) -> Run:
-    """Describe a run and what to do next."""
+    """Return the state of a run with the next step."""
     run = run_of(record, goes_on=record.outcome is None and not was_killed)
     return run._replace(
         message=run.message or message or None,
@@ -39,7 +39,7 @@ def result_of(
 
 
 def percent(result: Run) -> float:
-    """Estimate how far a run is: half of the way is reading, half embedding."""
+    """Estimate the progress of a run: half of it is reading, half embedding."""
     if result.state in ENDED:
         return 100.0
     read = result.files_done / result.files_total if result.files_total else 0.0
@@ -48,5 +48,5 @@ def percent(result: Run) -> float:
 
 
 def covers(run: RunRecord, directory: FilePath) -> bool:
-    """Tell whether a run works on a directory."""
+    """Whether a run includes a directory."""
     return directory in run.directories

@@ -1,6 +1,6 @@
-"""How tools run: searches, short questions, writes and what is fetched wait in queues of their own.
+"""Execution of tools in worker threads, with separate queues for searches, reads, writes, fetches and worker processes.
 
-So none holds up another.
+So no kind of call blocks another.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from directory_indexer.server.tools import Tools
 
 _POLL_SECONDS = 0.25
 _N_SLOW, _N_QUICK, _N_PATIENT, _N_REMOTE, _N_ELSEWHERE = 8, 16, 8, 4, 4
-_MOST_WAITING = 100
-"""So many searches take about two seconds: who comes then is told so at once, and not after a long while."""
+_MAX_QUEUED = 100
+"""This many searches take about two seconds; further calls are rejected at once rather than after a long wait."""
 
 _Value = TypeVar("_Value")
 
 Progress: TypeAlias = Callable[[float, str], Awaitable[None]]
-"""Tells a client how far a call is, in percent and in words."""
+"""Reports the progress of a call to the client, in percent and in words."""
 
 
 class Caller(NamedTuple):
-    """Who calls a tool: how to tell how far it is, and which collections there are for whoever it is."""
+    """The caller of a tool: how to report progress to it, and which collections it may use."""
 
     progress: Progress
     reaches: Callable[[str], bool]
     origin: Origin = Origin.SERVER
-    """As who it stops index runs."""
+    """The origin under which it stops index runs."""
 
 
 class Desk:
-    """The tools with the queues before them."""
+    """The tools with their queues."""
 
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
@@ -56,62 +56,62 @@ class Desk:
 
     @property
     def n_waiting(self) -> int:
-        """Count what waits for its turn."""
-        return sum(one.statistics().tasks_waiting for one in self._queues)
+        """The number of queued calls."""
+        return sum(queue.statistics().tasks_waiting for queue in self._queues)
 
     async def slowly(self, work: Callable[[], _Value]) -> _Value:
-        """Do what may take seconds.
+        """Run work that may take seconds.
 
         Raises:
-            BusyError: too much waits already.
+            BusyError: too many calls are queued.
         """
-        return await _in_turn(work, self._slow)
+        return await _run_in_queue(work, self._slow)
 
     async def quickly(self, work: Callable[[], _Value]) -> _Value:
-        """Do what takes milliseconds.
+        """Run work that takes milliseconds.
 
         Raises:
-            BusyError: too much waits already.
+            BusyError: too many calls are queued.
         """
-        return await _in_turn(work, self._quick)
+        return await _run_in_queue(work, self._quick)
 
     async def patiently(self, work: Callable[[], _Value]) -> _Value:
-        """Do what writes, and may wait for others who do.
+        """Run work that writes, and may wait for other writers.
 
         Raises:
-            BusyError: too much waits already.
+            BusyError: too many calls are queued.
         """
-        return await _in_turn(work, self._patient)
+        return await _run_in_queue(work, self._patient)
 
     async def remotely(self, work: Callable[[], _Value]) -> _Value:
-        """Do what waits for a server on the web, which may take a minute over every answer.
+        """Run work that waits for a web server, which may take a minute for each response.
 
         Raises:
-            BusyError: too much waits already.
+            BusyError: too many calls are queued.
         """
-        return await _in_turn(work, self._remote)
+        return await _run_in_queue(work, self._remote)
 
     async def elsewhere(self, work: Callable[[], _Value]) -> _Value:
-        """Do what another process works at, such as drawing a page.
+        """Run work that a worker process does, such as drawing a page.
 
         Raises:
-            BusyError: too much waits already.
+            BusyError: too many calls are queued.
         """
-        return await _in_turn(work, self._elsewhere)
+        return await _run_in_queue(work, self._elsewhere)
 
 
-async def _in_turn(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:
-    if limiter.statistics().tasks_waiting >= _MOST_WAITING:
+async def _run_in_queue(work: Callable[[], _Value], limiter: anyio.CapacityLimiter) -> _Value:
+    if limiter.statistics().tasks_waiting >= _MAX_QUEUED:
         raise BusyError("the server has as much to do as it can take")
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
 ToolRun: TypeAlias = Callable[[Desk, Any, Caller], Awaitable[Answer]]
-"""How a tool answers its arguments."""
+"""The implementation of a tool."""
 
 
 def slowly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
-    """Run a tool that searches."""
+    """Return the runner of a tool that searches."""
 
     async def run(desk: Desk, call: Any, _: Caller) -> Answer:
         return await desk.slowly(lambda: tool(desk.tools, call))
@@ -120,7 +120,7 @@ def slowly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
 
 
 def quickly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
-    """Run a tool that reads."""
+    """Return the runner of a tool that reads."""
 
     async def run(desk: Desk, call: Any, _: Caller) -> Answer:
         return await desk.quickly(lambda: tool(desk.tools, call))
@@ -129,18 +129,18 @@ def quickly(tool: Callable[[Tools, Any], Answer]) -> ToolRun:
 
 
 async def convert(desk: Desk, call: ConvertArguments, _: Caller) -> Answer:
-    """Convert a document, which may have to be fetched before."""
-    in_turn = desk.remotely if is_url(call.source) else desk.slowly
-    return await in_turn(lambda: desk.tools.convert_to_text(call))
+    """Convert a document, which may have to be fetched first."""
+    run = desk.remotely if is_url(call.source) else desk.slowly
+    return await run(lambda: desk.tools.convert_to_text(call))
 
 
 async def server_info(desk: Desk, call: InfoArguments, caller: Caller) -> Answer:
-    """Tell what is indexed."""
+    """Return what is indexed."""
     return await desk.quickly(lambda: desk.tools.server_info(call, caller.reaches))
 
 
 async def index(desk: Desk, call: IndexArguments, caller: Caller) -> Answer:
-    """Start, join or stop an index run; when the only call that waits for one is cancelled, so is the run."""
+    """Start, join or stop an index run; a run is cancelled when the only call that waits for it is."""
     verbs = desk.tools.index
     if call.action is IndexAction.CANCEL:
         return await desk.patiently(lambda: verbs.cancel(call, by=caller.origin))
@@ -162,16 +162,16 @@ async def index(desk: Desk, call: IndexArguments, caller: Caller) -> Answer:
 
 
 async def _wait(desk: Desk, call: IndexArguments, job: Job | RunRecord, progress: Progress) -> Answer:
-    """Answer when the run has ended, or when the time is up; meanwhile, say how far it is."""
+    """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
-    told = 0.0
+    reported_percent = 0.0
     while True:
         result = await desk.quickly(lambda: desk.tools.jobs.of(call.collection).state_of(job))
         if is_ended(result) or anyio.current_time() >= deadline:
             if isinstance(job, Job):
-                job.is_told = is_ended(result)
+                job.is_reported = is_ended(result)
             return index_answer(result)
-        if percent(result) > told:
-            told = percent(result)
-            await progress(told, index_answer(result).text.partition("\n")[0])
+        if percent(result) > reported_percent:
+            reported_percent = percent(result)
+            await progress(reported_percent, index_answer(result).text.partition("\n")[0])
         await anyio.sleep(min(_POLL_SECONDS, max(deadline - anyio.current_time(), 0.0)))

@@ -1,7 +1,7 @@
-"""JSON schemas of records, and records as the objects that assistants get.
+"""JSON schemas of records for assistants, and conversion of records to the objects that they describe.
 
-The schemas are flat and portable: no references, no unions, no nulls. What is None or has its default is left out of an
-object, and so is what only programs get.
+The schemas are flat and portable: no references, no unions, no nulls. Fields that are None or have their default value
+are omitted from an object, and so are fields for programs only.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LIMITS = {
     "object": {"max_length": "maxProperties"},
 }
 MISSING: Final = object()
-"""The default of a field that has none."""
+"""The default of a required field."""
 
-_UNSAID = (MISSING, None, (), "")
+_OMITTED_DEFAULTS = (MISSING, None, (), "")
 
 
 class Field(NamedTuple):
-    """One field of a record; `limits` are those that pydantic checks."""
+    """A field of a record; `limits` are those that pydantic checks."""
 
     name: str
     type: Any
@@ -47,13 +47,13 @@ class Field(NamedTuple):
 
     @property
     def is_required(self) -> bool:
-        """Tell that the field is always there."""
+        """Whether the field is always present."""
         return self.default is MISSING and not _is_optional(self.type)
 
 
 @functools.cache
 def fields_of(record: type) -> tuple[Field, ...]:
-    """Give the fields of a record as they are described."""
+    """Return the fields of a record with their descriptions."""
     hints = typing.get_type_hints(record, include_extras=True)
     defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
     return tuple(_field(name, hints[name], defaults.get(name, MISSING)) for name in record._fields)  # type: ignore[attr-defined]
@@ -61,36 +61,40 @@ def fields_of(record: type) -> tuple[Field, ...]:
 
 @functools.cache
 def schema_of(record: type) -> JsonObject:
-    """Make the JSON schema of what assistants get of a record, or give to make one."""
-    fields = _for_models(record)
+    """Return the JSON schema of a record for assistants, as a result or as arguments."""
+    fields = _fields_for_models(record)
     properties = {field.name: _schema_of_field(field) for field in fields}
     required = [field.name for field in fields if field.is_required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
 def object_for_models(value: object) -> Any:
-    """Turn a record into what its schema describes."""
+    """Convert a record to the object that its schema describes."""
     if type(value) in _PLAIN:  # most values are
         return value
     if isinstance(value, tuple):
         if not hasattr(value, "_fields"):
-            return [object_for_models(one) for one in value]
-        fields = ((field, getattr(value, field.name)) for field in _for_models(type(value)))
-        return {field.name: object_for_models(one) for field, one in fields if one is not None and one != field.default}
+            return [object_for_models(item) for item in value]
+        fields = ((field, getattr(value, field.name)) for field in _fields_for_models(type(value)))
+        return {
+            field.name: object_for_models(member)
+            for field, member in fields
+            if member is not None and member != field.default
+        }
     if isinstance(value, Mapping):
-        return {str(name): object_for_models(one) for name, one in value.items()}
-    if isinstance(value, list):  # of what a sender says of a document
+        return {str(name): object_for_models(member) for name, member in value.items()}
+    if isinstance(value, list):  # in the metadata of a sent document
         return list(map(object_for_models, value))
     return str(value)
 
 
 def plain_type(hint: Any) -> Any:
-    """Give a type without what is annotated to it."""
+    """Return a type without its annotations."""
     return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
 
 
 @functools.cache
-def _for_models(record: type) -> tuple[Field, ...]:
+def _fields_for_models(record: type) -> tuple[Field, ...]:
     return tuple(field for field in fields_of(record) if field.only is not Only.PROGRAMS)
 
 
@@ -109,14 +113,14 @@ def _schema_of_field(field: Field) -> JsonObject:
         schema |= {name: value for of, name in known.items() if (value := getattr(limit, of, None)) is not None}
     if field.description:
         schema["description"] = field.description
-    if field.default not in _UNSAID:
+    if field.default not in _OMITTED_DEFAULTS:
         schema["default"] = object_for_models(field.default)
     return schema
 
 
 def _schema_of_type(hint: Any) -> JsonObject:
     if _is_optional(hint):
-        return _schema_of_type(next(one for one in typing.get_args(hint) if one is not type(None)))
+        return _schema_of_type(next(member for member in typing.get_args(hint) if member is not type(None)))
     origin = typing.get_origin(hint)
     if origin is tuple:
         return {"type": "array", "items": _schema_of_type(typing.get_args(hint)[0])}
@@ -126,7 +130,7 @@ def _schema_of_type(hint: Any) -> JsonObject:
         return dict(schema_of(hint))
     if hint in PLAIN_SCHEMAS:
         return dict(PLAIN_SCHEMAS[hint])
-    return {"type": "string", "enum": [str(one) for one in hint]}
+    return {"type": "string", "enum": [str(member) for member in hint]}
 
 
 def _is_optional(hint: Any) -> bool:

@@ -1,6 +1,6 @@
-"""What a session has been shown: a passage that it has in its context already is named, and not sent again.
+"""Passages already returned in a session: they are named and not sent again.
 
-It is kept for one session and one key, and of it no more than the newest part.
+They are kept by session and key, up to a limit of the newest ones.
 """
 
 from __future__ import annotations
@@ -18,49 +18,49 @@ with lazily:
 
 
 class ShownLines(NamedTuple):
-    """The lines of a passage that were shown, the last one included."""
+    """The lines of a passage that were returned, the last one included."""
 
     first: int
     last: int
 
 
-before: Final[contextvars.ContextVar[Mapping[str, ShownLines]]] = contextvars.ContextVar("shown_before", default={})  # noqa: B039 - nobody writes to it
-"""What the session whose call is being answered has been shown, by the ids of passages."""
+before: Final[contextvars.ContextVar[Mapping[str, ShownLines]]] = contextvars.ContextVar("shown_before", default={})  # noqa: B039 - it is never modified
+"""The lines returned in the session of the current call, by passage id."""
 
-_MOST = 300
-_MOST_CLIENTS = 200
+_MAX_PASSAGES = 300
+_MAX_TRACKED_CLIENTS = 200
 
 
 class ShownPassages:
-    """The passages that every client has been shown; those of the client that was idle longest are forgotten first."""
+    """The passages returned to each client; the least recently used client is dropped first."""
 
     def __init__(self) -> None:
         self._clients: dict[Client, dict[str, ShownLines]] = {}
 
     def of(self, client: Client | None) -> Mapping[str, ShownLines]:
-        """Give what a client has been shown; nothing to one that cannot be told from others."""
+        """Return the lines returned to a client; none for a client that cannot be identified."""
         return dict(self._clients.get(client, {})) if client else {}
 
     def note(self, client: Client | None, passages: Iterable[Passage]) -> None:
-        """Remember what an answer shows."""
+        """Record the passages of an answer."""
         if client is None:
             return
-        shown = self._clients[client] = self._clients.pop(client, {})
-        for one in passages:
-            if one.shown_before is None and one.excerpt:
-                shown.pop(one.chunk_id, None)
-                shown[one.chunk_id] = ShownLines(one.excerpt_start_line, one.excerpt_end_line)
-        _keep_newest(shown, _MOST)
-        _keep_newest(self._clients, _MOST_CLIENTS)
+        lines = self._clients[client] = self._clients.pop(client, {})
+        for passage in passages:
+            if passage.shown_before is None and passage.excerpt:
+                lines.pop(passage.chunk_id, None)
+                lines[passage.chunk_id] = ShownLines(passage.excerpt_start_line, passage.excerpt_end_line)
+        _keep_newest(lines, _MAX_PASSAGES)
+        _keep_newest(self._clients, _MAX_TRACKED_CLIENTS)
 
 
-def _keep_newest(kept: dict[Any, Any], most: int) -> None:
-    while len(kept) > most:
-        del kept[next(iter(kept))]
+def _keep_newest(entries: dict[Any, Any], most: int) -> None:
+    while len(entries) > most:
+        del entries[next(iter(entries))]
 
 
 def without_excerpt(passage: Passage) -> Passage:
-    """Leave out the excerpt of a passage whose best line was shown before; what lies in a directory may change."""
+    """Omit the excerpt of a passage whose best line was already returned; directory listings may change."""
     lines = None if passage.kind == DIRECTORY else before.get().get(passage.chunk_id)
     if lines is None or not lines.first <= passage.line <= lines.last:
         return passage

@@ -1,11 +1,12 @@
-"""What makes up for the time that the SDK takes to start; nothing else knows of it.
+"""Workarounds for the slow import of the MCP SDK.
 
-* `Greeter` and `Unanswered`: importing the SDK takes most of a second of processor time, and clients count how long a
-  server is silent. So the first message is read in a thread; a plain `initialize`, or the `server/discover` of the
-  newer protocol, is answered at once. The SDK then reads the very same message, and what it answers, which is the same,
-  is dropped. Everything else is left to the SDK. They can go when the SDK answers within 0.3 s of processor time.
-* `importing`: the SDK makes a quarter of a million objects while it is imported, and all of them stay; looking through
-  them again and again takes a tenth of the start. It can go with the others.
+* `EarlyHandshake` and `DuplicateResponseFilter`: importing the SDK takes most of a second of processor time, and
+  clients time the first response. So a thread reads the first message and answers a plain `initialize`, or the
+  `server/discover` of the newer protocol, at once. The SDK then reads the same message, and its response, which is the
+  same, is dropped. Everything else is left to the SDK. Both can be removed when the SDK responds within 0.3 s of
+  processor time.
+* `importing`: the SDK creates a quarter of a million permanent objects on import; scanning them again and again in the
+  garbage collector takes a tenth of the start. It can be removed with the others.
 """
 
 from __future__ import annotations
@@ -39,54 +40,54 @@ _CAPABILITIES: Final = {
     "tools": {"listChanged": False},
 }
 _READ_BYTES = 65_536
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 class Greeter:
-    """Reads standard input until the SDK takes it over: `read` is what came, `answered` the id that has its answer."""
+    """Reads standard input until the SDK takes over: `read` is the input so far, `answered` the id of the request."""
 
     def __init__(self, instructions: str) -> None:
         self._instructions = instructions
         self.read = b""
         self.answered: str | int | None = None
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="greeter", daemon=True)
+        self._is_stopped = threading.Event()
+        self._thread = threading.Thread(target=self._read_first_message, name="greeter", daemon=True)
 
     def start(self) -> None:
-        """Begin to listen, where one can without taking what is not there yet."""
+        """Start reading, where input can be polled."""
         if sys.platform != "win32":
             self._thread.start()
 
     def stop(self) -> None:
-        """Leave standard input to the SDK."""
-        self._is_over.set()
+        """Stop reading: the SDK takes over."""
+        self._is_stopped.set()
         if self._thread.ident is not None:
             self._thread.join()
 
-    def _listen(self) -> None:
-        while not self._is_over.is_set():
-            if select.select([0], [], [], _LOOK_SECONDS)[0]:
+    def _read_first_message(self) -> None:
+        while not self._is_stopped.is_set():
+            if select.select([0], [], [], _POLL_SECONDS)[0]:
                 self.read = os.read(0, _READ_BYTES)
-                self._greet()
+                self._answer_handshake()
                 return
 
-    def _greet(self) -> None:
+    def _answer_handshake(self) -> None:
         first, line_end, _ = self.read.partition(b"\n")
         answer = answer_to(first, self._instructions) if line_end else None
         if answer is not None:
             os.write(1, json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-            self.answered = answer["id"]  # type: ignore[assignment]  # looked at when the answer was made
+            self.answered = answer["id"]  # type: ignore[assignment]  # checked when the answer was made
 
 
 class Unanswered:
-    """The stream to the client, without the answer that it has already."""
+    """The stream to the client, without the response that was sent early."""
 
     def __init__(self, writer: WriteStream[SessionMessage], answered: str | int | None) -> None:
         self._writer = writer
         self._answered = answered
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Send a message, unless it answers what was answered."""
+        """Send a message, unless it is the response that was sent early."""
         if self._answered is not None and getattr(item.message, "id", None) == self._answered:
             self._answered = None
             return
@@ -108,7 +109,7 @@ class Unanswered:
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Let the collector rest while the SDK is imported, and pass over what stays of it."""
+    """Pause the garbage collector during the import of the SDK, and exempt its objects afterwards."""
     gc.disable()
     yield
     gc.freeze()
@@ -116,10 +117,10 @@ def importing() -> Iterator[None]:
 
 
 def answer_to(message: bytes, instructions: str) -> dict[str, object] | None:
-    """Answer a plain handshake, with what models are told first; None to whatever else it is."""
+    """Return the response to a plain handshake, with the instructions; None for any other message."""
     try:
         request = json.loads(message)
-        result = _RESULTS[request["method"]](request["params"])
+        result = _RESULT_BUILDERS[request["method"]](request["params"])
         is_plain = request["jsonrpc"] == "2.0" and type(request["id"]) in {int, str}
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
@@ -128,7 +129,7 @@ def answer_to(message: bytes, instructions: str) -> dict[str, object] | None:
     return {"jsonrpc": "2.0", "id": request["id"], "result": {**result, "instructions": instructions}}
 
 
-def _initialized(params: dict[str, Any]) -> dict[str, object] | None:
+def _initialize_result(params: dict[str, Any]) -> dict[str, object] | None:
     client, version = params["clientInfo"], params["protocolVersion"]
     is_plain = (
         version in HANDSHAKE_VERSIONS
@@ -139,7 +140,7 @@ def _initialized(params: dict[str, Any]) -> dict[str, object] | None:
     return {"capabilities": _CAPABILITIES, "protocolVersion": version, "serverInfo": _identity()} if is_plain else None
 
 
-def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
+def _discover_result(params: dict[str, Any]) -> dict[str, object] | None:
     meta = params["_meta"]
     is_plain = (
         set(params) == {"_meta"}
@@ -148,14 +149,14 @@ def _discovered(params: dict[str, Any]) -> dict[str, object] | None:
     )
     caching = {"cacheScope": "private", "ttlMs": FRESH_MS}
     about = {"resultType": "complete", "supportedVersions": DISCOVERY_VERSIONS}
-    return {"capabilities": _CAPABILITIES, **caching, **about, "_meta": _about_us()} if is_plain else None
+    return {"capabilities": _CAPABILITIES, **caching, **about, "_meta": _server_meta()} if is_plain else None
 
 
-def _are_capabilities(given: Any) -> bool:
-    return all(isinstance(one, dict) for one in dict(given).values())
+def _are_capabilities(value: Any) -> bool:
+    return all(isinstance(capability, dict) for capability in dict(value).values())
 
 
-def _about_us() -> dict[str, object]:
+def _server_meta() -> dict[str, object]:
     return {f"{_META}serverInfo": _identity()}
 
 
@@ -163,4 +164,4 @@ def _identity() -> dict[str, str]:
     return {"name": NAME, "title": TITLE, "version": __version__}
 
 
-_RESULTS: Final = {"initialize": _initialized, "server/discover": _discovered}
+_RESULT_BUILDERS: Final = {"initialize": _initialize_result, "server/discover": _discover_result}

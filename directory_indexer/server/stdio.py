@@ -1,8 +1,8 @@
 """MCP over standard input and output.
 
-The first message may have been read and answered already (`startup`). Nothing but protocol may reach standard output.
-While it serves, nobody else has it, and what others write there goes to standard error; `sys.stdout` is turned there as
-well, because what a library left in its buffer would be written when the process ends.
+The first message may already have been read and answered (`startup`). Only protocol messages may reach standard output:
+the descriptor is moved away, and whatever else is written there goes to standard error. `sys.stdout` is redirected as
+well, because what a library left in its buffer would be written at exit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ with lazily:
 
 
 def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
-    """Serve until the client or the process `parent` goes away; `close` is called at the end, whatever the end is."""
+    """Serve until the client disconnects or the process `parent` exits; `close` is called in any case."""
     anyio.run(_serve, server, greeter, parent, close)
     close()
     end(0)
@@ -40,14 +40,14 @@ def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Cal
 
 async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Callable[[], None]) -> None:
     def stop(code: int) -> None:
-        # To cancel would be to wait for searches, and on Windows for the thread that reads standard input.
+        # Cancelling would wait for searches, and on Windows for the thread that reads standard input.
         close()
         end(code)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_at_a_signal, stop)
         tasks.start_soon(stop_with_the_parent, parent, stop)
-        source, sink = _wires(greeter.read)
+        source, sink = _take_over_descriptors(greeter.read)
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
                 unanswered = Unanswered(writer, greeter.answered)
@@ -57,7 +57,7 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
 
 
 class _ValidMessages:
-    """The valid messages of a client; it gets an error for anything else, where the SDK would be silent."""
+    """The valid messages of a client; invalid ones are answered with an error, where the SDK would be silent."""
 
     def __init__(self, reader: ReadStream[SessionMessage | Exception], writer: Unanswered) -> None:
         self._reader = reader
@@ -70,7 +70,7 @@ class _ValidMessages:
         async for item in self._reader:
             if not isinstance(item, Exception):
                 return item
-            if error := _refusal(item):
+            if error := _protocol_error(item):
                 await self._writer.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
         raise StopAsyncIteration
 
@@ -92,8 +92,8 @@ class _ValidMessages:
         return await self._reader.__aexit__(kind, error, traceback)
 
 
-def _refusal(mistake: Exception) -> ErrorData | None:
-    """Return the error for what could not be validated; a blank line is no message."""
+def _protocol_error(mistake: Exception) -> ErrorData | None:
+    """Return the error for an invalid message; None for a blank line."""
     details: dict[str, object] = next(iter(getattr(mistake, "errors", list)()), {})
     if details.get("type") != "json_invalid":
         return ErrorData(code=INVALID_REQUEST, message="this is no message of JSON-RPC 2.0")
@@ -102,21 +102,21 @@ def _refusal(mistake: Exception) -> ErrorData | None:
 
 
 class _Lines:
-    """The lines of a descriptor, after what was read of it before, without a thread that waits for them."""
+    """The lines of a descriptor, beginning with what was already read, without a waiting thread."""
 
     def __init__(self, read: bytes, descriptor: int) -> None:
         self._rest = bytearray(read)
-        self._searched = 0
+        self._n_searched = 0
         self._descriptor = descriptor
-        self._may_wait = _may_wait(descriptor)
+        self._is_pollable = _is_pollable(descriptor)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> str:
-        while (end := self._rest.find(b"\n", self._searched) + 1) == 0:
-            self._searched = len(self._rest)
-            if self._may_wait:
+        while (end := self._rest.find(b"\n", self._n_searched) + 1) == 0:
+            self._n_searched = len(self._rest)
+            if self._is_pollable:
                 await anyio.wait_readable(self._descriptor)
             content = os.read(self._descriptor, _READ_BYTES)
             if not content:
@@ -125,13 +125,13 @@ class _Lines:
                 end = len(self._rest)
                 break
             self._rest += content
-        line, self._searched = self._rest[:end].decode("utf-8", "replace"), 0
+        line, self._n_searched = self._rest[:end].decode("utf-8", "replace"), 0
         del self._rest[:end]
-        return _whole(line) if "\\ud" in line or "\\uD" in line else line
+        return _replace_surrogates(line) if "\\ud" in line or "\\uD" in line else line
 
 
-def _whole(line: str) -> str:
-    """Replace half characters, for which the SDK drops a message without answering it."""
+def _replace_surrogates(line: str) -> str:
+    """Replace lone surrogates, for which the SDK drops a message without a response."""
     try:
         return json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace").decode()
     except (ValueError, RecursionError):
@@ -139,45 +139,45 @@ def _whole(line: str) -> str:
 
 
 class _Writer:
-    """Writes to a descriptor as much as it takes at once, and waits in between: a client may be slow to read."""
+    """A writer that never blocks the event loop: it writes what the descriptor accepts, and waits for slow clients."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._may_wait = _may_wait(descriptor)
+        self._is_pollable = _is_pollable(descriptor)
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
 
     async def write(self, text: str) -> None:
         rest = memoryview(text.encode())
         while rest:
-            if self._may_wait and not self._poll.poll(0):
+            if self._is_pollable and not self._poll.poll(0):
                 await anyio.wait_writable(self._descriptor)
-            # A pipe that takes anything takes so much without making its writer wait.
+            # A writable pipe accepts PIPE_BUF bytes without blocking.
             rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
 
     async def flush(self) -> None:
-        """Do nothing: nothing is kept back."""
+        """Do nothing: there is no buffer."""
 
 
-def _may_wait(descriptor: int) -> bool:
-    """Tell what a loop can wait for; everything else, such as a file on disk, is always ready."""
+def _is_pollable(descriptor: int) -> bool:
+    """Whether an event loop can wait for a descriptor; others, such as regular files, are always ready."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
-def _wires(read: bytes) -> tuple[Any, Any]:
-    """Take standard input, from its beginning, and output; leave nothing to read and standard error to everybody else.
+def _take_over_descriptors(read: bytes) -> tuple[Any, Any]:
+    """Take over standard input and output; leave an empty input and standard error in their places.
 
-    On Windows the SDK does that, and waits in threads.
+    On Windows the SDK reads them in threads.
     """
     if sys.platform == "win32":
         return None, None
-    wires = os.dup(0), os.dup(1)
+    descriptors = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return _Lines(read, wires[0]), _Writer(wires[1])
+    return _Lines(read, descriptors[0]), _Writer(descriptors[1])
 
 
 _READ_BYTES = 1 << 16

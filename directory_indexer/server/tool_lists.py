@@ -1,4 +1,4 @@
-"""Tools as clients see them listed, and the answers that all of them may give, whatever is served."""
+"""Tool listings for clients, and error results."""
 
 from __future__ import annotations
 
@@ -14,58 +14,62 @@ from directory_indexer.wire.objects import JsonObject
 
 
 class ListedTool(Protocol):
-    """What is told of a tool."""
+    """A tool as it is listed."""
 
     @property
     def name(self) -> str:
-        """What it is called by."""
+        """The name in calls."""
 
     @property
     def title(self) -> str:
-        """What people see."""
+        """The name for people."""
 
     @property
     def description(self) -> str:
-        """What models are told of it."""
+        """The description for models."""
 
     @property
     def arguments(self) -> type:
-        """The record of what it takes."""
+        """The record of the arguments."""
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether the tool changes nothing."""
 
 
-def listed_tools(tools: Iterable[ListedTool], *, untold: Collection[str] = ()) -> list[Tool]:
-    """Describe the tools to clients; not what they answer, which would take three times as many tokens.
+def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
+    """Return the descriptions of tools, without result schemas, which would take three times as many tokens.
 
-    Arguments that are `untold` are left out of the list.
+    `hidden_arguments` are omitted.
 
-    Assistants pay for each word: what an argument means is not said again where the tool above has the same one.
+    Assistants pay for each word: an argument is not described again if an earlier tool has the same one.
     """
-    told = {"collection": IN_COLLECTION}
-    listed = []
+    descriptions = {"collection": IN_COLLECTION}
+    listings = []
     for entry in tools:
         schema = schema_of(entry.arguments)
         properties = {
-            name: _briefly(name, one, told) for name, one in schema["properties"].items() if name not in untold
+            name: _brief_schema(name, argument, descriptions)
+            for name, argument in schema["properties"].items()
+            if name not in hidden_arguments
         }
-        listed.append(_tool(entry, {**schema, "properties": properties}))
-    return listed
+        listings.append(_tool(entry, {**schema, "properties": properties}))
+    return listings
 
 
-def _briefly(name: str, argument: JsonObject, told: dict[str, str]) -> JsonObject:
-    """Describe an argument without its limits but the largest number, and without what was told before."""
-    said = {key: value for key, value in argument.items() if key not in _UNTOLD and value not in _UNTOLD_VALUES}
-    if told.get(name) == argument["description"]:
-        del said["description"]
-    told[name] = argument["description"]
-    return said
+def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str]) -> JsonObject:
+    """Return the schema of an argument, without limits except a maximum, and without a repeated description."""
+    schema = {
+        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and value not in _OMITTED_VALUES
+    }
+    if descriptions.get(name) == argument["description"]:
+        del schema["description"]
+    descriptions[name] = argument["description"]
+    return schema
 
 
-_UNTOLD: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
-_UNTOLD_VALUES: Final = (DEFAULT, LAST_LINE)
+_OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
+_OMITTED_VALUES: Final = (DEFAULT, LAST_LINE)
 
 
 def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
@@ -74,22 +78,22 @@ def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
         title=entry.title,
         description=entry.description,
         input_schema=arguments,
-        annotations=_hints(entry),
+        annotations=_annotations(entry),
     )
 
 
-def _hints(entry: ListedTool) -> ToolAnnotations:
-    """Tell what a tool does to the world; of one that only reads, nothing else has a meaning."""
+def _annotations(entry: ListedTool) -> ToolAnnotations:
+    """Return the annotations of a tool; the other hints do not apply to a read-only one."""
     if entry.is_read_only:
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 def arguments_schema(entry: ListedTool) -> JsonObject:
-    """Give the schema of what a tool takes, by which the SDK checks a call."""
+    """Return the argument schema of a tool, by which the SDK validates calls."""
     return {**schema_of(entry.arguments), "additionalProperties": False}
 
 
 def failed(text: str) -> CallToolResult:
-    """Answer a call with what went wrong, which is all that a model sees of it."""
+    """Return an error result; its text is all that a model sees of an error."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

@@ -1,4 +1,4 @@
-"""What the tools do, apart from MCP: arguments in, an answer or an error with the next call out."""
+"""Implementation of the tools, independent of MCP: from arguments to an answer."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ with lazily:
     from directory_indexer.team.collections import Collections
 
 
-PATIENCE_SECONDS = 0.3
-"""A search for words and meaning waits so long for a model that is being loaded, then answers by words."""
+HYBRID_TIMEOUT_SECONDS = 0.3
+"""The longest wait of a hybrid search for a model that is being loaded; it then answers by keywords."""
 
-LONG_PATIENCE_SECONDS = 30.0
-"""So long waits who asked for meaning only."""
+SEMANTIC_TIMEOUT_SECONDS = 30.0
+"""The longest wait of a semantic search."""
 
 _STILL_LOADING = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
@@ -72,7 +72,7 @@ _MOST_COMPLETIONS = 100
 
 
 class Tools:
-    """The tools over the collections; threads may share it."""
+    """The tools over all collections. Thread-safe."""
 
     def __init__(
         self, *, collections: Collections, model: BackgroundModel, jobs: CollectionJobs, allowed: Sequence[FilePath]
@@ -84,18 +84,18 @@ class Tools:
         self._allowed = tuple(allowed)
 
     def search(self, call: SearchArguments) -> Answer:
-        """Find passages, or count the files to find them in."""
+        """Find passages, or return facet counts."""
         if call.facets:
             counted = self.facets(call)
             return Answer(search_text(counted), counted)
         result, page = self.find(call)
-        return plain_search_answer(fitting_answer(result, page), page) if call.plain else _found(result, page)
+        return plain_search_answer(fitting_answer(result, page), page) if call.plain else _search_answer(result, page)
 
     def facets(self, call: SearchArguments) -> SearchAnswer:
-        """Count the files that a search would look into.
+        """Return facet counts of the files that a search covers.
 
         Raises:
-            UsageError: several collections are named.
+            UsageError: the call names several collections.
         """
         names = collections_named(call)
         if len(names) > 1:
@@ -109,16 +109,16 @@ class Tools:
     def find(
         self, call: SearchArguments, *, look: Look = look_at, is_unfinished: bool = False
     ) -> tuple[SearchResult, Page]:
-        """Find passages, those of the pages before left out."""
+        """Find passages, without those of earlier pages."""
         request, position = question_of(call, embedding_ms=self._config.serving.embedding_ms)
-        mode, notes = self._mode(call.mode)
-        found = search_collections(
+        mode, notes = self._available_mode(call.mode)
+        merged = search_collections(
             self.collections,
             collections_named(call),
             request._replace(mode=mode, is_unfinished=is_unfinished),
-            search=lambda opened, asked: search_in(opened, asked, call.path, look=look),
+            search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, look=look),
         )
-        result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=call.limit)
+        result = position.rest(merged._replace(degraded=(*notes, *merged.degraded)), limit=call.limit)
         plain_collections = collections_named(call) if call.plain else ()
         return result, Page(position, call.max_tokens, result.summary, plain_collections)
 
@@ -131,22 +131,22 @@ class Tools:
         return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
-        """Find files like an indexed one."""
+        """Find files that are similar to an indexed one."""
         position = position_of(call.cursor, question=("similar", call.path, call.within, call.collection))
         with self.collections.using(call.collection) as opened:
             app = opened.app
             with app.docstore.snapshot() as snapshot:
                 path, _ = indexed_lines(snapshot, call.path)
-            self._model.is_usable(within_seconds=LONG_PATIENCE_SECONDS)
+            self._model.is_usable(within_seconds=SEMANTIC_TIMEOUT_SECONDS)
             scope, notes = look_at(opened, call.within)
-            found = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
-            result = found._replace(
-                request=found.request._replace(mode=SearchMode.SEMANTIC),
-                hits=placed(opened, found.hits),
-                degraded=(*notes, *found.degraded),
+            similar = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
+            result = similar._replace(
+                request=similar.request._replace(mode=SearchMode.SEMANTIC),
+                hits=placed(opened, similar.hits),
+                degraded=(*notes, *similar.degraded),
             )
             page = Page(position, call.max_tokens, app.status.checked(result.summary))
-        return _found(position.rest(result, limit=call.limit), page)
+        return _search_answer(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
@@ -156,14 +156,14 @@ class Tools:
         return Answer(content_text(answer), answer)
 
     def outline(self, call: OutlineArguments) -> Answer:
-        """Show what a file or a directory consists of."""
+        """Return the outline of a file or a directory."""
         with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-            found = outline_named(snapshot, call.path)
-        answer = outline_within_budget(found, max_tokens=call.max_tokens)
+            outline = outline_named(snapshot, call.path)
+        answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
-        """Convert an indexed file, or a document on the web, to Markdown."""
+        """Convert an indexed file, or a document from the web, to Markdown."""
         if not is_url(call.source):
             _, text = self.converted_file(call.source, call.collection)
         elif not self._config.serving.fetch_urls:
@@ -175,11 +175,11 @@ class Tools:
         return Answer(converted_text(answer), answer)
 
     def converted_file(self, name: str, collection: str) -> tuple[FilePath, str]:
-        """Return the path of an indexed file, and all of it as Markdown.
+        """Return the path of an indexed file, and the whole file as Markdown.
 
         Raises:
-            NotIndexedError: the index holds no such file.
-            UsageError: the name means several files, or the file cannot be read.
+            NotIndexedError: no such file is indexed.
+            UsageError: the name is ambiguous, or the file cannot be read.
         """
         with self.collections.using(collection) as opened:
             app = opened.app
@@ -188,42 +188,42 @@ class Tools:
             return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
     def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
-        """Tell what is indexed in a collection, how far it is, and whether the model is there."""
+        """Return the indexed directories of a collection, its index run, and the state of the model."""
         with self.collections.using(call.collection) as opened:
             status, may_index = opened.app.status, opened.app.writes
             directories = tuple(map(directory_of, status.report().directories))
             index = index_state(status.summary())
-        named = self._config.embedding
+        embedding = self._config.embedding
         info = ServerAnswer(
             version=__version__,
             directories=(),
             allowed=self._allowed,
-            model=Model(named.model, named.provider, None, self._model.state, self._model.message or None),
+            model=Model(embedding.model, embedding.provider, None, self._model.state, self._model.message or None),
             index=index,
             run=self.jobs.of(call.collection).current(),
             collections=tuple(name for name in self.collections.names() if name != DEFAULT and reaches(name)),
         )
-        shown = directories
-        while shown and cost(object_for_models(info._replace(directories=shown))) > Budgets.INFO:
-            shown = shown[:-1]
-        info = info._replace(directories=shown, left_out=len(directories) - len(shown))
+        listed = directories
+        while listed and cost(object_for_models(info._replace(directories=listed))) > Budgets.INFO:
+            listed = listed[:-1]
+        info = info._replace(directories=listed, left_out=len(directories) - len(listed))
         return Answer(info_text(info, may_index=may_index), info)
 
     def completions(self, prefix: str) -> tuple[list[str], int]:
-        """Complete the path of an indexed file; tell how many there are."""
+        """Return completions of the path of an indexed file, and their total number."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
         with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
             typed_paths = snapshot.typed_paths
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
 
-    def _mode(self, wanted: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
-        if wanted is SearchMode.KEYWORD:
-            return wanted, ()
-        patience = LONG_PATIENCE_SECONDS if wanted is SearchMode.SEMANTIC else PATIENCE_SECONDS
-        if self._model.is_usable(within_seconds=patience):
-            return wanted, ()
-        if wanted is SearchMode.SEMANTIC:
+    def _available_mode(self, mode: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
+        if mode is SearchMode.KEYWORD:
+            return mode, ()
+        timeout = SEMANTIC_TIMEOUT_SECONDS if mode is SearchMode.SEMANTIC else HYBRID_TIMEOUT_SECONDS
+        if self._model.is_usable(within_seconds=timeout):
+            return mode, ()
+        if mode is SearchMode.SEMANTIC:
             raise ProviderError("the embedding model is still being loaded")
         return SearchMode.KEYWORD, (_STILL_LOADING,)
 
@@ -232,6 +232,6 @@ class Tools:
         return self.collections.loaded.config
 
 
-def _found(result: SearchResult, page: Page) -> Answer:
+def _search_answer(result: SearchResult, page: Page) -> Answer:
     answer = fitting_answer(result, page)
     return Answer(search_text(answer), answer, links(answer, result))

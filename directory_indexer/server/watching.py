@@ -1,4 +1,4 @@
-"""Keeps tracked directories fresh while a server runs; of all servers of an index, one does it."""
+"""Watching of tracked directories while a server runs; only one server of an index does it at a time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ with lazily:
 
 
 _TAKE_OVER_SECONDS = 5.0
-_LOOK_SECONDS = 2.0
+_CHECK_SECONDS = 2.0
 _POLL_SECONDS = 0.1
 _log = logging.getLogger("dirindex.serve")
 
 
 class DirectoryWatch:
-    """Watch what is tracked, in a thread that ends with the process."""
+    """A watch of the tracked directories, in a daemon thread."""
 
     def __init__(
         self,
@@ -49,26 +49,26 @@ class DirectoryWatch:
         self._data_dir = data_dir
         self._stopped = threading.Event()
         self._is_watching = False
-        self._looked_at = 0.0
+        self._checked_at = 0.0
 
     @property
     def is_watching(self) -> bool:
-        """Whether all changes come in by themselves, through this server or another one."""
+        """Whether all changes are indexed automatically, by this server or another one."""
         is_limited = is_locked(self._lock_path.with_name(watch_limits.NAME))
         return self._is_watching and not is_limited and not self._is_paused()
 
     def start(self) -> None:
-        """Begin to watch, or to wait until the server that does so has ended."""
+        """Start watching, or waiting for the end of the server that does so."""
         threading.Thread(target=self._run, name="watch", daemon=True).start()
 
     def stop(self) -> None:
-        """Leave the watching to another server."""
+        """Stop watching; another server may take over."""
         self._stopped.set()
 
     def _run(self) -> None:
         while not self._stopped.wait(0.1):
             try:
-                # A server that begins without an index is there before the data directory.
+                # A server that starts without an index precedes the data directory.
                 self._lock_path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
                 lock = try_lock(self._lock_path, exclusive=True)
             except OSError as error:
@@ -88,14 +88,14 @@ class DirectoryWatch:
                 if roots := list(self._tracked()):
                     self._watch(roots)
                 else:
-                    self._stopped.wait(_LOOK_SECONDS)
+                    self._stopped.wait(_CHECK_SECONDS)
             except (DirIndexError, OSError) as error:
                 self._is_watching = False
                 _log.warning("cannot watch: %s", error)
                 self._stopped.wait(_TAKE_OVER_SECONDS)
 
     def _watch(self, roots: list[FilePath]) -> None:
-        def reason() -> Outcome | None:
+        def stop_reason() -> Outcome | None:
             if self._stopped.is_set() or self._is_outdated(roots):
                 return Outcome.INTERRUPTED
             return None
@@ -106,7 +106,7 @@ class DirectoryWatch:
             roots=roots,
             update=self._update,
             directories=self._directories,
-            stop_reason=reason,
+            stop_reason=stop_reason,
             except_below=own,
             is_held=self._is_paused,
             on_limit=lambda: _log.warning("%s (%s)", watch_limits.MESSAGE, watch_limits.HINT),
@@ -114,16 +114,16 @@ class DirectoryWatch:
         ).run()
 
     def _update(self, roots: Sequence[FilePath]) -> None:
-        """Index what changed in a run of its own, for one that goes on may have passed the change already."""
+        """Index changes in a new run: one in progress may already have passed the changed files."""
         job = self._jobs.update(tuple(roots))
-        job.is_told = True
-        # While it embeds, what changes next need not wait for it.
+        job.is_reported = True
+        # Once the run only embeds, later changes need not wait for it.
         while job.process.poll() is None and not self._jobs.gives_way(job) and not self._stopped.is_set():
             self._stopped.wait(_POLL_SECONDS)
 
     def _is_outdated(self, roots: list[FilePath]) -> bool:
         now = time.monotonic()
-        if now - self._looked_at < _LOOK_SECONDS:
+        if now - self._checked_at < _CHECK_SECONDS:
             return False
-        self._looked_at = now
+        self._checked_at = now
         return list(self._tracked()) != roots

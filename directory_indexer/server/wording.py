@@ -1,4 +1,4 @@
-"""Runs and what a server has indexed, in words."""
+"""Text of index runs and of server information."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _BEFORE_COUNTING = frozenset({Phase.STARTING, Phase.WALKING})
 
 
 def run_text(run: Run) -> str:
-    """Write how a run stands as text that is complete by itself."""
-    where = ", ".join(map(one_line, run.directories))
-    how = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
-    lines = [f"Index run{f' {run.id}' if run.id else ''} of {where}: {how}. {_done(run)}".rstrip()]
+    """Format the state of a run as self-contained text."""
+    directories = ", ".join(map(one_line, run.directories))
+    state = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
+    lines = [f"Index run{f' {run.id}' if run.id else ''} of {directories}: {state}. {_format_progress(run)}".rstrip()]
     lines += ["It was started by somebody else and is joined."] if run.joined else []
     lines += [f"Message: {one_line(run.message)}"] if run.message else []
     return "\n".join([*lines, f"Next: {run.next_step}"])
 
 
-def _done(run: Run) -> str:
+def _format_progress(run: Run) -> str:
     if run.counts is not None:
         return (", ".join(f"{number} {name}" for name, number in run.counts.items() if number) or "nothing to do") + "."
     facts = [f"{run.files_done} of {run.files_total} files read"] if run.files_total else []
@@ -32,16 +32,17 @@ def _done(run: Run) -> str:
 
 
 def info_text(info: ServerAnswer, *, may_index: bool) -> str:
-    """Write what the server is as text that is complete by itself."""
+    """Format server information as self-contained text."""
     lines = [f"dirindex {info.version}; embedding model {info.model.name}: {info.model.state}"]
     lines += [f"  {info.model.message}"] if info.model.message else []
     lines.append(f"{info.index.files} files, {info.index.chunks} passages, {info.index.embedded} of them by meaning")
-    for one in info.directories:
-        state = f"indexed {one.indexed_at}" if one.indexed_at else "not all of its words are indexed yet"
-        gone = "" if one.available else "; it cannot be read now"
+    for directory in info.directories:
+        indexed_at = directory.indexed_at
+        state = f"indexed {indexed_at}" if indexed_at else "not all of its words are indexed yet"
+        availability = "" if directory.available else "; it cannot be read now"
         lines.append(
-            f"- {one_line(one.path)}: {one.files} files, {one.chunks} passages, {one.skipped} skipped, "
-            f"{one.failed} failed; {state}{gone}"
+            f"- {one_line(directory.path)}: {directory.files} files, {directory.chunks} passages, "
+            f"{directory.skipped} skipped, {directory.failed} failed; {state}{availability}"
         )
     lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
     lines += [f"collections: {', '.join(info.collections)}"] if info.collections else []

@@ -1,4 +1,4 @@
-"""What administrative operations do, each from step to step."""
+"""Administrative operations, each as a sequence of steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WAITS: Final = "waits for an index run to end"
 
 
 class Works:
-    """All of it, over the collections that the tools have."""
+    """The administrative operations over all collections."""
 
     def __init__(self, app: App, tools: Tools) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Works:
         self._collections = tools.collections
 
     def all(self) -> Mapping[Kind, Work]:
-        """Give what is done for each kind of operation."""
+        """Return the implementation of each kind of operation."""
         return {
             Kind.OPTIMIZE: self.optimize,
             Kind.REBUILD: self.rebuild,
@@ -50,18 +50,18 @@ class Works:
         }
 
     def optimize(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
-        """Check an index, mend what can be mended, and write it anew without gaps."""
+        """Check and repair an index, and compact it."""
         with self._collections.using(collection) as opened:
             before = _size(opened.app)
             repaired: list[str] = []
-            for finding in (*_repaired(opened.app, tell), *repair_documents(opened)):
+            for finding in (*_repair(opened.app, tell), *repair_documents(opened)):
                 tell(finding.check)
                 repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
             _compact(opened.app, tell)
             return {"repaired": repaired, "bytes_before": before, "bytes_after": _size(opened.app)}
 
     def rebuild(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
-        """Read all files and documents again, in a process of its own, as an index run does that is told to."""
+        """Read all files and documents again, by an index run in a child process."""
         jobs = self._tools.jobs.of(collection)
         job = jobs.rebuild()
         while not is_ended(run := jobs.state_of(job)):
@@ -71,7 +71,7 @@ class Works:
                 jobs.cancel(job)
                 raise
             time.sleep(_POLL_SECONDS)
-        job.is_told = True
+        job.is_reported = True
         if run.state != Outcome.COMPLETED:
             raise DirIndexError(run.message or f"the index run ended: {run.state}")
         with self._collections.using(collection) as opened:
@@ -79,43 +79,43 @@ class Works:
         return {"run": run.id, "counts": dict(run.counts or {})}
 
     def purge(self, collection: str, _: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
-        """Remove for good what was deleted: from the index, from the disk, and from what is kept to answer again."""
+        """Remove deleted data for good: from the index, the disk, and the stored responses to repeated requests."""
         with self._collections.using(collection) as opened:
             tell("documents that are being deleted")
             opened.queue.recover()
             _compact(opened.app, tell)
-            left = opened.app.docstore.upkeep.left_behind()
+            residue = opened.app.docstore.upkeep.left_behind()
         tell("answers and operations of before")
         GivenAnswers(self._app.registry).forget()
         Operations(self._app.registry).forget_ended()
-        return {"left_behind": left}
+        return {"left_behind": residue}
 
     def back_up(self, _: str, options: Mapping[str, Any], tell: Tell) -> Mapping[str, Any]:
-        """Write a backup of everything into the directory that the operator names."""
-        place = backup_place(self._collections.loaded, str(options["name"]))
-        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-        report = back_up(self._app, self._collections, place, tell=tell)
-        return {**object_of(backup_answer(report)), "place": place.name}
+        """Write a backup of everything into the backup directory of the operator."""
+        directory = backup_place(self._collections.loaded, str(options["name"]))
+        directory.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        report = back_up(self._app, self._collections, directory, tell=tell)
+        return {**object_of(backup_answer(report)), "place": directory.name}
 
 
 def backup_place(loaded: LoadedConfig, name: str) -> Path:
-    """Give the directory of a backup, by its name or by the moment.
+    """Return the directory of a backup, by its name or the current time.
 
     Raises:
-        UsageError: the operator names no place for backups.
+        UsageError: no backup directory is configured.
     """
-    place = loaded.config.serving.backups
-    if place is None:
+    directory = loaded.config.serving.backups
+    if directory is None:
         raise UsageError(
             "this server keeps no backups",
             hint="its operator names a directory with serving.backups, or runs dirindex backup",
         )
-    return place / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+    return directory / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
 
 
 def _compact(app: App, tell: Tell) -> None:
-    """Let go of the vectors of texts that are gone, and write the database anew."""
-    _when_free(app, tell)
+    """Remove the vectors of deleted texts, and compact the database."""
+    _wait_until_unlocked(app, tell)
     with writing(app.docstore, app.lock_path):
         tell("vectors")
         app.vectorizer.merger.forget_gone()
@@ -123,18 +123,18 @@ def _compact(app: App, tell: Tell) -> None:
         app.docstore.upkeep.compact()
 
 
-def _repaired(app: App, tell: Tell) -> tuple[Finding, ...]:
+def _repair(app: App, tell: Tell) -> tuple[Finding, ...]:
     while True:
-        _when_free(app, tell)
-        with contextlib.suppress(LockedError):  # of a run that began just now
+        _wait_until_unlocked(app, tell)
+        with contextlib.suppress(LockedError):  # of a run that just began
             return tuple(app.doctor.repair())
 
 
-def _when_free(app: App, tell: Tell) -> None:
-    """Wait until no index run goes on.
+def _wait_until_unlocked(app: App, tell: Tell) -> None:
+    """Wait until no index run is in progress.
 
     Raises:
-        LeftOffError: the work is to be left off before.
+        LeftOffError: the operation is paused or cancelled before.
     """
     while app.status.is_locked():
         tell(_WAITS)

@@ -1,7 +1,7 @@
-"""Application Insights, a part of Azure Monitor.
+"""Exporters for Application Insights, a part of Azure Monitor.
 
-By itself, its exporter reports its own health to Microsoft and fetches its settings from there, at addresses that
-nobody has configured, and keeps what it could not send on the disk. All three are turned off here.
+By default its exporter reports its own health to Microsoft and fetches settings from there, at addresses that nobody
+has configured, and stores what it could not send on disk. All three are turned off here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_RETRIES: Final = 2
 
 
 def azure_exporters(connection_string: str) -> Exporters:
-    """Build what sends to the instance that a connection string names."""
+    """Return the exporters to the instance that a connection string names."""
     spans, lines = (
         make(connection_string=connection_string, disable_offline_storage=True, retry_total=_MOST_RETRIES)
         for make in (AzureMonitorTraceExporter, AzureMonitorLogExporter)

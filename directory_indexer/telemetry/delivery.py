@@ -1,4 +1,4 @@
-"""Hands batches over to a receiver, which may be away: nothing waits or fails for that."""
+"""Export of batches to a receiver whose failures never delay or fail anything else."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LIBRARIES: Final = ("opentelemetry", "azure", "urllib3", "requests")
 
 
 class Exporters(NamedTuple):
-    """What sends spans and lines of the log to one receiver; None for those that it does not take."""
+    """The exporters of spans and log records to one receiver; None for a kind that it does not accept."""
 
     spans: Delivery | None
     lines: Delivery | None
 
 
 class Delivery:
-    """An exporter that logs once that its receiver is away, and once that it is back."""
+    """An exporter that logs once when its receiver becomes unreachable, and once when it is back."""
 
     def __init__(self, exporter: Any, *, receiver: str) -> None:
         self._exporter = exporter
@@ -28,7 +28,7 @@ class Delivery:
         self._n_lost = 0
 
     def export(self, batch: Sequence[Any]) -> Any:
-        """Hand a batch over; what cannot be handed over is lost."""
+        """Export a batch; a batch that cannot be exported is lost."""
         has_arrived = False
         try:
             result = self._exporter.export(batch)
@@ -42,7 +42,7 @@ class Delivery:
         self._exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 0) -> bool:
-        """Keep nothing back: batches are gathered elsewhere."""
+        """Return at once: batching is done by the processors."""
         del timeout_millis
         return True
 
@@ -58,7 +58,7 @@ class Delivery:
 
 
 def quiet_libraries() -> None:
-    """Silence the libraries: they log every attempt, with an address that may hold a password."""
+    """Silence the loggers of the libraries: they log every attempt, with a URL that may contain a password."""
     for name in _LIBRARIES:
         logger = logging.getLogger(name)
         logger.propagate = False
@@ -66,9 +66,9 @@ def quiet_libraries() -> None:
 
 
 def shut_down(parts: Sequence[Any], *, within: float) -> None:
-    """Have all parts hand over what they hold, at the same time, and return after so many seconds in any case."""
+    """Shut down all providers in parallel, and return after at most `within` seconds."""
     deadline = time.monotonic() + within
-    threads = [threading.Thread(target=one.shutdown, name="telemetry", daemon=True) for one in parts]
+    threads = [threading.Thread(target=provider.shutdown, name="telemetry", daemon=True) for provider in parts]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,4 @@
-"""A collector that takes OTLP over HTTP."""
+"""Exporters for a collector that accepts OTLP over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPRESSION: Final = "OTEL_EXPORTER_OTLP_COMPRESSION"
 
 
 def otlp_exporters(spans_url: str, lines_url: str) -> Exporters:
-    """Build what sends to a collector; headers, certificates and times come from the variables of OpenTelemetry."""
+    """Return the exporters to a collector; headers, certificates and timeouts come from OpenTelemetry's variables."""
     compression = None if _COMPRESSION in os.environ else Compression.Gzip
     return Exporters(
         Delivery(OTLPSpanExporter(spans_url, compression=compression), receiver=_RECEIVER) if spans_url else None,

@@ -1,7 +1,7 @@
-"""Records spans and lines of the log with OpenTelemetry, whose own threads send them in batches.
+"""Recorder of spans and log records with OpenTelemetry, whose own threads send them in batches.
 
-Its providers are not registered globally, or other libraries would record what this program keeps to itself: the SDK of
-MCP records what a client asks for.
+The providers are not registered globally; otherwise other libraries would record what this program keeps private, such
+as the MCP SDK the requests of clients.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from directory_indexer.telemetry.delivery import Exporters, shut_down
 from directory_indexer.telemetry.spans import Fact, Kind, Span
 
 CLOSE_SECONDS: Final = 3.0
-"""How long a process may take at its end to hand over what is left."""
+"""The longest delay of the end of a process for exporting the remaining records."""
 
 _NAME: Final = "dirindex"
 _TRACEPARENT: Final = "traceparent"
@@ -39,7 +39,7 @@ _FIELD_NAMES: Final = {
     "bytes_out": "http.response.body.size",
     "error": "error.type",
 }
-"""The names of facts that OpenTelemetry has a convention for; all others are called `dirindex.NAME`."""
+"""Facts with a semantic convention of OpenTelemetry; all others become `dirindex.NAME`."""
 
 _SERVER_ERROR: Final = 500
 _SEVERITIES: Final = {
@@ -55,57 +55,57 @@ _Value: TypeAlias = bool | int | float | str
 
 
 class Recording:
-    """Records spans and lines for all receivers; threads may share it."""
+    """A recorder of spans and log records for all receivers. Thread-safe."""
 
     def __init__(self, exporters: Sequence[Exporters], *, parent: str = "", joins_traces: bool = False) -> None:
         self._joins_traces = joins_traces
         resource = _resource()
         self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._lines = LoggerProvider(resource=resource, shutdown_on_exit=False)
-        for one in exporters:
-            if one.spans is not None:
-                self._spans.add_span_processor(BatchSpanProcessor(cast("Any", one.spans)))
-            if one.lines is not None:
-                self._lines.add_log_record_processor(BatchLogRecordProcessor(cast("Any", one.lines)))
+        for exporter in exporters:
+            if exporter.spans is not None:
+                self._spans.add_span_processor(BatchSpanProcessor(cast("Any", exporter.spans)))
+            if exporter.lines is not None:
+                self._lines.add_log_record_processor(BatchLogRecordProcessor(cast("Any", exporter.lines)))
         self._tracer = self._spans.get_tracer(_NAME, __version__)
         self._logger = self._lines.get_logger(_NAME, __version__)
         if parent:
             context.attach(_context_of(parent))
 
-    def begun(self, name: str, facts: Mapping[str, Fact]) -> Span:
-        """Begin a span that is a part of the current one."""
-        return _Noted(self._tracer.start_span(name, attributes=_attributes(facts)))
+    def start_span(self, name: str, facts: Mapping[str, Fact]) -> Span:
+        """Start a child of the current span."""
+        return _RecordedSpan(self._tracer.start_span(name, attributes=_attributes(facts)))
 
     @contextlib.contextmanager
     def current(self, name: str, facts: Mapping[str, Fact], *, kind: Kind, within: str) -> Iterator[Span]:
-        """Begin a span that is the current one for a block, and ends with it."""
-        around = _context_of(within) if within else None
-        # Whoever chooses the trace also chooses whether it is recorded: a stranger could keep requests out of sight.
-        is_linked = around is not None and kind is Kind.ANSWER and not self._joins_traces
+        """Start a span that is current within a `with` block, and ends with it."""
+        parent = _context_of(within) if within else None
+        # Whoever chooses the trace also chooses its sampling: an untrusted client could hide its requests.
+        is_linked = parent is not None and kind is Kind.ANSWER and not self._joins_traces
         with self._tracer.start_as_current_span(
             name,
-            context=None if is_linked else around,
-            links=_links_to(around) if is_linked else (),
+            context=None if is_linked else parent,
+            links=_links_to_parent(parent) if is_linked else (),
             kind=_KINDS[kind],
             attributes=_attributes(facts),
-            record_exception=False,  # its message and its lines may hold paths and texts
+            record_exception=False,  # its message and its traceback may contain paths and texts
             set_status_on_exception=False,
         ) as span:
-            noted = _Noted(span)
+            recorded_span = _RecordedSpan(span)
             try:
-                yield noted
+                yield recorded_span
             except Exception as error:
-                noted.fail(error)
+                recorded_span.fail(error)
                 raise
 
     def traceparent(self) -> str:
-        """Give the W3C `traceparent` of the current span; empty if there is none."""
+        """Return the W3C `traceparent` of the current span; empty if there is none."""
         carrier: dict[str, str] = {}
         _propagator.inject(carrier)
         return carrier.get(_TRACEPARENT, "")
 
     def line(self, level: int, event: str, facts: Mapping[str, object]) -> None:
-        """Record a line of the log as part of the current span."""
+        """Record a log record as part of the current span."""
         severity = _SEVERITIES.get(level, SeverityNumber.UNSPECIFIED)
         self._logger.emit(
             LogRecord(
@@ -118,11 +118,11 @@ class Recording:
         )
 
     def close(self) -> None:
-        """Hand over what is left, for `CLOSE_SECONDS` at most."""
+        """Export the remaining records, for at most `CLOSE_SECONDS`."""
         shut_down((self._spans, self._lines), within=CLOSE_SECONDS)
 
 
-class _Noted:
+class _RecordedSpan:
     def __init__(self, span: trace.Span) -> None:
         self._span = span
 
@@ -143,9 +143,9 @@ def _context_of(traceparent: str) -> context.Context:
     return _propagator.extract({_TRACEPARENT: traceparent})
 
 
-def _links_to(around: context.Context | None) -> list[trace.Link]:
-    named = trace.get_current_span(around).get_span_context()
-    return [trace.Link(named)] if named.is_valid else []
+def _links_to_parent(parent: context.Context | None) -> list[trace.Link]:
+    span_context = trace.get_current_span(parent).get_span_context()
+    return [trace.Link(span_context)] if span_context.is_valid else []
 
 
 def _attributes(facts: Mapping[str, Fact]) -> dict[str, _Value]:
@@ -157,6 +157,6 @@ def _field_name(name: str) -> str:
 
 
 def _resource() -> Resource:
-    """Describe this program. No other detector is asked: one of them reports the command line, and the paths in it."""
+    """Return the resource of this program; other detectors are not used: one of them reports the command line."""
     ours = Resource({"service.name": _NAME, "service.version": __version__, "telemetry.sdk.language": "python"})
     return ours.merge(OTELResourceDetector().detect())

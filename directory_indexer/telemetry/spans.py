@@ -1,7 +1,7 @@
-"""Spans of what is done, which cost nothing where no receiver is configured.
+"""Spans of work, which cost nothing where no receiver is configured.
 
-A fact about a span is a number, a truth value or a word that this program has chosen: never a query, a path, a text or
-a name that somebody gave. Of an error only the type is recorded, for its message may hold any of them.
+A fact about a span is a number, a boolean or a word that this program has chosen: never a query, a path, a text or a
+name chosen by a user. Of an error only the type is recorded, since its message may contain any of them.
 """
 
 from __future__ import annotations
@@ -13,113 +13,113 @@ from enum import Enum, StrEnum
 from typing import Final, NewType, Protocol, TypeAlias
 
 Word = NewType("Word", str)
-"""A word of a fixed list, the template of a path, or the id of a request."""
+"""A word from a fixed list, a path template or a request id."""
 
 Fact: TypeAlias = bool | int | float | StrEnum | Word
 
 TRACEPARENT: Final = "TRACEPARENT"
-"""The variable by which OpenTelemetry hands a span on to a child process."""
+"""The environment variable by which OpenTelemetry passes a span on to a child process."""
 
 
 _TRACE_ID: Final = slice(3, 35)
-"""Where a traceparent has it: `00-TRACE_ID-SPAN_ID-FLAGS`."""
+"""The position of the trace id in a traceparent, `00-TRACE_ID-SPAN_ID-FLAGS`."""
 
 
 class Kind(Enum):
-    """Whether a span is an answer to somebody elsewhere, or work within this program."""
+    """The kind of a span: work within this program, or the handling of a request."""
 
     WORK = 0
     ANSWER = 1
 
 
 class Span(Protocol):
-    """Something that is being done."""
+    """A span of work in progress."""
 
     def note(self, **facts: Fact) -> None:
-        """Add facts."""
+        """Add facts to the span."""
 
     def end(self) -> None:
-        """End it."""
+        """End the span."""
 
 
 class Recorder(Protocol):
-    """Records spans and lines of the log."""
+    """A recorder of spans and log records."""
 
-    def begun(self, name: str, facts: Mapping[str, Fact]) -> Span:
-        """Begin a span that is a part of the current one."""
+    def start_span(self, name: str, facts: Mapping[str, Fact]) -> Span:
+        """Start a child of the current span."""
 
     def current(self, name: str, facts: Mapping[str, Fact], *, kind: Kind, within: str) -> AbstractContextManager[Span]:
-        """Begin a span that is the current one for a block, and ends with it."""
+        """Start a span that is current within a `with` block, and ends with it."""
 
     def traceparent(self) -> str:
-        """Give the W3C `traceparent` of the current span, for another process; empty if there is none."""
+        """Return the W3C `traceparent` of the current span, for another process; empty if there is none."""
 
     def line(self, level: int, event: str, facts: Mapping[str, object]) -> None:
-        """Record a line of the log."""
+        """Record a log record."""
 
     def close(self) -> None:
-        """Hand over what is left, if that takes little time."""
+        """Export the remaining records within a time limit."""
 
 
 def span(name: str, /, *, within: str = "", **facts: Fact) -> AbstractContextManager[Span]:
-    """Record a block of work as part of the span that `within` names, or else of the current one."""
+    """Record a block of work as a child of the span with the traceparent `within`, or else of the current span."""
     return _recorder.current(name, facts, kind=Kind.WORK, within=within) if _recorder else NOTHING
 
 
 def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextManager[Span]:
-    """Record an answer: part of the span that its client names if clients are trusted, and linked to it otherwise."""
+    """Record the handling of a request: as a child of the client's span if clients are trusted, else linked to it."""
     return _recorder.current(name, facts, kind=Kind.ANSWER, within=within) if _recorder else NOTHING
 
 
 def begun(name: str, /, **facts: Fact) -> Span:
-    """Record work that does not end with a block."""
-    return _recorder.begun(name, facts) if _recorder else _SILENCE
+    """Start a span of work that is not one `with` block."""
+    return _recorder.start_span(name, facts) if _recorder else _NULL_SPAN
 
 
 def traceparent() -> str:
-    """Name the current span, so that work elsewhere can be part of it; empty if there is none."""
+    """Return the `traceparent` of the current span, for child spans elsewhere; empty if there is none."""
     return _recorder.traceparent() if _recorder else ""
 
 
 def trace_id() -> str:
-    """Give the id that all spans of one piece of work share, to find them by; empty if there is none."""
+    """Return the id of the current trace; empty if there is none."""
     return traceparent()[_TRACE_ID]
 
 
 def for_child() -> dict[str, str]:
-    """Give the variables that make the spans of a child process parts of the current one."""
-    about = traceparent()
-    return {TRACEPARENT: about} if about else {}
+    """Return the environment variables that make the spans of a child process children of the current span."""
+    parent = traceparent()
+    return {TRACEPARENT: parent} if parent else {}
 
 
 def recorder() -> Recorder | None:
-    """Give the recorder of this process, if there is one."""
+    """Return the recorder of this process, if there is one."""
     return _recorder
 
 
 def record_with(recorder: Recorder | None) -> None:
-    """Record spans from now on, or stop."""
-    global _recorder  # noqa: PLW0603 - one of a process, like the root of its loggers
+    """Record spans with this recorder from now on, or stop for None."""
+    global _recorder  # noqa: PLW0603 - a process has one recorder, like its root logger
     _recorder = recorder
 
 
 def close() -> None:
-    """Hand over what was noted and is not sent yet, as far as that takes little time; nothing is noted any more."""
-    if told := _recorder:
+    """Export the remaining spans within a time limit, and stop recording."""
+    if current := _recorder:
         record_with(None)
-        told.close()
+        current.close()
 
 
-class _Silence:
+class _NullSpan:
     def note(self, **facts: Fact) -> None:
-        """Say it to nobody."""
+        """Discard the facts."""
 
     def end(self) -> None:
-        """End nothing."""
+        """Do nothing."""
 
 
-_SILENCE = _Silence()
-NOTHING: Final[AbstractContextManager[Span]] = contextlib.nullcontext(_SILENCE)
-"""A block of which nobody takes note."""
+_NULL_SPAN = _NullSpan()
+NOTHING: Final[AbstractContextManager[Span]] = contextlib.nullcontext(_NULL_SPAN)
+"""The span of a block that is not recorded."""
 
 _recorder: Recorder | None = None

@@ -1,4 +1,4 @@
-"""Finds the receivers of telemetry in the configuration and in the variables of OpenTelemetry."""
+"""Start of telemetry, with the receivers in the configuration and in the environment variables of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _URL: Final = re.compile(r"https?://[^\s/?#]+(?:[/?#]\S*)?")
 
 
 class Destinations(NamedTuple):
-    """The receivers: URLs that take spans and lines of the log by OTLP, and Application Insights."""
+    """The receivers: OTLP URLs of spans and of log records, and Application Insights."""
 
     spans_url: str = ""
     lines_url: str = ""
@@ -39,34 +39,34 @@ class Destinations(NamedTuple):
 
 
 def start(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
-    """Record spans and lines from now on, if there is a receiver.
+    """Record spans and log records from now on, if there is a receiver.
 
     Raises:
         UsageError: a variable that names a receiver is wrong.
-        UnavailableError: what it takes is not installed.
+        UnavailableError: a library that the receiver needs is not installed.
     """
-    wanted = destinations(config, environ)
-    if wanted == Destinations():
+    receivers = destinations(config, environ)
+    if receivers == Destinations():
         return
     exporters = []
-    if wanted.spans_url or wanted.lines_url:
-        exporters.append(_built(otlp_exporters, wanted.spans_url, wanted.lines_url, extra="telemetry"))
-    if wanted.application_insights:
-        exporters.append(_built(azure_exporters, wanted.application_insights.get_secret_value(), extra="azure"))
+    if receivers.spans_url or receivers.lines_url:
+        exporters.append(_build(otlp_exporters, receivers.spans_url, receivers.lines_url, extra="telemetry"))
+    if receivers.application_insights:
+        exporters.append(_build(azure_exporters, receivers.application_insights.get_secret_value(), extra="azure"))
     quiet_libraries()
     parent = environ.get(spans.TRACEPARENT, "")
     recording = partial(Recording, exporters, parent=parent, joins_traces=config.join_traces)
-    spans.record_with(_built(recording, extra="telemetry"))
+    spans.record_with(_build(recording, extra="telemetry"))
 
 
 def start_leniently(config: TelemetryConfig, environ: Mapping[str, str]) -> None:
-    """Record as `start` does, but do without if only variables ask for it, and in vain.
+    """Record as `start` does, but ignore its errors where only environment variables name a receiver.
 
-    A shell may have such variables for other programs, and they must not stop a command.
+    A shell may have such variables for other programs; they must not make a command fail.
 
     Raises:
         UsageError: a variable is wrong, and the configuration names a receiver.
-        UnavailableError: what the configured receiver needs is not installed.
+        UnavailableError: a library that the configured receiver needs is not installed.
     """
     is_configured = config.otlp_endpoint is not None or config.application_insights is not None
     with contextlib.suppress(*(() if is_configured else (UsageError, UnavailableError))):
@@ -74,32 +74,32 @@ def start_leniently(config: TelemetryConfig, environ: Mapping[str, str]) -> None
 
 
 def destinations(config: TelemetryConfig, environ: Mapping[str, str]) -> Destinations:
-    """Find out which receivers there are; a variable takes precedence over the configuration.
+    """Return the receivers; an environment variable takes precedence over the configuration.
 
     Raises:
-        UsageError: an address is not a URL, or another protocol is asked for.
+        UsageError: an address is not a URL, or a variable names another protocol.
     """
     if environ.get(_OFF, "").strip().lower() == "true":
         return Destinations()
     base = environ.get(_ENDPOINT) or config.otlp_endpoint or ""
-    for_spans, for_lines = (environ.get(name) for name in (_TRACES_ENDPOINT, _LOGS_ENDPOINT))
+    spans_url, lines_url = (environ.get(name) for name in (_TRACES_ENDPOINT, _LOGS_ENDPOINT))
     azure = environ.get(_AZURE)
-    found = Destinations(
-        for_spans or _below(base, "v1/traces"),
-        for_lines or _below(base, "v1/logs"),
+    receivers = Destinations(
+        spans_url or _join_url(base, "v1/traces"),
+        lines_url or _join_url(base, "v1/logs"),
         SecretText(azure) if azure else config.application_insights,
     )
-    if found.spans_url or found.lines_url:
-        _require_http(found, environ)
-    return found
+    if receivers.spans_url or receivers.lines_url:
+        _require_http(receivers, environ)
+    return receivers
 
 
-def _below(base: str, path: str) -> str:
+def _join_url(base: str, path: str) -> str:
     return f"{base.rstrip('/')}/{path}" if base else ""
 
 
-def _require_http(found: Destinations, environ: Mapping[str, str]) -> None:
-    for url in filter(None, (found.spans_url, found.lines_url)):
+def _require_http(receivers: Destinations, environ: Mapping[str, str]) -> None:
+    for url in filter(None, (receivers.spans_url, receivers.lines_url)):
         if not _URL.fullmatch(url):
             raise UsageError("the address of the collector is not a URL", hint=f"{_ENDPOINT}=http://collector:4318")
     for name in _PROTOCOLS:
@@ -110,7 +110,7 @@ def _require_http(found: Destinations, environ: Mapping[str, str]) -> None:
             )
 
 
-def _built(make: Callable[..., _T], *arguments: str, extra: str) -> _T:
+def _build(make: Callable[..., _T], *arguments: str, extra: str) -> _T:
     try:
         return make(*arguments)
     except ModuleNotFoundError as error:
@@ -118,7 +118,7 @@ def _built(make: Callable[..., _T], *arguments: str, extra: str) -> _T:
             f"telemetry is configured, but '{error.name}' is not installed",
             hint=f"pip install '.[{extra}]' in a checkout; or turn telemetry off with {_OFF}=true",
         ) from error
-    except ValueError as error:  # its message may show a key
+    except ValueError as error:  # its message may contain a key
         raise UsageError(
             f"the configuration of telemetry is wrong: {type(error).__name__}",
             hint=f"check {_AZURE} and the variables that begin with OTEL_",

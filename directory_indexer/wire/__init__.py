@@ -1,1 +1,1 @@
-"""What leaves the program as data: each record is described here once, for `--json` and for assistants alike."""
+"""Records of the output formats: each is defined once, for `--json`, the HTTP API and MCP alike."""

@@ -1,7 +1,7 @@
-"""Opaque cursors: which hits an answer has shown, to what question, and in which state of the index.
+"""Opaque pagination cursors: the hits already returned, the query and the state of the index.
 
-A cursor names the hits themselves, not how many they were. So the next page repeats none and misses none, also when
-an index run has changed the order meanwhile.
+A cursor holds the hits themselves, not an offset. So the next page repeats none and misses none, even if an index run
+has changed the order in the meantime.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ with lazily:
 
 _DIGEST_BYTES = 4
 _MARK_BYTES = 3
-"""So few that a cursor stays short; two of a few hundred hits look the same once in hundreds of questions."""
+"""Few enough for short cursors; a collision among a few hundred hits occurs once in hundreds of queries."""
 
-_MOST_SHOWN = 10_000
-_AGAIN = "repeat the search without cursor"
+_MAX_MARKS = 10_000
+_REPEAT_HINT = "repeat the search without cursor"
 _HAS_CHANGED = (
     "the index has changed since the page before; its hits are not repeated, but better ones may have come: "
-    f"{_AGAIN} to see them"
+    f"{_REPEAT_HINT} to see them"
 )
 
 
 class Position(NamedTuple):
-    """Where an answer to a question goes on: the marks of the hits that were shown, and the index at that time."""
+    """A decoded cursor: the query, the marks of the hits already returned, and the state of the index at that time."""
 
     question: bytes
-    shown: tuple[bytes, ...] = ()
+    marks: tuple[bytes, ...] = ()
     state: bytes | None = None
 
-    def limit(self, wanted: int) -> int:
-        """Tell how many hits to look for to have so many that were not shown."""
-        return len(self.shown) + wanted
+    def limit(self, n_hits: int) -> int:
+        """Return how many hits to retrieve to get `n_hits` new ones."""
+        return len(self.marks) + n_hits
 
     def rest(self, result: SearchResult, *, limit: int) -> SearchResult:
-        """Leave out what was shown on the pages before."""
-        hits = [hit for hit in result.hits if _mark(hit) not in self.shown]
+        """Return the result without the hits of earlier pages."""
+        hits = [hit for hit in result.hits if _mark(hit) not in self.marks]
         is_changed = self.state is not None and self.state != _digest([result.state])
         return result._replace(
             hits=tuple(hits[:limit]),
@@ -55,16 +55,16 @@ class Position(NamedTuple):
         )
 
     def cursor_after(self, hits: Sequence[Hit], *, state: str) -> str:
-        """Make the cursor that continues after these hits, too."""
-        content = b"".join([self.question, _digest([state]), *self.shown, *map(_mark, hits)])
+        """Return the cursor that continues after these hits, too."""
+        content = b"".join([self.question, _digest([state]), *self.marks, *map(_mark, hits)])
         return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def position_of(cursor: str, *, question: Sequence[object]) -> Position:
-    """Tell where to go on; an empty cursor means at the beginning.
+    """Parse a cursor; an empty one is the beginning.
 
     Raises:
-        UsageError: the cursor is none of ours, or belongs to another question.
+        UsageError: the cursor is invalid, or belongs to another query.
     """
     digest = _digest(question)
     if not cursor:
@@ -73,14 +73,14 @@ def position_of(cursor: str, *, question: Sequence[object]) -> Position:
         content = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         content = b""
-    of_question, rest = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-    of_state, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
-    if len(of_state) < _DIGEST_BYTES or len(marks) % _MARK_BYTES or len(marks) > _MOST_SHOWN * _MARK_BYTES:
-        raise UsageError("the cursor is not one that a search gave", hint=_AGAIN)
-    if of_question != digest:
-        raise UsageError("the cursor belongs to another question", hint=_AGAIN)
-    shown = tuple(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
-    return Position(digest, shown, of_state)
+    question_digest, rest = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    state_digest, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
+    if len(state_digest) < _DIGEST_BYTES or len(marks) % _MARK_BYTES or len(marks) > _MAX_MARKS * _MARK_BYTES:
+        raise UsageError("the cursor is not one that a search gave", hint=_REPEAT_HINT)
+    if question_digest != digest:
+        raise UsageError("the cursor belongs to another question", hint=_REPEAT_HINT)
+    returned_marks = tuple(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
+    return Position(digest, returned_marks, state_digest)
 
 
 def _mark(hit: Hit) -> bytes:

@@ -1,4 +1,4 @@
-"""How an index spreads over directories, what is not in it, and what adding or forgetting a directory would mean."""
+"""Records of directory usage, skipped files, and previews of adding or forgetting a directory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LeftOutOne(NamedTuple):
 
 
 class LeftOutList(NamedTuple):
-    """What is not in the index, and why."""
+    """Files that are not in the index, with reasons."""
 
     reasons: Annotated[Mapping[str, int], "How many for each reason, except those that rules leave out."]
     files: Annotated[tuple[LeftOutOne, ...], "Those of this page."]
@@ -54,14 +54,14 @@ class LeftOutList(NamedTuple):
 
 
 class CauseCount(NamedTuple):
-    """How much is left out for one reason, or by one rule."""
+    """The number of paths left out for one reason, or by one rule."""
 
     cause: Annotated[str, "The reason; or the rule, and where it is written."]
     paths: Annotated[int, "How many files, parts of files and directories it concerns."]
 
 
 class NearMisses(NamedTuple):
-    """What is not in the index where a query looks, and might be what it is about."""
+    """Files outside the index in the scope of a query that it may refer to."""
 
     paths: Annotated[int, "How many files, parts of files and directories are left out there."]
     causes: Annotated[tuple[CauseCount, ...], "Why: the most frequent causes, most frequent first."]
@@ -72,7 +72,7 @@ class NearMisses(NamedTuple):
 
 
 class RuleCount(NamedTuple):
-    """How many paths a rule leaves out."""
+    """The number of paths that a rule leaves out."""
 
     rule: Annotated[str, "The rule, and where it is written."]
     paths: Annotated[int, "How many files and directories it leaves out."]
@@ -85,7 +85,7 @@ class SuggestedDirectories(NamedTuple):
 
 
 class AddingAnswer(NamedTuple):
-    """What would be read if a directory were added."""
+    """A preview of adding a directory."""
 
     path: Annotated[str, "The directory, with links resolved."]
     files: Annotated[int, "Files to read."]
@@ -104,7 +104,7 @@ class AddingAnswer(NamedTuple):
 
 
 class ForgettingAnswer(NamedTuple):
-    """What would be removed if a directory were forgotten."""
+    """A preview of forgetting a directory."""
 
     path: Annotated[str, "The tracked directory."]
     files: Files
@@ -114,19 +114,19 @@ class ForgettingAnswer(NamedTuple):
 
 
 class ForgottenAnswer(NamedTuple):
-    """What was forgotten."""
+    """The outcome of forgetting a directory."""
 
     path: Annotated[str, "The directory that is no longer tracked."]
     files: Annotated[int, "Files that were removed from the index."]
     notes: Annotated[tuple[str, ...], "Where something of them is left, if anywhere."]
 
 
-def directory_part(place: Place) -> DirectoryPart:
-    """Describe a directory."""
-    counts = place.counts
+def directory_part(usage: Place) -> DirectoryPart:
+    """Return the record of a directory."""
+    counts = usage.counts
     return DirectoryPart(
-        path=place.path,
-        name=place.name,
+        path=usage.path,
+        name=usage.name,
         files=counts.n_files,
         bytes=counts.n_bytes,
         chunks=counts.n_chunks,
@@ -135,25 +135,25 @@ def directory_part(place: Place) -> DirectoryPart:
         skipped=counts.n_skipped,
         changed_at=timestamp(counts.changed_at),
         kinds=dict(counts.kinds[:_MOST_KINDS]),
-        directories=tuple(map(directory_part, place.places)),
-        more=place.n_hidden,
+        directories=tuple(map(directory_part, usage.places)),
+        more=usage.n_hidden,
     )
 
 
 def left_out_one(file: LeftOutFile) -> LeftOutOne:
-    """Describe a file that is not in the index."""
+    """Return the record of a file that is not in the index."""
     return LeftOutOne(file.path, file.reason, file.detail or None)
 
 
 def ignored_one(ignored: IgnoredPath) -> LeftOutOne:
-    """Describe what a rule leaves out."""
+    """Return the record of a path that a rule excludes."""
     return LeftOutOne(ignored.path, "ignored", ignored.rule)
 
 
 def endings_of(paths: Sequence[str], *, most: int) -> Mapping[str, int]:
-    """Count paths by the ending of their names."""
+    """Count paths by file extension; return the most frequent ones."""
     counts: dict[str, int] = {}
     for path in paths:
-        ending = os.path.splitext(path)[1].lower()
-        counts[ending] = counts.get(ending, 0) + 1
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
+        extension = os.path.splitext(path)[1].lower()
+        counts[extension] = counts.get(extension, 0) + 1
+    return dict(sorted(counts.items(), key=lambda count: (-count[1], count[0]))[:most])

@@ -1,4 +1,4 @@
-"""The text of a file, and what its document says about itself."""
+"""Records of the text and metadata of a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ with lazily:
 _MOST_VALUES = 8
 _MOST_CHARACTERS = 120
 _MOST_PAGES = 50
-"""The metadata of a hostile document must not take the place of what was found."""
+"""Bounds: the metadata of a hostile document must not crowd out the hits."""
 
 Title = Annotated[str | None, "Title of the document."]
 Language = Annotated[str | None, "Language of prose."]
@@ -70,13 +70,13 @@ class ConvertedText(NamedTuple):
 
 
 def converted(source: str, markdown: str | None, *, file: str | None = None) -> ConvertedText:
-    """Describe a document that was converted as a whole."""
+    """Return the record of a fully converted document."""
     n_lines = None if markdown is None else markdown.count("\n")
     return ConvertedText(source, markdown, end_line=n_lines, total_lines=n_lines, file=file)
 
 
 def text_answer(file_text: FileText) -> TextAnswer:
-    """Describe a text that is shown as a whole."""
+    """Return the record of a complete text."""
     return TextAnswer(
         path=file_text.path,
         kind=file_text.facts.kind,
@@ -98,12 +98,12 @@ def text_answer(file_text: FileText) -> TextAnswer:
 
 
 def metadata_of(metadata: DocumentMetadata) -> Mapping[str, tuple[str, ...]] | None:
-    """Describe what a document says about itself, by the names that people ask for; its language stands elsewhere."""
-    found = {NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value}
-    found.pop(NAMES["language"], None)
-    return found or None
+    """Return the metadata of a document by their query names, without the language, which is a field of its own."""
+    texts = {NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value}
+    texts.pop(NAMES["language"], None)
+    return texts or None
 
 
 def _texts(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, tuple) else (value,)
-    return tuple(str(one)[:_MOST_CHARACTERS] for one in values[:_MOST_VALUES])
+    return tuple(str(item)[:_MOST_CHARACTERS] for item in values[:_MOST_VALUES])

@@ -1,4 +1,4 @@
-"""Why a request over HTTP failed."""
+"""Record of an error over HTTP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 
 class HttpError(NamedTuple):
-    """Why a request was not answered as it was meant."""
+    """The error of a failed request."""
 
     error: Annotated[str, "A name for the reason, the same from release to release."]
     detail: Annotated[str, "What happened and what to do, for people."]

@@ -1,7 +1,7 @@
-"""How the fields of records are described: `Annotated[type, "description"]`, and for whom a field is.
+"""Descriptions of record fields, `Annotated[type, "description"]`, and the audiences of fields.
 
-A field whose default is None is left out while it is None; any other is always there in `--json`. Assistants pay for
-every byte: what is None or has its default is left out for them.
+A field whose default is None is omitted while it is None; any other is always present in `--json`. Assistants pay for
+every byte, so for them fields that are None or have their default value are omitted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Annotated
 
 
 class Only(Enum):
-    """For whom a field is that not everybody gets."""
+    """The audience of a field that is not for everybody."""
 
     PROGRAMS = auto()
-    """What `--json` gives to scripts, and would cost a model more than it tells."""
+    """Scripts that read `--json`; for a model the field would not be worth its tokens."""
     MODELS = auto()
-    """What an assistant needs to know to go on."""
+    """Assistants, which need the field to continue."""
 
 
 Files = Annotated[int, "Files that can be found."]

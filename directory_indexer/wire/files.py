@@ -1,4 +1,4 @@
-"""Indexed files as a program lists them."""
+"""Records of indexed files in lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with lazily:
 
 
 class DocumentFacts(NamedTuple):
-    """What the index knows of a file."""
+    """The facts of an indexed file."""
 
     doc_id: Annotated[str, "Its id, the same as long as its path is."]
     filename: Annotated[str, "Name of the file."]
@@ -38,7 +38,7 @@ class DocumentList(NamedTuple):
 
 
 def document_facts(file: IndexedFile) -> DocumentFacts:
-    """Describe an indexed file."""
+    """Return the record of an indexed file."""
     return DocumentFacts(
         doc_id=document_id(file.path),
         filename=os.path.basename(file.path),

@@ -1,4 +1,4 @@
-"""Lines that match a pattern, and the files they lie in."""
+"""Records of matching lines and their files."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class GrepAnswer(NamedTuple):
     left_out: Annotated[int | None, "Files that did not fit: narrow pattern or path.", Only.MODELS] = None
 
 
-def found_file(found: GrepMatches, *, with_lines: bool = True) -> FoundFile:
-    """Describe what was found in one file."""
-    lines = tuple(map(_found_line, found.lines)) if with_lines else None
-    return FoundFile(found.path, found.kind, found.n_found, lines)
+def found_file(matches: GrepMatches, *, with_lines: bool = True) -> FoundFile:
+    """Return the record of the matches in one file."""
+    lines = tuple(map(_found_line, matches.lines)) if with_lines else None
+    return FoundFile(matches.path, matches.kind, matches.n_found, lines)
 
 
 def grep_answer(patterns: Iterable[str], files: Iterable[FoundFile], *, notes: Iterable[str] = ()) -> GrepAnswer:
-    """Describe an answer of which all files are shown."""
+    """Return the record of an answer that contains all files."""
     files = tuple(files)
     return GrepAnswer(tuple(patterns), len(files), sum(file.count for file in files), files, tuple(notes))
 
 
-def _found_line(one: GrepLine) -> FoundLine:
-    return FoundLine(one.number, one.text, one.page, one.spans, context=not one.is_found)
+def _found_line(line: GrepLine) -> FoundLine:
+    return FoundLine(line.number, line.text, line.page, line.spans, context=not line.is_found)

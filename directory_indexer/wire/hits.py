@@ -1,4 +1,4 @@
-"""Passages that were found, and what they were found in."""
+"""Records of search results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Explanation(NamedTuple):
 
 
 class ScannedPlace(NamedTuple):
-    """Where on a scanned page a passage stands; boxes are left, top, right and bottom as shares of the page."""
+    """The position of a passage on a scanned page; boxes are left, top, right and bottom as fractions of the page."""
 
     engine: Annotated[str, "What read the page: the engine with its version and language.", Only.PROGRAMS]
     confidence: Annotated[float, "How sure OCR is, 0 to 1."]
@@ -151,7 +151,7 @@ class PlainHit(NamedTuple):
 
 
 class SearchAnswer(NamedTuple):
-    """What a search found."""
+    """The results of a search."""
 
     query: Annotated[str, "What was looked for.", Only.PROGRAMS]
     mode: Annotated[str, "How it was searched: hybrid, keyword or semantic.", Only.PROGRAMS]
@@ -197,7 +197,7 @@ class PlainAnswer(NamedTuple):
 
 
 def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passage:
-    """Describe one hit."""
+    """Return the record of a hit."""
     excerpt, explanation = hit.excerpt, hit.explanation
     return Passage(
         path=hit.path,
@@ -219,7 +219,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
         also_in=Copies(len(hit.also_in), hit.also_in[:_MOST_COPIES]) if hit.also_in else None,
-        scan=_place(hit.scan) if hit.scan else None,
+        scan=_scanned_place(hit.scan) if hit.scan else None,
         collection=hit.collection or None,
         doc_id=hit.sent.doc_id if hit.sent else None,
         filename=hit.sent.filename if hit.sent else None,
@@ -231,14 +231,14 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         pages=hit.pages if len(hit.pages) > 1 else None,
         row=hit.row or None,
         date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
-        agreements=tuple(map(_agreeing, hit.agreements)) or None,
+        agreements=tuple(map(_agreeing_passages, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
     )
 
 
 def plain_hits(passages: Iterable[Passage]) -> tuple[PlainHit, ...]:
-    """Describe passages by the names that most systems know; what has no text is none."""
-    return tuple(_plain_hit(one) for one in passages if one.no_text is None and one.kind != DIRECTORY)
+    """Return passages by the field names of most systems; hits without text are omitted."""
+    return tuple(_plain_hit(passage) for passage in passages if passage.no_text is None and passage.kind != DIRECTORY)
 
 
 def _plain_hit(passage: Passage) -> PlainHit:
@@ -261,7 +261,7 @@ def _plain_hit(passage: Passage) -> PlainHit:
 
 
 def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswer:
-    """Describe an answer by the names that most systems know."""
+    """Return an answer by the field names of most systems."""
     return PlainAnswer(
         results=plain_hits(answer.hits),
         query=answer.query,
@@ -274,17 +274,17 @@ def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswe
 
 
 def page_range(page: int | None, pages: Sequence[int] | None) -> str:
-    """Write where a passage stands: `3`, `3-4` where it spans pages, and nothing in a document without pages."""
+    """Format the pages of a passage: `3`, `3-4` if it spans pages, empty in a document without pages."""
     if pages and len(pages) > 1:
         return f"{pages[0]}-{pages[-1]}"
     return str(page) if page else ""
 
 
-def _agreeing(one: Agreement) -> AgreeingPassages:
-    return AgreeingPassages(*one)._replace(score=round(one.score, _SCORE_DIGITS))
+def _agreeing_passages(agreement: Agreement) -> AgreeingPassages:
+    return AgreeingPassages(*agreement)._replace(score=round(agreement.score, _SCORE_DIGITS))
 
 
-def _place(scan: ScannedPassage) -> ScannedPlace:
+def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
     return ScannedPlace(
         engine=scan.engine,
         confidence=round(scan.confidence, _SCORE_DIGITS),
@@ -299,7 +299,7 @@ def _shares(box: Box) -> tuple[float, float, float, float]:
 
 
 def index_state(index: IndexSummary) -> IndexState:
-    """Describe what an answer was drawn from."""
+    """Return the record of the index that an answer was computed from."""
     return IndexState(
         directories=index.n_directories,
         files=index.n_files,
@@ -313,7 +313,7 @@ def index_state(index: IndexSummary) -> IndexState:
 def search_answer(
     result: SearchResult, *, index: IndexSummary, hits: Sequence[Passage], next_cursor: str | None
 ) -> SearchAnswer:
-    """Describe an answer of which these hits are shown."""
+    """Return the record of an answer with these hits."""
     return SearchAnswer(
         query=result.request.query,
         mode=result.request.mode,
@@ -323,23 +323,23 @@ def search_answer(
         index=index_state(index),
         weak=result.is_weak,
         weaker_left_out=result.has_weaker,
-        corrections={one.typed: one.searched for one in result.corrections} or None,
+        corrections={correction.typed: correction.searched for correction in result.corrections} or None,
         notes=_notes(result),
         named=result.n_named if result.n_named > sum(hit.matched is not None for hit in hits) else None,
     )
 
 
 def _notes(result: SearchResult) -> tuple[str, ...]:
-    corrections = (one.note for one in result.corrections)
+    corrections = (correction.note for correction in result.corrections)
     return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:
-    """Describe how the files spread that a search would look into."""
+    """Return the record of the facet counts of the files that a search covers."""
     counts = facets._asdict()
     n_files = counts.pop("n_files")
     answer = search_answer(SearchResult(request, ()), index=index, hits=(), next_cursor=None)
     return answer._replace(
         files=n_files,
-        facets={name: {one.value: one.n_files for one in values} for name, values in counts.items() if values},
+        facets={name: {value.value: value.n_files for value in values} for name, values in counts.items() if values},
     )

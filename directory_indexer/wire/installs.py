@@ -1,4 +1,4 @@
-"""What was put into assistants, or taken out."""
+"""Records of installations into assistants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PartEntry(NamedTuple):
 
 
 class InstallAnswer(NamedTuple):
-    """What was put in, or taken out."""
+    """The outcome of an installation or removal."""
 
     dry_run: Annotated[bool, "Whether nothing was written."]
     parts: Annotated[tuple[PartEntry, ...], "Each part of each assistant."]
@@ -32,13 +32,13 @@ class InstallAnswer(NamedTuple):
 
 
 def install_answer(plan: Plan, failures: Sequence[Failure], *, is_dry_run: bool) -> InstallAnswer:
-    """Describe what was done."""
+    """Return the record of an installation or removal."""
     failed = {failure.path: failure.reason for failure in failures}
     files = [draft.file.target for draft in plan.drafts if draft.file.target not in failed]
-    return InstallAnswer(is_dry_run, tuple(_entry(step, failed) for step in plan.steps), tuple(files))
+    return InstallAnswer(is_dry_run, tuple(_part_entry(step, failed) for step in plan.steps), tuple(files))
 
 
-def _entry(step: Step, failed: dict[str, str]) -> PartEntry:
+def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
     if reason := failed.get(os.path.realpath(step.path)):
         return PartEntry(step.client, step.part, step.path, "failed", reason)
     return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)

@@ -1,4 +1,4 @@
-"""Keys of those who may use a server."""
+"""Records of the API keys of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ with lazily:
 
 
 class KeyFacts(NamedTuple):
-    """What is known of a key."""
+    """The facts of a key."""
 
     name: Annotated[str, "What it is called."]
     right: Annotated[str, "read, write, admin or metrics."]
@@ -32,7 +32,7 @@ class KeyList(NamedTuple):
 
 
 def key_facts(key: Key, *, secret: str | None = None) -> KeyFacts:
-    """Describe a key."""
+    """Return the record of a key."""
     return KeyFacts(
         name=key.name,
         right=key.right,

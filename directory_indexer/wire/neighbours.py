@@ -1,4 +1,4 @@
-"""The neighbours of a document: passages that are near to it in meaning."""
+"""Records of the semantic neighbours of a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as the objects that JSON is written from."""
+"""Conversion of records to JSON objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRESENT = object()
 
 
 def object_of(record: tuple[Any, ...]) -> JsonObject:
-    """Turn a record into an object with every key that its fields promise."""
+    """Return a record as an object with all keys except optional ones that are None."""
     defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
     fields: tuple[str, ...] = record._fields  # type: ignore[attr-defined]
     return {
@@ -25,14 +25,14 @@ def object_of(record: tuple[Any, ...]) -> JsonObject:
 
 def _value(value: object) -> object:
     if isinstance(value, tuple):
-        return object_of(value) if hasattr(value, "_fields") else [_value(one) for one in value]
+        return object_of(value) if hasattr(value, "_fields") else [_value(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): _value(one) for name, one in value.items()}
+        return {str(name): _value(member) for name, member in value.items()}
     return value
 
 
 def timestamp(seconds: float | None) -> str | None:
-    """Write a moment by the clock of this machine, with its offset from UTC."""
+    """Format a time in the local time zone, with its offset from UTC."""
     if seconds is None:
         return None
     local = time.localtime(seconds)

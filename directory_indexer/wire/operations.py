@@ -1,4 +1,4 @@
-"""Operations: what goes on in the background of a server and has an id."""
+"""Records of operations: background work of a server that has an id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ with lazily:
 
 
 class OperationEntry(NamedTuple):
-    """How an operation stands."""
+    """The state of an operation."""
 
     id: Annotated[str, "Its id."]
     kind: Annotated[str, "index, ingest, optimize, rebuild, backup or purge."]
@@ -36,7 +36,7 @@ class OperationList(NamedTuple):
 
 
 def run_entry(run: Run, *, name: str, collection: str, has_ended: bool) -> OperationEntry:
-    """Describe an index run."""
+    """Return the record of an index run."""
     return OperationEntry(
         id=name,
         kind="index",
@@ -50,7 +50,7 @@ def run_entry(run: Run, *, name: str, collection: str, has_ended: bool) -> Opera
 
 
 def ingest_entry(document: StoredDocument, *, name: str, version: int) -> OperationEntry:
-    """Describe how far a version of a document is."""
+    """Return the record of the ingestion of a version of a document."""
     is_newer = document.version > version
     if version == document.cancelled:
         state, message = "cancelled", "the document is as it was before"
@@ -72,7 +72,7 @@ def ingest_entry(document: StoredDocument, *, name: str, version: int) -> Operat
 
 
 def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
-    """Describe administrative work."""
+    """Return the record of an administrative operation."""
     return OperationEntry(
         id=name,
         kind=row.kind,
@@ -86,4 +86,4 @@ def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
 
 
 _STATES = {"queued": "queued", "words": "running", "complete": "completed", "failed": "failed", "deleting": "cancelled"}
-"""What the state of a document is called where it is that of the operation that goes on with it."""
+"""The states of an ingest operation by the states of its document."""

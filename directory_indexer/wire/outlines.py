@@ -1,4 +1,4 @@
-"""What files and directories consist of."""
+"""Records of the outlines of files and directories."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OutlineEntry(NamedTuple):
 
 
 class OutlineAnswer(NamedTuple):
-    """What a file or a directory consists of."""
+    """The outline of a file or a directory."""
 
     path: Annotated[str, "Absolute path."]
     kind: Annotated[str, "Language or format of the file, or directory.", Only.PROGRAMS]
@@ -53,7 +53,7 @@ class OutlineList(NamedTuple):
 
 
 def outline_answer(outline: Outline) -> OutlineAnswer:
-    """Describe an outline."""
+    """Return the record of an outline."""
     return OutlineAnswer(
         path=outline.path,
         kind=outline.facts.kind,
@@ -63,14 +63,14 @@ def outline_answer(outline: Outline) -> OutlineAnswer:
         lines=outline.n_lines or None,
         pages=outline.n_pages or None,
         files=outline.n_files if outline.is_directory else None,
-        entries=tuple(map(_entry, outline.entries)),
+        entries=tuple(map(_outline_entry, outline.entries)),
         left_out=outline.n_left_out,
         part=outline.part or None,
         on_disk=outline.on_disk,
     )
 
 
-def _entry(entry: Entry) -> OutlineEntry:
+def _outline_entry(entry: Entry) -> OutlineEntry:
     return OutlineEntry(
         name=entry.name,
         depth=entry.depth,

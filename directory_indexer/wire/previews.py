@@ -1,4 +1,4 @@
-"""Documents as a page in a browser shows them, as data and never as markup."""
+"""Records of document previews for the web page, as data and never as markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Marks = Annotated[
 
 
 class Colour(NamedTuple):
-    """What a stretch of source code is."""
+    """The syntax class of a range of source code."""
 
     start: Annotated[int, "First character in text, in Unicode code points from 0."]
     end: Annotated[int, "The character that follows."]

@@ -1,4 +1,4 @@
-"""What the other commands say: exports, migrations, checks, settings and errors."""
+"""Records of exports, migrations, checks, settings and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ with lazily:
 
 
 class ExportAnswer(NamedTuple):
-    """What an export came to."""
+    """The outcome of an export."""
 
     state: Annotated[str, "completed or interrupted; after the latter nothing was written."]
     seconds: Seconds
@@ -29,7 +29,7 @@ class ExportAnswer(NamedTuple):
 
 
 class MigrationAnswer(NamedTuple):
-    """What copying vectors came to."""
+    """The outcome of copying vectors."""
 
     state: Outcomes
     seconds: Seconds
@@ -43,7 +43,7 @@ class MigrationAnswer(NamedTuple):
 
 
 class ForgetAnswer(NamedTuple):
-    """What was forgotten."""
+    """The outcome of forgetting a directory."""
 
     path: Annotated[str, "The directory that is no longer tracked."]
     files: Annotated[int, "Files that were removed from the index."]
@@ -59,7 +59,7 @@ class Check(NamedTuple):
 
 
 class DoctorAnswer(NamedTuple):
-    """Whether the parts of an index agree."""
+    """The consistency of an index."""
 
     healthy: Annotated[bool, "True when no finding is a problem."]
     findings: Annotated[tuple[Check, ...], "What was found, check by check."]
@@ -84,7 +84,7 @@ class ConfigAnswer(NamedTuple):
 
 
 class ErrorAnswer(NamedTuple):
-    """What a command writes that ends with an error."""
+    """The output of a command that fails."""
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str | None, "What to do."]
@@ -92,14 +92,14 @@ class ErrorAnswer(NamedTuple):
 
 
 def export_answer(report: ExportReport) -> ExportAnswer:
-    """Describe what an export came to."""
+    """Return the record of an export."""
     seconds = round(report.seconds, 3)
     counts = (report.n_files, report.n_chunks, report.n_bytes)
     return ExportAnswer(report.outcome, seconds, report.file, report.format.name, *counts)
 
 
 def migration_answer(report: MigrationReport, *, endpoint: str | None) -> MigrationAnswer:
-    """Describe what copying vectors came to, and what the configuration says to answer from there."""
+    """Return the record of a migration, with the configuration that uses the copied vectors."""
     return MigrationAnswer(
         state=report.outcome,
         seconds=round(report.seconds, 3),
@@ -112,22 +112,22 @@ def migration_answer(report: MigrationReport, *, endpoint: str | None) -> Migrat
 
 
 def endpoint_setting(endpoint: str | None) -> Mapping[str, Any]:
-    """Give the part of a configuration that says where the vectors are."""
+    """Return the part of the configuration that sets the vector store endpoint."""
     return {"storage": {"qdrant": {"endpoint": endpoint}}}
 
 
 def doctor_answer(findings: Sequence[Finding]) -> DoctorAnswer:
-    """Describe what was checked and found."""
-    checks = tuple(Check(one.check, one.verdict, one.message, one.hint or None) for one in findings)
-    return DoctorAnswer(all(one.verdict != Verdict.PROBLEM for one in findings), checks)
+    """Return the record of the findings of a check."""
+    checks = tuple(Check(finding.check, finding.verdict, finding.message, finding.hint or None) for finding in findings)
+    return DoctorAnswer(all(finding.verdict != Verdict.PROBLEM for finding in findings), checks)
 
 
 def config_answer(loaded: LoadedConfig) -> ConfigAnswer:
-    """Describe every setting with its origin."""
-    settings = {one.key: SettingValue(one.value, one.source, one.origin or None) for one in loaded.settings}
+    """Return the record of every setting with its origin."""
+    settings = {entry.key: SettingValue(entry.value, entry.source, entry.origin or None) for entry in loaded.settings}
     return ConfigAnswer(None if loaded.file is None else str(loaded.file), settings, tuple(loaded.warnings))
 
 
 def error_answer(error: DirIndexError) -> ErrorAnswer:
-    """Describe an error that ends a command."""
+    """Return the record of an error that ends a command."""
     return ErrorAnswer(error.message, error.hint or None, int(error.exit_code))

@@ -1,4 +1,4 @@
-"""What an index run did, or would do, in numbers and path by path."""
+"""Records of the outcome and of the plan of an index run, as counts and by path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Read = Annotated[int, "Bytes to read."]
 
 
 class RunReport(NamedTuple):
-    """What a run did."""
+    """The outcome of a run."""
 
     state: Outcomes
     seconds: Seconds
@@ -63,7 +63,7 @@ class RunReport(NamedTuple):
 
 
 class PlanCounts(NamedTuple):
-    """What a run would do in one directory."""
+    """The plan of a run for one directory, as counts."""
 
     path: Annotated[str, "Absolute path of the directory."]
     files: Seen
@@ -78,7 +78,7 @@ class PlanCounts(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a run would do with one path."""
+    """The planned action for one path."""
 
     path: Annotated[str, "Absolute path."]
     action: Annotated[str, "add, update, remove, fail, skip or ignore."]
@@ -86,7 +86,7 @@ class Change(NamedTuple):
 
 
 class PlanAnswer(NamedTuple):
-    """What a run would do."""
+    """The plan of a run."""
 
     dry_run: Annotated[bool, "Always true: nothing was written."]
     files: Seen
@@ -108,7 +108,7 @@ class PlanAnswer(NamedTuple):
 
 
 def run_report(report: IndexReport) -> RunReport:
-    """Describe what a run did."""
+    """Return the record of the outcome of a run."""
     return RunReport(
         state=report.outcome,
         seconds=round(report.seconds, 3),
@@ -144,11 +144,11 @@ def run_report(report: IndexReport) -> RunReport:
 
 
 def plan_answer(plans: Sequence[Plan], estimate: EmbeddingEstimate) -> PlanAnswer:
-    """Describe what a run would do."""
-    counts = [_plan_counts(plan) for plan in plans]
+    """Return the record of the plan of a run."""
+    counts_by_plan = [_plan_counts(plan) for plan in plans]
     totals = Counter[str]()
-    for one in counts:
-        totals.update(one)
+    for counts in counts_by_plan:
+        totals.update(counts)
     return PlanAnswer(
         dry_run=True,
         **{name: totals[name] for name in PlanCounts._fields[1:]},
@@ -156,7 +156,9 @@ def plan_answer(plans: Sequence[Plan], estimate: EmbeddingEstimate) -> PlanAnswe
         tokens=estimate.n_tokens,
         pages_waiting=estimate.n_pages,
         redone=estimate.redone,
-        directories=tuple(PlanCounts(plan.directory, **one) for plan, one in zip(plans, counts, strict=True)),
+        directories=tuple(
+            PlanCounts(plan.directory, **counts) for plan, counts in zip(plans, counts_by_plan, strict=True)
+        ),
         changes=tuple(change for plan in plans for change in _changes(plan)),
         truncated=False,
     )

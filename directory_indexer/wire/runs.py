@@ -1,4 +1,4 @@
-"""Index runs, going on or ended, and the files that they did not take in."""
+"""Records of index runs, running or ended, and of files that were not indexed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:
-    """Describe a run; one that neither goes on nor has an outcome was killed."""
+    """Return the record of a run; a run that neither is running nor has an outcome was killed."""
     progress = record.progress
     return Run(
         id=f"run-{record.id}",
@@ -94,12 +94,12 @@ def run_of(record: RunRecord, *, goes_on: bool) -> Run:
 
 
 def failure_of(failure: FileFailure) -> Failure:
-    """Describe a file that could not be processed."""
+    """Return the record of a file that could not be processed."""
     return Failure(failure.path, failure.stage, failure.message)
 
 
 def skipped_of(skipped: SkippedFile) -> SkippedOne:
-    """Describe a file that holds nothing to index."""
+    """Return the record of a file without indexable content."""
     return SkippedOne(skipped.path, skipped.reason, skipped.detail or None)
 
 

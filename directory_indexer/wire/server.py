@@ -1,4 +1,4 @@
-"""What a server tells of itself."""
+"""Record of the indexed directories, model and runs of a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from directory_indexer.wire.status import Directory, Model
 
 
 class ServerAnswer(NamedTuple):
-    """What a server has indexed, and may index."""
+    """The directories that a server has indexed or may index, with its model and index run."""
 
     version: Annotated[str, "Version of dirindex."]
     directories: Annotated[tuple[Directory, ...], "The indexed directories."]

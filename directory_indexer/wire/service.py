@@ -1,4 +1,4 @@
-"""What a server says of itself to those who watch it."""
+"""Records of the health endpoints of a server."""
 
 from __future__ import annotations
 

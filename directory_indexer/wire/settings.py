@@ -1,4 +1,4 @@
-"""The settings, explained."""
+"""Records of the settings with descriptions."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class SettingsAnswer(NamedTuple):
 
 
 def settings_answer(loaded: LoadedConfig) -> SettingsAnswer:
-    """Describe every setting with its origin and what it does."""
+    """Return the record of every setting with its origin and description."""
     settings = tuple(
         ExplainedSetting(
-            key=one.key,
-            value=one.value,
-            default=KEYS[one.key].default if one.key in KEYS else None,
-            source=one.source,
-            origin=one.origin or None,
-            words=KEYS[one.key].words if one.key in KEYS else "",
+            key=entry.key,
+            value=entry.value,
+            default=KEYS[entry.key].default if entry.key in KEYS else None,
+            source=entry.source,
+            origin=entry.origin or None,
+            words=KEYS[entry.key].words if entry.key in KEYS else "",
         )
-        for one in loaded.settings
+        for entry in loaded.settings
     )
     return SettingsAnswer(None if loaded.file is None else str(loaded.file), settings, tuple(loaded.warnings))

@@ -1,4 +1,4 @@
-"""How the index stands: its directories, its model and its runs."""
+"""Records of the status of the index: directories, model and runs."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class IndexMoment(NamedTuple):
 
 
 class StatusAnswer(NamedTuple):
-    """What is indexed, altogether and by directory."""
+    """The status of the index, in total and by directory."""
 
     files: Files
     bytes: Bytes
@@ -149,19 +149,19 @@ class StatusAnswer(NamedTuple):
 
 
 def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
-    """Describe how the index stands."""
+    """Return the record of the status of the index."""
     directories = report.directories
     reasons = Counter[SkipReason]()
-    for one in directories:
-        reasons.update(dict(one.skipped))
+    for directory in directories:
+        reasons.update(dict(directory.skipped))
     return StatusAnswer(
-        files=sum(one.n_files for one in directories),
-        bytes=sum(one.n_bytes for one in directories),
-        chunks=sum(one.n_chunks for one in directories),
-        embedded=sum(one.n_embedded for one in directories),
+        files=sum(directory.n_files for directory in directories),
+        bytes=sum(directory.n_bytes for directory in directories),
+        chunks=sum(directory.n_chunks for directory in directories),
+        embedded=sum(directory.n_embedded for directory in directories),
         skipped=reasons.total(),
-        failed=sum(one.n_failed for one in directories),
-        masked=sum(one.n_masked for one in directories),
+        failed=sum(directory.n_failed for directory in directories),
+        masked=sum(directory.n_masked for directory in directories),
         skip_reasons=dict(reasons.most_common()),
         pages=Pages(*report.scans),
         directories=tuple(map(directory_of, directories)),
@@ -175,13 +175,13 @@ def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
         failures=tuple(map(failure_of, report.failures)),
         truncated=False,
         skipped_files=tuple(map(skipped_of, report.skipped_files)) if verbose else None,
-        unreadable_pages=tuple(_unreadable(*one) for one in report.unreadable) if verbose else None,
+        unreadable_pages=tuple(_unreadable(*page) for page in report.unreadable) if verbose else None,
         watching=report.watch_advice or None,
     )
 
 
 def directory_of(directory: DirectoryStatus) -> Directory:
-    """Describe a tracked directory."""
+    """Return the record of a tracked directory."""
     return Directory(
         path=directory.path,
         available=directory.is_available,
@@ -200,7 +200,7 @@ def directory_of(directory: DirectoryStatus) -> Directory:
 
 
 def paused_of(run: PausedRun) -> PausedOne:
-    """Describe a run that was paused."""
+    """Return the record of a paused run."""
     return PausedOne(f"run-{run.run_id}", run.directories, timestamp(run.paused_at))
 
 

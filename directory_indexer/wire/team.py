@@ -1,4 +1,4 @@
-"""Collections, and documents that were sent to them."""
+"""Records of collections and of documents that were sent to them."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class DocumentEntry(NamedTuple):
 
 
 class SentAnswer(NamedTuple):
-    """What has become of a document that was sent."""
+    """The outcome of sending a document."""
 
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
     document: Annotated[DocumentEntry, "The document as it is now."]
 
 
 class IngestAnswer(NamedTuple):
-    """How far a document is that was sent."""
+    """The processing state of a document that was sent."""
 
     status: Annotated[str, "success, or failed where state is failed."]
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
@@ -79,7 +79,7 @@ class IngestAnswer(NamedTuple):
 
 
 class IngestLine(NamedTuple):
-    """What has become of one line of many."""
+    """The outcome of one line of many."""
 
     line: Annotated[int, "Its number, from 1; empty lines are not counted."]
     status_code: Annotated[int, "What the answer would be if it was sent by itself."]
@@ -88,7 +88,7 @@ class IngestLine(NamedTuple):
 
 
 class SentAnswers(NamedTuple):
-    """What has become of documents that were sent."""
+    """The outcome of sending several documents."""
 
     documents: Annotated[tuple[SentAnswer, ...], "One after the other, as they were sent."]
     refused: Annotated[tuple[Refusal, ...], "Those that were not taken."]
@@ -110,7 +110,7 @@ class DocumentsAnswer(NamedTuple):
 
 
 class DeletedAnswer(NamedTuple):
-    """What was deleted."""
+    """The outcome of a deletion."""
 
     deleted: Annotated[tuple[str, ...], "The names or ids of what was deleted."]
 
@@ -129,7 +129,7 @@ class ScopesAnswer(NamedTuple):
 
 
 def collection_entry(collection: Collection) -> CollectionEntry:
-    """Describe a collection."""
+    """Return the record of a collection."""
     return CollectionEntry(
         name=collection.name,
         doc_count=collection.index.n_files,
@@ -143,7 +143,7 @@ def collection_entry(collection: Collection) -> CollectionEntry:
 
 
 def document_entry(document: StoredDocument) -> DocumentEntry:
-    """Describe a document."""
+    """Return the record of a document."""
     return DocumentEntry(
         doc_id=document.doc_id,
         collection=document.collection,
@@ -165,22 +165,22 @@ def document_entry(document: StoredDocument) -> DocumentEntry:
 
 
 def sent_answer(sent: Sent) -> SentAnswer:
-    """Describe what has become of a document."""
+    """Return the record of a document that was sent."""
     return SentAnswer(sent.effect, document_entry(sent.document))
 
 
 def documents_answer(page: Page) -> DocumentsAnswer:
-    """Describe a part of the documents."""
+    """Return the record of a page of documents."""
     return DocumentsAnswer(tuple(map(document_entry, page.documents)), page.next_cursor or None)
 
 
 def scopes_answer(scopes: Mapping[str, Sequence[FilePath]]) -> ScopesAnswer:
-    """Describe the scopes of a collection."""
+    """Return the record of the scopes of a collection."""
     return ScopesAnswer(tuple(ScopeEntry(name, tuple(paths)) for name, paths in scopes.items()))
 
 
 class BackupAnswer(NamedTuple):
-    """What a backup holds."""
+    """The contents of a backup."""
 
     place: Annotated[str, "The directory that holds it."]
     collections: Annotated[int, "Collections in it."]
@@ -192,7 +192,7 @@ class BackupAnswer(NamedTuple):
 
 
 class RestoreAnswer(NamedTuple):
-    """What was restored."""
+    """The outcome of a restore."""
 
     made_at: Annotated[str, "When the backup was made, in UTC."]
     collections: Annotated[int, "Collections in it."]
@@ -204,10 +204,10 @@ class RestoreAnswer(NamedTuple):
 
 
 def backup_answer(report: BackupReport) -> BackupAnswer:
-    """Describe a backup."""
+    """Return the record of a backup."""
     return BackupAnswer(str(report.place), *report[1:])
 
 
 def restore_answer(report: RestoreReport) -> RestoreAnswer:
-    """Describe what was restored."""
+    """Return the record of a restore."""
     return RestoreAnswer(*report)

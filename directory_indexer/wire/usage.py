@@ -1,4 +1,4 @@
-"""What assistants did to find things."""
+"""Records of the tool calls of assistants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnreadableFile(NamedTuple):
 
 
 class UsageAnswer(NamedTuple):
-    """What was counted in transcripts."""
+    """The counts from transcripts."""
 
     sessions: Annotated[Mapping[str, int], "How many sessions of which assistant."]
     tools: Annotated[tuple[UseEntry, ...], "Calls by kind, the most frequent first."]
@@ -41,15 +41,15 @@ class UsageAnswer(NamedTuple):
 
 
 def usage_answer(usage: Usage) -> UsageAnswer:
-    """Describe what was counted."""
+    """Return the record of the counts."""
     uses = sorted(usage.uses.values(), key=lambda use: (-use.n_calls, use.kind))
     unreadable = (UnreadableFile(path, reason) for path, reason in sorted(usage.unreadable.items()))
     return UsageAnswer(
-        usage.n_sessions, tuple(map(_entry, uses)), tuple(unreadable), usage.n_other, usage.n_passed_over
+        usage.n_sessions, tuple(map(_use_entry, uses)), tuple(unreadable), usage.n_other, usage.n_passed_over
     )
 
 
-def _entry(use: Use) -> UseEntry:
+def _use_entry(use: Use) -> UseEntry:
     tokens = tokens_of(use.n_bytes)
     n_known = use.n_calls - use.n_unknown
     return UseEntry(

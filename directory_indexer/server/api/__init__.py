@@ -1,1 +1,1 @@
-"""REST: the index for programs that speak plain HTTP, from the same records as MCP."""
+"""REST API: the index for programs that use plain HTTP, with the same records as MCP."""

@@ -1,4 +1,4 @@
-"""`/api/v1/admin`: work on a whole index, in the background and one piece at a time."""
+"""Operations below `/api/v1/admin`: background work on a whole index, one at a time."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from directory_indexer.server.work import backup_place
 from directory_indexer.team.administration import OccupiedError
 from directory_indexer.wire.operations import administrative_entry
 
-_ACCEPTED = 202
+_STARTED = 202
 OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
 ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
 
 
 def begin(kind: Kind) -> Callable[[Services, AdminCall], Reply]:
-    """Make the verb that begins work on a collection."""
+    """Return the handler that starts an operation of this kind on a collection."""
 
     def run(services: Services, call: AdminCall) -> Reply:
         services.collections.key(call.collection)
-        return _begun(services, kind, call.collection, {})
+        return _start(services, kind, call.collection, {})
 
     return run
 
 
 def back_up(services: Services, call: BackupCall) -> Reply:
-    """Begin a backup of everything.
+    """Start a backup of all collections.
 
     Raises:
-        UsageError: the operator names no place for backups, or there is one of that name.
-        RefusedError: the key is for some collections only.
+        UsageError: no backup directory is configured, or a backup of this name exists.
+        RefusedError: the key does not grant access to all collections.
     """
     if services.caller is None or services.caller.collections is not None:
         raise RefusedError(ONLY_SOME)
-    place = backup_place(services.collections.loaded, call.name)
-    if place.exists():
-        raise UsageError(f"there is a backup '{place.name}' already", hint="give another name")
-    return _begun(services, Kind.BACKUP, "", {"name": place.name})
+    directory = backup_place(services.collections.loaded, call.name)
+    if directory.exists():
+        raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
+    return _start(services, Kind.BACKUP, "", {"name": directory.name})
 
 
-def _begun(services: Services, kind: Kind, collection: str, options: Mapping[str, Any]) -> Reply:
+def _start(services: Services, kind: Kind, collection: str, options: Mapping[str, Any]) -> Reply:
     try:
         row = services.administration.start(kind, collection, options)
     except OccupiedError as error:
-        raise RefusedError(_occupied(services, error)) from error
+        raise RefusedError(_occupied_problem(services, error)) from error
     name = operation_id(collection or DEFAULT, row.name)
-    return Reply(administrative_entry(row, name=name), _ACCEPTED, {"Location": f"{PATH}/{name}"})
+    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
 
 
-def _occupied(services: Services, error: OccupiedError) -> Problem:
-    """Name what goes on, to a key that may know of it."""
+def _occupied_problem(services: Services, error: OccupiedError) -> Problem:
+    """Return the problem, with the operation in progress if the key may see it."""
     row = error.operation
     if row is None or services.caller is None:
         return OCCUPIED
-    is_seen = services.caller.collections is None or (row.collection and services.reaches(row.collection))
-    if not is_seen:
+    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+    if not is_visible:
         return OCCUPIED
     return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")

@@ -1,4 +1,4 @@
-"""What the operations of the API take, described as for the tools of MCP wherever both take it."""
+"""Arguments of the operations of the API; shared ones are described as for the MCP tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WaitSeconds = Annotated[Number, "Answer after so many seconds in any case.", Fie
 
 
 class ListedState(StrEnum):
-    """Which documents are listed."""
+    """The states by which documents are listed."""
 
     ANY = "any"
     QUEUED = "queued"
@@ -70,7 +70,7 @@ OfState = Annotated[ListedState, "Only documents that were sent and are in this 
 
 
 class NoArguments(NamedTuple):
-    """What an operation takes that takes nothing."""
+    """The arguments of an operation without arguments."""
 
 
 class DocumentsCall(NamedTuple):
@@ -244,7 +244,7 @@ class CollectionCall(NamedTuple):
 
 
 class DescribeCall(NamedTuple):
-    """What a collection is for."""
+    """The description of a collection."""
 
     collection: CollectionInPath
     description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (

@@ -1,4 +1,4 @@
-"""The bodies of requests: JSON, JSON line by line, and files, which are on the disk before anybody works with them."""
+"""Request bodies: JSON, JSON Lines, and files, which are spooled to disk before they are processed."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/
 
 JSON, LINES = "application/json", "application/x-ndjson"
 _LINES = frozenset({LINES, "application/ndjson", "application/jsonl"})
-_IN_MEMORY = 1_048_576
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MAX_MEMORY_BYTES = 1_048_576
+_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def media_type_of(request: Request) -> str:
-    """Give the media type of a body, without its parameters."""
+    """Return the media type of a body, without its parameters."""
     return str(request.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def has_lines(media_type: str) -> bool:
-    """Tell whether a body is JSON line by line."""
+    """Whether a media type is that of JSON Lines."""
     return media_type in _LINES
 
 
 def body_of(content: bytes, *, media_type: str) -> JsonObject:
-    """Read a body; none at all counts as an empty object.
+    """Parse a JSON body; an empty one counts as an empty object.
 
     Raises:
-        RefusedError: it is no JSON, or nested too deep to be any.
+        RefusedError: the body is not a JSON object, or nested too deeply.
     """
     if not content:
         return {}
@@ -54,14 +54,14 @@ def body_of(content: bytes, *, media_type: str) -> JsonObject:
 
 
 def object_in(content: bytes) -> JsonObject:
-    """Read an object.
+    """Parse a JSON object.
 
     Raises:
-        RefusedError: it is no JSON, or nested too deep to be any.
-        UsageError: a name is in it twice.
+        RefusedError: the body is not a JSON object, or nested too deeply.
+        UsageError: a name occurs twice.
     """
     try:
-        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_with_each_name_once)
+        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_names)
     except (ValueError, RecursionError) as error:
         raise RefusedError(NO_JSON) from error
     if not isinstance(body, dict):
@@ -70,28 +70,28 @@ def object_in(content: bytes) -> JsonObject:
 
 
 async def written(request: Request, directory: Path, *, most_bytes: int) -> tuple[BinaryIO, bytes]:
-    """Write a body to a file that has no name, small ones to memory; return it with the digest of its content.
+    """Spool a body to an unnamed temporary file, or a small one to memory; return it with the digest of its content.
 
     Raises:
-        ContentRefusedError: it has more bytes, or says so: then none is written.
-        DiskFullError: there is no room for it.
+        ContentRefusedError: the body is longer than `most_bytes`, or its Content-Length is: then nothing is written.
+        DiskFullError: the disk is full.
     """
     if int(request.headers.get("content-length", 0)) > most_bytes:
         raise too_large(most_bytes)
     os.makedirs(directory, mode=directory_mode(), exist_ok=True)
-    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(directory)))  # noqa: SIM115
+    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES, dir=str(directory)))  # noqa: SIM115
     hasher, n_bytes = blake3.blake3(), 0
     try:
         async for piece in request.stream():
             n_bytes += len(piece)
             if n_bytes > most_bytes:
-                raise too_large(most_bytes)  # noqa: TRY301 - whatever ends it closes the file
+                raise too_large(most_bytes)  # noqa: TRY301 - any error closes the file
             hasher.update(piece)
             file.write(piece)
         file.seek(0)
     except OSError as error:
         file.close()
-        kind = DiskFullError if error.errno in _FULL else StoreError
+        kind = DiskFullError if error.errno in _DISK_FULL_ERRORS else StoreError
         raise kind(f"a body cannot be written: {error.strerror}", hint="free some disk space") from error
     except BaseException:
         file.close()
@@ -100,14 +100,14 @@ async def written(request: Request, directory: Path, *, most_bytes: int) -> tupl
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Read a body line by line; empty lines count for nothing."""
+    """Yield the non-empty lines of a body."""
     for line in file:
         if stripped := line.strip():
             yield stripped
 
 
-def _with_each_name_once(pairs: list[tuple[str, Any]]) -> JsonObject:
-    """Make an object of names and values; of a name that is there twice, one value would count for nothing."""
+def _unique_names(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return an object of names and values; a repeated name is an error, since one value would be ignored."""
     body = dict(pairs)
     if len(body) == len(pairs):
         return body
@@ -117,5 +117,5 @@ def _with_each_name_once(pairs: list[tuple[str, Any]]) -> JsonObject:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Take no NaN and no Infinity, which are no JSON."""
+    """Reject NaN and Infinity, which are not JSON."""
     raise ValueError(name)

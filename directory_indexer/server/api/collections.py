@@ -1,4 +1,4 @@
-"""`/api/v1/collections`: which there are for whoever asks, and making and deleting them."""
+"""Operations below `/api/v1/collections`: list, create, describe and delete collections."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from directory_indexer.wire.team import CollectionEntry, CollectionsAnswer, coll
 
 _CREATED, _OK, _ACCEPTED, _GONE = 201, 200, 202, 204
 _PATH = "/api/v1/collections"
-_PATIENCE_SECONDS = 20.0
+_DELETION_SECONDS = 20.0
 
 
 def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
-    """Tell how the collections stand that are there for whoever asks."""
-    found: list[CollectionEntry] = []
+    """Return the collections that the caller may use."""
+    entries: list[CollectionEntry] = []
     for name in services.collections.names():
         if services.reaches(name):
             try:
-                found.append(collection_entry(services.collections.look_at(name)))
-            except NotIndexedError:  # it was deleted meanwhile
+                entries.append(collection_entry(services.collections.look_at(name)))
+            except NotIndexedError:  # it has been deleted in the meantime
                 continue
-    return CollectionsAnswer(tuple(found))
+    return CollectionsAnswer(tuple(entries))
 
 
 def collection(services: Services, call: CollectionCall) -> CollectionEntry:
-    """Tell how a collection stands."""
+    """Return a collection."""
     return collection_entry(services.collections.look_at(call.collection))
 
 
 def put_collection(services: Services, call: DescribeCall) -> Reply:
-    """Make a collection, or say something else of one that there is."""
+    """Create a collection, or change the description of an existing one."""
     try:
         name = services.collections.create(call.collection, description=call.description or "")
     except ConflictError:
@@ -48,9 +48,9 @@ def put_collection(services: Services, call: DescribeCall) -> Reply:
 
 
 def delete_collection(services: Services, call: CollectionCall) -> Reply:
-    """Delete a collection: at once for everybody, and from the disk when nobody writes to it any more."""
+    """Delete a collection: at once for all clients, and from the disk when no process writes to it any more."""
     try:
-        services.collections.delete(call.collection, seconds=_PATIENCE_SECONDS)
+        services.collections.delete(call.collection, seconds=_DELETION_SECONDS)
     except LockedError:
         services.background.want_removals()
         return Reply(None, _ACCEPTED, {})

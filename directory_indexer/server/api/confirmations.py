@@ -1,4 +1,4 @@
-"""What the owner was shown at the page and may confirm: nothing else is done, and each only once."""
+"""Confirmation tokens for actions that the owner has previewed on the page; each is valid once."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from typing import Final, NamedTuple
 from directory_indexer.errors import ConflictError
 from directory_indexer.paths import FilePath
 
-GOOD_SECONDS: Final = 600
-_MOST: Final = 100
+VALID_SECONDS: Final = 600
+_MAX_PENDING: Final = 100
 
 
 class Act(StrEnum):
-    """What is done only when it was confirmed."""
+    """Actions that need a confirmation."""
 
     ADD = "add"
     FORGET = "forget"
 
 
-class _Shown(NamedTuple):
+class _Pending(NamedTuple):
     act: Act
     path: FilePath
-    good_until: float
+    expires_at: float
 
 
 class Confirmations:
-    """What was shown lately and was not confirmed yet."""
+    """The pending confirmations."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._shown: OrderedDict[str, _Shown] = OrderedDict()
+        self._pending: OrderedDict[str, _Pending] = OrderedDict()
 
     def new(self, act: Act, path: FilePath) -> str:
-        """Remember that the owner was shown what an act means, and give what confirms it."""
+        """Return a new token that confirms a previewed action."""
         confirmation = secrets.token_urlsafe(24)
         with self._lock:
-            self._shown[confirmation] = _Shown(act, path, self._clock() + GOOD_SECONDS)
-            while len(self._shown) > _MOST:
-                self._shown.popitem(last=False)
+            self._pending[confirmation] = _Pending(act, path, self._clock() + VALID_SECONDS)
+            while len(self._pending) > _MAX_PENDING:
+                self._pending.popitem(last=False)
         return confirmation
 
     def use(self, act: Act, confirmation: str) -> FilePath:
-        """Use up a confirmation, and give the directory that it is for.
+        """Consume a token, and return the directory of the confirmed action.
 
         Raises:
-            ConflictError: it is unknown, for another act, used or expired.
+            ConflictError: the token is unknown, used, expired or for another action.
         """
         with self._lock:
-            shown = self._shown.pop(confirmation, None)
-        if shown is None or shown.act is not act or self._clock() > shown.good_until:
+            pending = self._pending.pop(confirmation, None)
+        if pending is None or pending.act is not act or self._clock() > pending.expires_at:
             raise ConflictError("the confirmation is unknown, used or expired", hint="look at the directory again")
-        return shown.path
+        return pending.path

@@ -1,4 +1,4 @@
-"""`/api/v1/directories`: how an index spreads over directories."""
+"""Operation `/api/v1/directories`: the directory breakdown of an index."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ with lazily:
 
 
 def directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
-    """Tell how the index spreads over directories.
+    """Return the directory breakdown of the index.
 
     Raises:
         NotIndexedError: nothing is indexed at the path.
     """
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         own = documents_of(opened.app.loaded)
-        found = spread(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
-    return directory_part(found)
+        usage = spread(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
+    return directory_part(usage)
 
 
 def _within(snapshot: Snapshot, path: str) -> FilePath | None:

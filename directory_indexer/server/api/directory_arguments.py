@@ -1,4 +1,4 @@
-"""The arguments of operations on directories, and of the one that gives the neighbours of a document."""
+"""Arguments of operations on directories and settings, and of the neighbours of a document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Tracked = Annotated[str, "The tracked directory.", _PATH]
 
 
 class DirectoriesCall(NamedTuple):
-    """How an index spreads over directories."""
+    """A directory breakdown of the index."""
 
     path: Below = ""
     collection: Collection = DEFAULT
@@ -27,7 +27,7 @@ class DirectoriesCall(NamedTuple):
 
 
 class NeighboursCall(NamedTuple):
-    """What lies around a document."""
+    """A map of the neighbours of a document."""
 
     doc_id: DocId
     collection: Collection = DEFAULT
@@ -35,7 +35,7 @@ class NeighboursCall(NamedTuple):
 
 
 class LeftOutCall(NamedTuple):
-    """What is not in the index."""
+    """A list of files that are not in the index."""
 
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
     reason: Annotated[str, "Only for this reason; ignored: what rules leave out.", Field(max_length=40)] = ""
@@ -44,7 +44,7 @@ class LeftOutCall(NamedTuple):
 
 
 class NearMissesCall(NamedTuple):
-    """What a query that found little might have been about."""
+    """Files outside the index that a query with few hits may refer to."""
 
     query: Annotated[str, "The query, as it was searched for.", Field(max_length=MAX_CHARACTERS)]
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""

@@ -1,4 +1,4 @@
-"""`/api/v1/documents`: the files and documents of a collection, page by page, and the text of one."""
+"""Operations below `/api/v1/documents`: list files and documents, return their text, and delete documents."""
 
 from __future__ import annotations
 
@@ -41,73 +41,73 @@ with lazily:
 
 
 _END = 2**31
-_MOST_RECENT = 10_000
+_MAX_CACHED = 10_000
 _FILES, _DOCUMENTS = "f", "d"
-"""What a cursor goes on with: first come the files of tracked directories, then what was sent."""
+"""The parts of a list: first the files of tracked directories, then sent documents."""
 
 _DELETION_SECONDS = 20.0
 _ACCEPTED, _GONE = 202, 204
 
 
 class DocumentIds:
-    """Which path an id stands for: a hash cannot be turned round, so those that were given out lately are kept.
+    """Paths by document id, which is a hash: recently issued ids are cached.
 
-    Others are looked for among all files, at two microseconds each.
+    Others are found by hashing all paths, at two microseconds each.
     """
 
     def __init__(self) -> None:
         self._recent: OrderedDict[tuple[str, str], FilePath] = OrderedDict()
 
     def of(self, collection: str, path: FilePath) -> str:
-        """Give the id of a path."""
+        """Return the id of a path, and cache it."""
         doc_id = document_id(path)
         self._recent[collection, doc_id] = path
         self._recent.move_to_end((collection, doc_id))
-        while len(self._recent) > _MOST_RECENT:
+        while len(self._recent) > _MAX_CACHED:
             self._recent.popitem(last=False)
         return doc_id
 
     def path(self, collection: str, snapshot: Snapshot, doc_id: str) -> FilePath:
-        """Find the indexed file of an id.
+        """Return the indexed file of an id.
 
         Raises:
             NotIndexedError: there is none.
         """
         recent = self._recent.get((collection, doc_id))
-        found = recent or next((path for path in snapshot.files.paths() if document_id(path) == doc_id), None)
-        if found is None:
-            raise _no_document(doc_id)
-        return found
+        path = recent or next((path for path in snapshot.files.paths() if document_id(path) == doc_id), None)
+        if path is None:
+            raise _not_found(doc_id)
+        return path
 
 
 def documents(services: Services, call: DocumentsCall) -> DocumentList:
-    """List the files with text, sorted by path, and behind them what was sent, sorted by id."""
-    part, after = _place_in(call.cursor)
+    """List the files with text, sorted by path, followed by sent documents, sorted by id."""
+    part, after = _parse_cursor(call.cursor)
     with services.collections.using(call.collection) as opened:
         files: list[IndexedFile] = []
         if part == _FILES and call.state is ListedState.ANY:
             files = _files(opened, call, FilePath(after))
-        shown = files[: call.limit]
-        for file in shown:
+        page_files = files[: call.limit]
+        for file in page_files:
             services.document_ids.of(call.collection, file.path)
-        facts = list(map(document_facts, shown))
-        if len(files) > len(shown):
-            return DocumentList(tuple(facts), _cursor(_FILES, shown[-1].path))
+        facts = list(map(document_facts, page_files))
+        if len(files) > len(page_files):
+            return DocumentList(tuple(facts), _cursor(_FILES, page_files[-1].path))
         if call.path:
             return DocumentList(tuple(facts), None)
-        return _with_sent(services, opened, call, facts, after if part == _DOCUMENTS else "")
+        return _append_sent(services, opened, call, facts, after if part == _DOCUMENTS else "")
 
 
 def document(services: Services, call: DocumentCall) -> TextAnswer:
-    """Give the indexed text of a file or document, or a part of it.
+    """Return the indexed text of a file or document, or a part of it.
 
     Raises:
-        UsageError: several kinds of parts are asked for, or one that there is not.
+        UsageError: several kinds of parts are requested, or one that does not exist.
         NotIndexedError: there is no such file or document.
     """
     selection = _selection(call)
     with services.collections.using(call.collection) as opened:
-        stored = _sent(services, opened, call.doc_id)
+        stored = _find_sent(services, opened, call.doc_id)
         with opened.app.docstore.snapshot() as snapshot:
             if stored is not None:
                 return _text_of_sent(opened, snapshot, stored, selection)
@@ -117,7 +117,7 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
 
 
 def shown_document(services: Services, call: ShownDocumentCall) -> TextAnswer:
-    """Return as much of the indexed text of a file or document as an assistant has room for.
+    """Return as much of the indexed text of a file or document as fits the token budget of an assistant.
 
     Raises:
         NotIndexedError: there is no such file or document, or it has no text yet.
@@ -129,22 +129,22 @@ def shown_document(services: Services, call: ShownDocumentCall) -> TextAnswer:
 
 
 def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot, doc_id: str) -> FilePath:
-    """Find the indexed file of an id: one of a tracked directory, or a document that was sent.
+    """Return the indexed file of an id: one of a tracked directory, or a sent document.
 
     Raises:
         NotIndexedError: there is none.
     """
-    stored = _sent(services, opened, doc_id)
+    stored = _find_sent(services, opened, doc_id)
     if stored is not None:
         return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
     path = services.document_ids.path(opened.name, snapshot, doc_id)
     if lies_in(path, documents_of(opened.app.loaded)):
-        raise _no_document(doc_id)
+        raise _not_found(doc_id)
     return path
 
 
 def delete(services: Services, call: SentDocumentCall) -> Reply:
-    """Delete a document that was sent, in whatever state it is.
+    """Delete a sent document in any state.
 
     Raises:
         NotIndexedError: there is no such file or document.
@@ -161,26 +161,26 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
 def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
     own = documents_of(opened.app.loaded)
     with opened.app.docstore.snapshot() as snapshot:
-        wanted = FileFilter(within=scope_of(snapshot, call.path))
-        found = (file for file in snapshot.files.in_order(wanted, after=after) if not lies_in(file.path, own))
-        return list(islice(found, call.limit + 1))
+        file_filter = FileFilter(within=scope_of(snapshot, call.path))
+        files = (file for file in snapshot.files.in_order(file_filter, after=after) if not lies_in(file.path, own))
+        return list(islice(files, call.limit + 1))
 
 
-def _with_sent(
+def _append_sent(
     services: Services, opened: OpenCollection, call: DocumentsCall, facts: list[DocumentFacts], after: str
 ) -> DocumentList:
-    """Fill a page with documents; one that is full of files goes on with them."""
-    room = call.limit - len(facts)
+    """Fill up a page with sent documents; a page that is full of files continues with them."""
+    n_free = call.limit - len(facts)
     state = None if call.state is ListedState.ANY else State(call.state)
-    page = services.documents.documents(call.collection, cursor=after, limit=max(room, 1), state=state)
-    if not room:
+    page = services.documents.documents(call.collection, cursor=after, limit=max(n_free, 1), state=state)
+    if not n_free:
         return DocumentList(tuple(facts), _cursor(_DOCUMENTS, after) if page.documents else None)
     facts += _facts_of_sent(opened, page.documents)
     return DocumentList(tuple(facts), _cursor(_DOCUMENTS, page.next_cursor) if page.next_cursor else None)
 
 
 def _facts_of_sent(opened: OpenCollection, documents: Sequence[StoredDocument]) -> Iterator[DocumentFacts]:
-    paths = [opened.originals.path_of(DocId(one.doc_id), one.stored_name) for one in documents]
+    paths = [opened.originals.path_of(DocId(document.doc_id), document.stored_name) for document in documents]
     known: dict[FilePath, FileFacts] = {}
     if paths:
         with opened.app.docstore.snapshot() as snapshot:
@@ -204,7 +204,7 @@ def _sent_facts(stored: StoredDocument, path: FilePath, facts: FileFacts) -> Doc
     )
 
 
-def _sent(services: Services, opened: OpenCollection, doc_id: str) -> StoredDocument | None:
+def _find_sent(services: Services, opened: OpenCollection, doc_id: str) -> StoredDocument | None:
     if opened.documents.get(doc_id) is None:
         return None
     return services.documents.document(opened.name, doc_id)
@@ -213,7 +213,7 @@ def _sent(services: Services, opened: OpenCollection, doc_id: str) -> StoredDocu
 def _text_of_sent(
     opened: OpenCollection, snapshot: Snapshot, stored: StoredDocument, selection: Selection | None
 ) -> TextAnswer:
-    """Give the text of a document, which is empty as long as it was not read."""
+    """Return the text of a sent document, which is empty until it has been read."""
     path = opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
     try:
         answer = text_answer(read_text(snapshot, path, selection))
@@ -224,12 +224,12 @@ def _text_of_sent(
 
 def _selection(call: DocumentCall) -> Selection | None:
     units = ((Unit.LINES, call.lines), (Unit.PAGES, call.pages), (Unit.CHUNKS, call.chunks))
-    given = [(unit, text) for unit, text in units if text]
-    if len(given) > 1:
+    ranges = [(unit, text) for unit, text in units if text]
+    if len(ranges) > 1:
         raise UsageError("give one of lines, pages and chunks")
-    if not given:
+    if not ranges:
         return None
-    unit, text = given[0]
+    unit, text = ranges[0]
     first, dash, last = text.partition("-")
     return Selection(unit, int(first), int(last) if last else _END if dash else int(first))
 
@@ -238,19 +238,19 @@ def _cursor(part: str, after: str) -> str:
     return base64.urlsafe_b64encode((part + after).encode()).decode()
 
 
-def _place_in(cursor: str) -> tuple[str, str]:
+def _parse_cursor(cursor: str) -> tuple[str, str]:
     if not cursor:
         return _FILES, ""
     try:
-        place = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+        content = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor") from error
-    if place[:1] not in {_FILES, _DOCUMENTS}:
+    if content[:1] not in {_FILES, _DOCUMENTS}:
         raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor")
-    return place[0], place[1:]
+    return content[0], content[1:]
 
 
-def _no_document(doc_id: str) -> NotIndexedError:
+def _not_found(doc_id: str) -> NotIndexedError:
     return NotIndexedError(f"there is no document '{doc_id}'")
 
 

@@ -1,4 +1,4 @@
-"""A page of a document as a picture, drawn in a worker process, and where on it the words of a query stand."""
+"""Rendering of document pages in a worker process, with the positions of the words of a query."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ with lazily:
 
 
 def page(services: Services, call: PageCall) -> PageAnswer:
-    """Draw a page of a document.
+    """Render a page of a document.
 
     Raises:
         NotIndexedError: there is no such file or document.
-        UsageError: it has no such page, or cannot be drawn.
+        UsageError: the document has no such page, or cannot be rendered.
     """
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
@@ -43,8 +43,8 @@ def page(services: Services, call: PageCall) -> PageAnswer:
         if since_indexed(snapshot, path):
             raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
         plan = plan_of(snapshot, call.query)
-        on_disk = _on_disk(snapshot, path)
-        read = _recognised(opened, snapshot, path, call.page)
+        on_disk = _source_of(snapshot, path)
+        read = _recognised_words(opened, snapshot, path, call.page)
         policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
     drawn = services.previews.drawing.ask(ScreenRequest(path, on_disk, call.page, policy))
     if not isinstance(drawn, ScreenPage):
@@ -56,39 +56,41 @@ def page(services: Services, call: PageCall) -> PageAnswer:
         height=drawn.height,
         media_type=drawn.media_type,
         picture=base64.b64encode(drawn.content).decode(),
-        marked=tuple(_marked_places((*drawn.words, *read), plan)),
+        marked=tuple(_marked_boxes((*drawn.words, *read), plan)),
     )
 
 
 def plan_of(snapshot: Snapshot, query: str) -> MatchPlan:
-    """Say which words a query marks."""
-    asked, _ = respelled(informative(parse_query(query), snapshot.words), snapshot.words)
-    return plan_match(asked, snapshot.words)
+    """Return the plan for the words that a query highlights."""
+    query_terms, _ = respelled(informative(parse_query(query), snapshot.words), snapshot.words)
+    return plan_match(query_terms, snapshot.words)
 
 
-def _on_disk(snapshot: Snapshot, path: FilePath) -> SourceFile:
+def _source_of(snapshot: Snapshot, path: FilePath) -> SourceFile:
     try:
         return source_file(snapshot.files.container_of(path) or path)
     except OSError as error:
         raise UsageError(f"{display(path)} is gone") from error
 
 
-def _recognised(opened: OpenCollection, snapshot: Snapshot, path: FilePath, number: int) -> tuple[Word, ...]:
-    """Give the words that OCR has read on a page."""
+def _recognised_words(opened: OpenCollection, snapshot: Snapshot, path: FilePath, number: int) -> tuple[Word, ...]:
+    """Return the words that OCR has recognised on a page."""
     scan = snapshot.scans.of([path]).get((path, number))
-    found = opened.app.policies.page_cache.get(scan.key) if scan else None
-    return tuple(word for line in found.lines for word in line.words) if isinstance(found, Recognition) else ()
+    recognition = opened.app.policies.page_cache.get(scan.key) if scan else None
+    return (
+        tuple(word for line in recognition.lines for word in line.words) if isinstance(recognition, Recognition) else ()
+    )
 
 
-def _marked_places(words: Sequence[Word], plan: MatchPlan) -> Iterator[tuple[float, float, float, float]]:
-    placed = [word for word in words if word.box]
-    ends, at = [], 0
-    for word in placed:
-        at += len(word.text) + 1
-        ends.append(at)
-    marked = {bisect_right(ends, start) for start, _ in marks_in(" ".join(word.text for word in placed), plan)}
+def _marked_boxes(words: Sequence[Word], plan: MatchPlan) -> Iterator[tuple[float, float, float, float]]:
+    boxed_words = [word for word in words if word.box]
+    ends, offset = [], 0
+    for word in boxed_words:
+        offset += len(word.text) + 1
+        ends.append(offset)
+    marked = {bisect_right(ends, start) for start, _ in marks_in(" ".join(word.text for word in boxed_words), plan)}
     for number in sorted(marked):
-        box = placed[number].box
+        box = boxed_words[number].box
         if box is not None:
             left, top, right, bottom = (side / WHOLE for side in box)
             yield left, top, right, bottom

@@ -1,4 +1,4 @@
-"""`/api/v1/ingest`, `/ingest_url` and `/files`: documents are sent, and answered for when they can be found."""
+"""Operations `/api/v1/ingest`, `/ingest_url` and `/files`: send documents, and wait until they are searchable."""
 
 from __future__ import annotations
 
@@ -35,53 +35,53 @@ with lazily:
     from typing import BinaryIO
 
 _CREATED, _OK, _ACCEPTED = 201, 200, 202
-_TOGETHER = 50
-"""So many lines get their words at once."""
+_BATCH_LINES = 50
+"""The number of lines that are indexed together."""
 
-_SETTLED = {
+_AWAITED_STATES = {
     Wait.NONE: frozenset({State.COMPLETE, State.FAILED}),
     Wait.WORDS: frozenset({State.WORDS, State.COMPLETE, State.FAILED}),
     Wait.COMPLETE: frozenset({State.COMPLETE, State.FAILED}),
 }
-"""In which states a document is as far as its sender waits for."""
+"""The document states that end the wait of a sender."""
 
 UNREACHABLE = Problem(502, "unreachable", "")
 
 
 def ingest(services: Services, call: IngestCall) -> Reply:
-    """Take a text."""
+    """Ingest a text."""
     sending = _sending_of_text(call)
     return _reply(services.ingesting.add_text(call.text, sending), sending)
 
 
 def ingest_file(services: Services, upload: Upload) -> Reply:
-    """Take a file as it is."""
+    """Ingest a file as it is."""
     call: FileCall = upload.call
-    sending = _sending(call, filename=call.filename, said=_said(call))
+    sending = _sending(call, metadata=_file_metadata(call))
     media_type = _media_type(upload.media_type)
     sent = services.ingesting.add_file(pieces_of(upload.content), sending, media_type=media_type)
     return _reply(sent, sending)
 
 
 def longest_file(services: Services, call: FileCall, media_type: str) -> int:
-    """Return how many bytes a file may have."""
+    """Return the maximum size of a file in bytes."""
     return services.ingesting.most_bytes(call.collection, call.filename, media_type=_media_type(media_type))
 
 
 def ingest_url(services: Services, call: UrlCall) -> Reply:
-    """Fetch a document from the web and take it.
+    """Fetch a document from the web and ingest it.
 
     Raises:
-        UsageError: the operator does not allow that, or the metadata name another address.
-        RefusedError: its server cannot be reached.
+        UsageError: fetching is not enabled, or the metadata contain another URL.
+        RefusedError: the web server cannot be reached.
     """
     _require_agreement(call.metadata, url=call.url)
-    sending = _sending(call, filename=call.filename, said=call.metadata)
-    return _reply(_fetched(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
+    sending = _sending(call, metadata=call.metadata)
+    return _reply(_fetch(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
 
 
 async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
-    """Take a document from the web, or an indexed file as Markdown."""
+    """Ingest a document from the web, or an indexed file as Markdown."""
     if is_url(call.uri):
         return await services.desk.remotely(lambda: ingest_url(services, UrlCall(call.uri, call.collection)))
     return await services.desk.patiently(lambda: _ingest_indexed_file(services, call))
@@ -91,16 +91,16 @@ def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Repl
     if not services.reaches(DEFAULT):
         raise no_collection(DEFAULT)
     path, text = services.desk.tools.converted_file(call.uri, DEFAULT)
-    named = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
-    return ingest(services, named)
+    call_of_file = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
+    return ingest(services, call_of_file)
 
 
 def refresh(services: Services, call: RefreshCall) -> Reply:
     """Fetch a document again.
 
     Raises:
-        UsageError: the operator does not allow that.
-        RefusedError: its server cannot be reached.
+        UsageError: fetching is not enabled.
+        RefusedError: the web server cannot be reached.
     """
     sending = Sending(call.collection, wait=call.wait, seconds=call.wait_seconds)
 
@@ -109,31 +109,33 @@ def refresh(services: Services, call: RefreshCall) -> Reply:
             call.collection, call.doc_id, wait=call.wait, seconds=float(call.wait_seconds)
         )
 
-    return _reply(_fetched(services, again), sending)
+    return _reply(_fetch(services, again), sending)
 
 
 async def ingest_lines(services: Services, upload: Upload) -> Lines:
-    """Take a text from each line, and answer a line for each: what is wrong with one keeps no other back."""
+    """Ingest a text from each line, and answer each with a line; an error in one line does not affect others."""
     return Lines(_answers(services, upload.call, upload.content))
 
 
 async def _answers(services: Services, operation: Operation, file: BinaryIO) -> AsyncIterator[IngestLine]:
     with file:
         lines = enumerate(lines_of(file), start=1)
-        while batch := list(itertools.islice(lines, _TOGETHER)):
-            for one in await services.desk.patiently(partial(_taken, services, operation, batch)):
-                yield one
+        while batch := list(itertools.islice(lines, _BATCH_LINES)):
+            for answer in await services.desk.patiently(partial(_ingest_batch, services, operation, batch)):
+                yield answer
 
 
-def _taken(services: Services, operation: Operation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
-    """Take some lines; all of them are kept before the first one is given its words."""
-    kept = [(number, *_kept(services, operation, line)) for number, line in batch]
-    for collection in {sending.collection for _, _, sending, _ in kept if sending and sending.wait is not Wait.NONE}:
-        services.ingesting.bring_up_to_date(collection, _longest(sending for _, _, sending, _ in kept if sending))
-    return [_line(services, number, sent, sending, error) for number, sent, sending, error in kept]
+def _ingest_batch(services: Services, operation: Operation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
+    """Ingest a batch of lines; all are stored before the batch is indexed."""
+    stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
+    for collection in {sending.collection for _, _, sending, _ in stored if sending and sending.wait is not Wait.NONE}:
+        services.ingesting.bring_up_to_date(
+            collection, _longest_wait(sending for _, _, sending, _ in stored if sending)
+        )
+    return [_line_answer(services, number, sent, sending, error) for number, sent, sending, error in stored]
 
 
-def _kept(
+def _store_line(
     services: Services, operation: Operation, line: bytes
 ) -> tuple[Sent | None, Sending | None, HttpError | None]:
     try:
@@ -148,7 +150,7 @@ def _kept(
         return None, None, problem_of(error).record()
 
 
-def _line(
+def _line_answer(
     services: Services, number: int, sent: Sent | None, sending: Sending | None, error: HttpError | None
 ) -> IngestLine:
     if sent is None or sending is None:
@@ -158,19 +160,19 @@ def _line(
     return IngestLine(number, reply.status, answer=reply.record)
 
 
-def _longest(sendings: Iterable[Sending]) -> Sending:
-    return max(sendings, key=lambda one: one.seconds or 0.0)
+def _longest_wait(sendings: Iterable[Sending]) -> Sending:
+    return max(sendings, key=lambda sending: sending.seconds or 0.0)
 
 
 def _sending_of_text(call: IngestCall) -> Sending:
-    return _sending(call, filename=call.filename, said=call.metadata)._replace(url=_origin_of(call.metadata))
+    return _sending(call, metadata=call.metadata)._replace(url=_origin_of(call.metadata))
 
 
 def _origin_of(metadata: Mapping[str, Any]) -> str:
-    """Return the address that a text comes from, by `source` and `url` of its metadata.
+    """Return the URL that a text comes from, by `source` and `url` of its metadata.
 
     Raises:
-        ArgumentError: they contradict each other.
+        ArgumentError: the two contradict each other.
     """
     source, url = metadata.get("source"), metadata.get("url")
     if source == "url" and isinstance(url, str) and url:
@@ -183,13 +185,13 @@ def _origin_of(metadata: Mapping[str, Any]) -> str:
     return ""
 
 
-def _sending(call: IngestCall | UrlCall | FileCall, *, filename: str, said: Mapping[str, Any]) -> Sending:
+def _sending(call: IngestCall | UrlCall | FileCall, *, metadata: Mapping[str, Any]) -> Sending:
     return Sending(
         collection=call.collection,
         client_id=call.id,
-        filename=filename,
+        filename=call.filename,
         title=call.title,
-        said=said,
+        said=metadata,
         on_conflict=call.on_conflict,
         allows_secrets=call.allow_secrets,
         wait=call.wait,
@@ -197,33 +199,33 @@ def _sending(call: IngestCall | UrlCall | FileCall, *, filename: str, said: Mapp
     )
 
 
-def _said(call: FileCall) -> JsonObject:
-    """Put together what is said of a file; a query string has no place for objects but as JSON."""
+def _file_metadata(call: FileCall) -> JsonObject:
+    """Return the metadata of a file, which a query string can only contain as JSON and in separate arguments."""
     try:
-        said = object_in(call.metadata.encode()) if call.metadata else {}
+        metadata = object_in(call.metadata.encode()) if call.metadata else {}
     except (RefusedError, UnicodeEncodeError) as error:
         raise UsageError("'metadata' must be an object as JSON") from error
-    _require_agreement(said, collection=call.collection)
+    _require_agreement(metadata, collection=call.collection)
     return {
-        **said,
+        **metadata,
         **({"authors": list(call.author)} if call.author else {}),
         **({"tags": list(call.tag)} if call.tag else {}),
     }
 
 
 def _require_agreement(metadata: Mapping[str, Any], **own: str) -> None:
-    """Refuse metadata that have another value for an argument."""
+    """Reject metadata with another value for an argument."""
     for name, value in own.items():
         if metadata.get(name) is not None:
             require_agreement((name, value), (f"metadata.{name}", metadata[name]))
 
 
 def _reply(sent: Sent, sending: Sending) -> Reply:
-    """Answer with how far a document is: 202 when it is not as far as its sender waits for."""
+    """Return the state of a document; the status is 202 if it has not reached the state that its sender waits for."""
     document = sent.document
-    is_done = document.state in _SETTLED[sending.wait] or sent.effect is Effect.SKIPPED
-    goes_on = document.state in {State.QUEUED, State.WORDS}
-    operation = operation_id(document.collection, ingest_name(document)) if goes_on else None
+    is_done = document.state in _AWAITED_STATES[sending.wait] or sent.effect is Effect.SKIPPED
+    is_pending = document.state in {State.QUEUED, State.WORDS}
+    operation = operation_id(document.collection, ingest_name(document)) if is_pending else None
     answer = IngestAnswer(
         status="failed" if document.state is State.FAILED else "success",
         effect=sent.effect,
@@ -237,19 +239,19 @@ def _reply(sent: Sent, sending: Sending) -> Reply:
     return Reply(answer, status, {} if is_done or operation is None else {"Location": f"{PATH}/{operation}"})
 
 
-def _fetched(services: Services, fetch: Callable[[], Sent]) -> Sent:
+def _fetch(services: Services, fetch: Callable[[], Sent]) -> Sent:
     if not services.collections.loaded.config.serving.fetch_urls:
         raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
     try:
         return fetch()
     except UnavailableError as error:
-        if type(error) is not UnavailableError:  # what is wrong here, not there
+        if type(error) is not UnavailableError:  # a failure of this machine, not of the web server
             raise
         raise RefusedError(UNREACHABLE._replace(detail=error.message)) from error
 
 
 def _media_type(text: str) -> str:
-    return "" if text == _UNNAMED else text
+    return "" if text == _UNSPECIFIED else text
 
 
-_UNNAMED = "application/octet-stream"
+_UNSPECIFIED = "application/octet-stream"

@@ -1,7 +1,7 @@
-"""Tells which indexed files the links of a document lead to.
+"""Resolution of the links of a document to indexed files.
 
-A link is looked up among the paths of the index and nowhere else: no link reaches the disk, and none leads out of the
-archive that its document lies in.
+A link is looked up among the paths of the index only: no link touches the disk, and none leads out of the archive that
+contains its document.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_LINKS: Final = 2_000
 
 
 class LinkedFile(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     doc_id: str
     heading: str
@@ -37,16 +37,16 @@ NOWHERE: Final = LinkedFile("", "")
 def linked_files(
     services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
 ) -> Mapping[str, LinkedFile]:
-    """Find the indexed files that the links of a document mean, by their addresses as written."""
+    """Return the indexed files that the links of a document lead to, by their addresses as written."""
     addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
-    meant = {address: target for address in addresses if (target := _target(path, address))}
+    targets = {address: target for address in addresses if (target := _target(path, address))}
     with opened.app.docstore.snapshot() as snapshot:
-        there = snapshot.files.with_text(meant.values())
+        indexed = snapshot.files.with_text(targets.values())
     own = documents_of(opened.app.loaded)
     return {
         address: LinkedFile(services.document_ids.of(opened.name, target), unquote(address.partition("#")[2]))
-        for address, target in meant.items()
-        if target in there and not lies_in(target, own)
+        for address, target in targets.items()
+        if target in indexed and not lies_in(target, own)
     }
 
 
@@ -58,7 +58,7 @@ def _addresses(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _target(path: FilePath, address: str) -> FilePath | None:
-    """Give the path that an address beside a document means; None if the two do not lie in the same archive."""
+    """Return the path of an address relative to a document; None if the two are not in the same archive."""
     name = unquote(address.partition("#")[0].partition("?")[0], errors="surrogateescape")
     if not name:
         return path

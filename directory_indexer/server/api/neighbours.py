@@ -1,4 +1,4 @@
-"""What lies around a document in meaning."""
+"""Semantic neighbours of a document."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _DIGITS = 4
 
 
 def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
-    """Map the passages of other documents that are nearest to one.
+    """Return a map of the passages of other documents that are nearest to a document.
 
     Raises:
         NotIndexedError: there is no such document, or it has no text.
     """
     with services.collections.using(call.collection) as opened:
         path, name = _document(services, opened, call)
-        around = opened.app.neighbourhoods.around(path, limit=call.limit)
-        found = tuple(_entries(services, opened, around.neighbours))
-    return NeighboursAnswer(call.doc_id, name, path, around.n_passages, found, around.topics)
+        neighbourhood = opened.app.neighbourhoods.around(path, limit=call.limit)
+        entries = tuple(_entries(services, opened, neighbourhood.neighbours))
+    return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
 
 
 def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
@@ -43,33 +43,34 @@ def _document(services: Services, opened: OpenCollection, call: NeighboursCall) 
     return path, stored.filename if stored else os.path.basename(path)
 
 
-def _entries(services: Services, opened: OpenCollection, found: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:
+def _entries(services: Services, opened: OpenCollection, neighbours: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:
     own = documents_of(opened.app.loaded)
-    ids = {path: doc_id for one in found if (doc_id := doc_id_of(path := one.stored.path, own))}
-    sent = {one.doc_id: one for one in opened.documents.get_all(list(ids.values()))} if ids else {}
-    for one in found:
-        path, doc_id, name = one.stored.path, ids.get(one.stored.path), os.path.basename(one.stored.path)
+    ids = {path: doc_id for neighbour in neighbours if (doc_id := doc_id_of(path := neighbour.stored.path, own))}
+    sent = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))} if ids else {}
+    for neighbour in neighbours:
+        path = neighbour.stored.path
+        doc_id, name = ids.get(path), os.path.basename(path)
         if lies_in(path, own):
             document = sent.get(doc_id) if doc_id else None
             if document is None or document.state is State.DELETING:
                 continue
             name = document.filename
-        yield _entry(one, doc_id or services.document_ids.of(opened.name, path), name)
+        yield _entry(neighbour, doc_id or services.document_ids.of(opened.name, path), name)
 
 
-def _entry(one: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
-    chunk = one.stored.chunk
+def _entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
+    chunk = neighbour.stored.chunk
     return NeighbourEntry(
         doc_id=doc_id,
         filename=name,
-        path=one.stored.path,
-        directory=os.path.dirname(one.stored.path),
+        path=neighbour.stored.path,
+        directory=os.path.dirname(neighbour.stored.path),
         heading=chunk.heading or None,
         line=chunk.start_line,
         page=chunk.page,
         excerpt=chunk.text[:_EXCERPT_CHARS].rstrip(),
-        nearness=round(min(max(one.nearness, 0.0), 1.0), _DIGITS),
-        x=round(one.x, _DIGITS),
-        y=round(one.y, _DIGITS),
-        topic=one.topic,
+        nearness=round(min(max(neighbour.nearness, 0.0), 1.0), _DIGITS),
+        x=round(neighbour.x, _DIGITS),
+        y=round(neighbour.y, _DIGITS),
+        topic=neighbour.topic,
     )

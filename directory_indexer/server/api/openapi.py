@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API, made from the table of operations."""
+"""OpenAPI document of the API, generated from the table of operations."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _WITH_BODY = {
 }
 
 
-_EMPTY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+_WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _HEADERS = {"X-Request-Id": {"description": "The id of the request.", "schema": {"type": "string"}}}
-_REPEATED = {
+_IDEMPOTENCY_PARAMETER = {
     "name": HEADER,
     "in": "header",
     "required": False,
@@ -45,12 +45,12 @@ _REPEATED = {
 
 
 def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
-    """Describe operations."""
+    """Return the OpenAPI document of operations."""
     components = Components()
     components.reference(HttpError)
     paths: JsonObject = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, components)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation_object(operation, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "dirindex", "version": version, "description": _ABOUT},
@@ -65,7 +65,7 @@ def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
 
 
 def failures_of(operation: Operation) -> dict[int, str]:
-    """Tell which statuses an operation may answer with beside its own, and when."""
+    """Return the error statuses of an operation with descriptions."""
     has_arguments = bool(operation.schema["properties"])
     failures = {
         **({} if operation.is_probe else _ALWAYS),
@@ -78,68 +78,73 @@ def failures_of(operation: Operation) -> dict[int, str]:
 
 
 def description_over_http(operation: Operation) -> str:
-    """Return what an operation does over HTTP, and where else it is found."""
+    """Return the description of an operation over HTTP, with its other paths."""
     also = "".join(f" Also at {path}." for path in operation.other_paths)
     return f"{operation.description}{operation.over_http}{also}"
 
 
 def right_of(operation: Operation) -> str:
-    """Say what key an operation needs."""
+    """Return a sentence about the key that an operation needs."""
     return f"Needs a key with the right `{operation.needs}`." if operation.needs else "Needs no key."
 
 
-def _described(operation: Operation, components: Components) -> JsonObject:
-    described: JsonObject = {
+def _operation_object(operation: Operation, components: Components) -> JsonObject:
+    description: JsonObject = {
         "operationId": operation.name,
         "summary": operation.title,
         "description": f"{description_over_http(operation)} {right_of(operation)}",
         "security": [{"key": []}] if operation.needs else [],
         "responses": {
-            str(operation.status): _answer(operation, components),
-            **{str(status): _other_answer(operation, components, status) for status in operation.also},
-            **{str(status): _failure(meaning) for status, meaning in failures_of(operation).items()},
+            str(operation.status): _response_object(operation, components),
+            **{str(status): _other_response_object(operation, components, status) for status in operation.also},
+            **{str(status): _error_object(meaning) for status, meaning in failures_of(operation).items()},
         },
     }
     in_path = re.findall(r"{(\w+)}", operation.path)
     schema = operation.schema
     elsewhere = {*in_path, *operation.from_headers}
-    given = {name: one for name, one in schema["properties"].items() if name not in elsewhere}
-    required = [name for name in schema.get("required", ()) if name in given]
-    parameters = [_parameter(name, schema["properties"][name], place="path", is_required=True) for name in in_path]
+    properties = {name: argument for name, argument in schema["properties"].items() if name not in elsewhere}
+    required = [name for name in schema.get("required", ()) if name in properties]
+    parameters = [
+        _parameter_object(name, schema["properties"][name], place="path", is_required=True) for name in in_path
+    ]
     parameters += [
-        _parameter(header, schema["properties"][name], place="header", is_required=False)
+        _parameter_object(header, schema["properties"][name], place="header", is_required=False)
         for name, header in operation.from_headers.items()
     ]
-    parameters += [_REPEATED] if operation.repeats_answers else []
+    parameters += [_IDEMPOTENCY_PARAMETER] if operation.repeats_answers else []
     if operation.has_body:
-        described["requestBody"] = _body(operation, given, required, components)
+        description["requestBody"] = _body_object(operation, properties, required, components)
     else:
         parameters += [
-            _parameter(name, one, place="query", is_required=name in required) for name, one in given.items()
+            _parameter_object(name, argument, place="query", is_required=name in required)
+            for name, argument in properties.items()
         ]
     if operation.takes is Body.BYTES:
-        described["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
-    return {**described, "parameters": parameters} if parameters else described
+        description["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
+    return {**description, "parameters": parameters} if parameters else description
 
 
-def _body(operation: Operation, given: JsonObject, required: list[str], components: Components) -> JsonObject:
+def _body_object(
+    operation: Operation, properties: JsonObject, required: list[str], components: Components
+) -> JsonObject:
     name = operation.arguments.__name__
     components.schemas[name] = {
         "type": "object",
         "description": operation.arguments.__doc__,
-        "properties": given,
+        "properties": properties,
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
-    of_one = {"$ref": f"#/components/schemas/{name}"}
-    content: JsonObject = {"application/json": {"schema": of_one}}
+    reference = {"$ref": f"#/components/schemas/{name}"}
+    content: JsonObject = {"application/json": {"schema": reference}}
     if operation.lines:
         content["application/x-ndjson"] = {"schema": {"type": "string", "description": f"A {name} a line."}}
         components.reference(IngestLine)
     return {"required": bool(required), "content": content}
 
 
-def _parameter(name: str, schema: JsonObject, *, place: str, is_required: bool) -> JsonObject:
+def _parameter_object(name: str, schema: JsonObject, *, place: str, is_required: bool) -> JsonObject:
     plain = {key: value for key, value in schema.items() if key != "description"}
     return {
         "name": name,
@@ -150,28 +155,28 @@ def _parameter(name: str, schema: JsonObject, *, place: str, is_required: bool) 
     }
 
 
-def _answer(operation: Operation, components: Components) -> JsonObject:
+def _response_object(operation: Operation, components: Components) -> JsonObject:
     media_type = operation.media_type.partition(";")[0]
     is_text = media_type.startswith("text/")
     schema = components.reference(operation.answer) if operation.answer else {"type": "string"} if is_text else {}
     answer: JsonObject = {"description": HTTPStatus(operation.status).phrase, "headers": _HEADERS}
-    if operation.status not in _EMPTY:
+    if operation.status not in _WITHOUT_BODY:
         answer["content"] = {media_type: {"schema": schema}}
     if operation.links:
         answer["links"] = {
             other: {
                 "operationId": other,
-                "parameters": {name: f"$response.body#{place}" for name, place in given.items()},
+                "parameters": {name: f"$response.body#{pointer}" for name, pointer in parameters.items()},
             }
-            for other, given in operation.links.items()
+            for other, parameters in operation.links.items()
         }
     return answer
 
 
-def _other_answer(operation: Operation, components: Components, status: int) -> JsonObject:
-    """Describe an answer of another status that means success, too."""
-    answer = _answer(operation, components)
-    if status in _EMPTY or operation.status in _EMPTY:
+def _other_response_object(operation: Operation, components: Components, status: int) -> JsonObject:
+    """Return the response object of an additional success status."""
+    answer = _response_object(operation, components)
+    if status in _WITHOUT_BODY or operation.status in _WITHOUT_BODY:
         answer.pop("content", None)
         answer.pop("links", None)
     elif operation.lines and status == HTTPStatus.OK:
@@ -181,6 +186,6 @@ def _other_answer(operation: Operation, components: Components, status: int) -> 
     return {**answer, "description": operation.also[status]}
 
 
-def _failure(meaning: str) -> JsonObject:
+def _error_object(meaning: str) -> JsonObject:
     schema = {"$ref": f"#/components/schemas/{HttpError.__name__}"}
     return {"description": meaning, "content": {"application/json": {"schema": schema}}}

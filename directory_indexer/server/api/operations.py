@@ -1,4 +1,4 @@
-"""What an operation of the API is: all that makes its route, its page of documentation and its answer."""
+"""Operations of the API: the definition of route, documentation and response, and the services that handlers use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COLLECTIONS = frozenset({"collection", "collections"})
 
 
 class Method(StrEnum):
-    """How a path is asked."""
+    """The HTTP methods of operations."""
 
     GET = "GET"
     POST = "POST"
@@ -47,7 +47,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What operations work with."""
+    """The services that operations use."""
 
     collections: Collections
     desk: Desk
@@ -63,23 +63,23 @@ class Services:
     metrics: Metrics
     is_ending: Callable[[], bool]
     operations: tuple[Operation, ...]
-    """The table itself, which is described, too."""
+    """The table of operations itself, for its documentation."""
 
     elsewhere: Callable[[str], DirIndexError] | None = None
-    """What is said of an operation that is not in the table of this server, and that another machine does."""
+    """Returns the error for an operation that only another machine performs."""
 
     caller: Key | None = None
-    """Whose key came with the request; None where none is needed."""
+    """The key of the request; None where no key is needed."""
 
     def reaches(self, collection: str) -> bool:
-        """Tell whether a collection is there for whoever asks."""
+        """Whether the caller may use a collection."""
         return self.caller is not None and self.caller.reaches(collection)
 
     def open_stores(self) -> None:
-        """Look whether the databases can be read.
+        """Require that the databases can be read.
 
         Raises:
-            StoreError: one cannot.
+            StoreError: a database cannot be read.
         """
         with self.collections.using(DEFAULT_COLLECTION) as opened:
             with opened.app.docstore.snapshot() as snapshot:
@@ -88,7 +88,7 @@ class Services:
 
 
 class Reply(NamedTuple):
-    """A record as an answer that is not the usual one: of another status, or with headers."""
+    """A record with another status than the usual one, or with headers."""
 
     record: Any
     status: int
@@ -96,7 +96,7 @@ class Reply(NamedTuple):
 
 
 class Content(NamedTuple):
-    """An answer that is no record."""
+    """A response that is not a record."""
 
     content: bytes
     media_type: str
@@ -104,9 +104,9 @@ class Content(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """An answer that is a file, which is sent from here to there; `parts` are from where to where, with what between.
+    """A response with parts of a file.
 
-    Each part is what comes before it, and the first and the following byte.
+    Each part is a prefix, the first byte and the byte after the last one.
     """
 
     file: BinaryIO
@@ -117,13 +117,13 @@ class Stored(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """An answer of many records, a line each, as they are made."""
+    """A streamed response of many records, one per line."""
 
     records: AsyncIterator[tuple[Any, ...]]
 
 
 class Upload(NamedTuple):
-    """What a request says beside its body, and the body itself, which was written to a file that has no name."""
+    """The arguments of a request and its body, which was spooled to an unnamed file."""
 
     call: Any
     content: BinaryIO
@@ -131,12 +131,12 @@ class Upload(NamedTuple):
 
 
 class Body(StrEnum):
-    """What an operation takes beside its path."""
+    """The place of the arguments of an operation that are not in its path."""
 
     QUERY = "no body: arguments come in the query string"
     JSON = "application/json"
     BYTES = "application/octet-stream"
-    """A file as it is; arguments come in the query string."""
+    """A file as it is; arguments are in the query string."""
 
 
 Answer: TypeAlias = Any
@@ -146,9 +146,9 @@ OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
 
 
 class AsTool(NamedTuple):
-    """An operation as a tool of MCP: its name there, and which of its arguments over HTTP it takes.
+    """An operation as an MCP tool: its name and argument record there.
 
-    `run` and `description` replace those of the operation, where they are set.
+    `run` and `description` replace those of the operation, if set.
     """
 
     name: str
@@ -159,15 +159,15 @@ class AsTool(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """One row of the table.
+    """One row of the table of operations.
 
-    `arguments` is a record, of which the path gives what it names, the query string or the body the rest; `answer` one
-    too, or else `media_type` says what the answer is. `needs` is None where no key is needed. `failures` says which
-    statuses come beside those that every operation may answer with, and when; `also` which others mean success.
-    `from_headers` names the headers that arguments come in. `lines` answers bodies of many lines, each of them such an
-    object as the operation takes. With `repeats_answers`, a request that is sent again by the same `Idempotency-Key` is
-    answered as it was. `links` say what of an answer another operation takes. `longest_upload` returns how many bytes a
-    file of a media type may have, where that is less than `longest_body`.
+    `arguments` is the record of the arguments, which come from the path, the query string, the body and `from_headers`.
+    `answer` is the record of the response; if None, `media_type` describes the response. `needs` is the right that a
+    key must have; None if no key is needed. `failures` are error statuses besides those of all operations, `also`
+    additional success statuses, both with descriptions. `lines` handles bodies of JSON Lines, each line an object of
+    arguments. With `repeats_answers`, a request with a known `Idempotency-Key` gets the stored response. `links` name
+    the parts of a response that other operations accept as arguments. `longest_upload` returns the maximum size of a
+    file of a media type, if less than `longest_body`.
     """
 
     name: str
@@ -192,47 +192,46 @@ class Operation:
     repeats_answers: bool = False
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     about_all: bool = False
-    """Whether it looks for itself which collections the key is for."""
+    """Whether the operation itself checks the collections of the key."""
 
     as_tools: tuple[AsTool, ...] = ()
-    """The tools of MCP that it is, too."""
+    """The MCP tools of the operation."""
 
     over_http: str = ""
-    """What else there is to say of it, that means nothing to those who call it as a tool."""
+    """An additional description that applies to HTTP only."""
 
     other_paths: tuple[str, ...] = ()
-    """The paths that clients of the plain contract use."""
+    """Additional paths, for clients of the plain contract."""
 
     @property
     def schema(self) -> JsonObject:
-        """Return the schema of what it takes over HTTP."""
+        """The schema of the arguments over HTTP."""
         return schema_with_aliases(self.arguments, self.name)
 
     @property
     def collection(self) -> str | None:
-        """Name the collection that a key must reach, where that is known before the arguments are read.
+        """The collection that a key must grant access to, where that is known before the arguments are parsed.
 
-        An operation whose arguments have a field `collection` is about the one that a call names; one that needs no
-        key, or one for no collection, is about none.
+        None for an operation whose arguments name collections, that needs no key, or that is about no collection.
         """
         is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
         is_for_itself = is_named or self.about_all or self.needs in {Right.METRICS, None}
         return None if is_for_itself else DEFAULT_COLLECTION
 
     def require_right(self, key: Key | None) -> None:
-        """Look whether a key allows it, once more behind the gate.
+        """Require that a key has the right of the operation; a second check behind the request guard.
 
         Raises:
-            RefusedError: it does not.
+            RefusedError: the key lacks the right.
         """
         if self.needs is not None and (key is None or not key.may(self.needs)):
             raise RefusedError(no_right(key.name if key else "", self.needs))
 
     def require_reach(self, key: Key, call: Any) -> None:
-        """Look whether a key is good for the collection that a call names.
+        """Require that a key grants access to the collections of a call.
 
         Raises:
-            RefusedError: it is not; it is told what it would be told if there were no such collection.
+            RefusedError: it does not; the error is the same as for a collection that does not exist.
         """
         is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
         for name in collections_named(call) if is_named else ():
@@ -241,64 +240,64 @@ class Operation:
 
     @property
     def takes(self) -> Body:
-        """Tell what it takes beside its path."""
+        """The place of the arguments that are not in the path."""
         return self.body or (Body.JSON if self.method in {Method.POST, Method.PUT} else Body.QUERY)
 
     @property
     def has_body(self) -> bool:
-        """Tell whether arguments come as a body, not in the query string."""
+        """Whether the arguments are in a JSON body."""
         return self.takes is Body.JSON
 
 
-def slowly(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what may take seconds, when it is its turn."""
+def slowly(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler that may take seconds."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return await services.desk.slowly(lambda: verb(services, call))
+        return await services.desk.slowly(lambda: handler(services, call))
 
     return run
 
 
-def quickly(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what takes milliseconds, when it is its turn."""
+def quickly(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler that takes milliseconds."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return await services.desk.quickly(lambda: verb(services, call))
+        return await services.desk.quickly(lambda: handler(services, call))
 
     return run
 
 
-def patiently(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what writes, and may wait for others who do, when it is its turn."""
+def patiently(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler that writes, and may wait for other writers."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return await services.desk.patiently(lambda: verb(services, call))
+        return await services.desk.patiently(lambda: handler(services, call))
 
     return run
 
 
-def remotely(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what waits for a server on the web, when it is its turn."""
+def remotely(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler that waits for a web server."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return await services.desk.remotely(lambda: verb(services, call))
+        return await services.desk.remotely(lambda: handler(services, call))
 
     return run
 
 
-def elsewhere(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what another process works at, when it is its turn."""
+def elsewhere(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler whose work a worker process does."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return await services.desk.elsewhere(lambda: verb(services, call))
+        return await services.desk.elsewhere(lambda: handler(services, call))
 
     return run
 
 
-def at_once(verb: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Run what takes no time and asks no disk; it waits for no turn, however much there is to do."""
+def at_once(handler: Callable[[Services, Any], Answer]) -> OperationRun:
+    """Return the runner of a handler that takes no time and does no I/O; it is never queued."""
 
     async def run(services: Services, call: Any) -> Answer:
-        return verb(services, call)
+        return handler(services, call)
 
     return run

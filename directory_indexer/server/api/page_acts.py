@@ -1,6 +1,6 @@
-"""What only the page of `dirindex ui` may ask for: what its owner does with the index.
+"""Operations that only the page of `dirindex ui` may call: the owner's administration of the index.
 
-A directory is added or forgotten only with the confirmation that a look at it gave.
+A directory is added or forgotten only with the confirmation token of its preview.
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ from directory_indexer.wire.settings import SettingsAnswer, settings_answer
 from directory_indexer.wire.status import IndexMoment, StatusAnswer, status_answer
 
 _ACCEPTED = 202
-_LOOK_SECONDS = 4.0
+_PREVIEW_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
 _MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
 _CHANGEABLE = frozenset(
     {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
 )
-"""None of them is or holds a command, an address, a path or a key of a service."""
+"""None of them is or contains a command, a URL, a path or an API key."""
 
-_USUAL = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
-"""Directories that desktops make, by what they call them in `user-dirs.dirs`; people have them in their language."""
+_DEFAULT_NAMES = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
+"""Default names of the directories in `user-dirs.dirs`, which desktops translate."""
 
 
 def settings(services: Services, _: NoArguments) -> SettingsAnswer:
-    """Return every setting as a command would have it now, with what it is for."""
-    return settings_answer(_loaded_anew(services))
+    """Return every setting as a command would load it now, with its description."""
+    return settings_answer(_reload_config(services))
 
 
 def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswer:
-    """Write a setting into the configuration file, whose comments and other entries stay as they are.
+    """Write a setting to the configuration file; comments and other entries are preserved.
 
     Raises:
-        UsageError: the page must not change it, or it cannot have that value.
-        ConflictError: a variable is stronger, or the file cannot be changed safely.
+        UsageError: the page must not change the setting, or the value is invalid.
+        ConflictError: an environment variable overrides the file, or the file cannot be edited safely.
     """
     if call.key not in _CHANGEABLE:
         raise UsageError(f"'{call.key}' cannot be changed here", hint="change it in the configuration file")
@@ -84,7 +84,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
     value = kind.typed(kind.from_text(call.value), Path) if call.value else None
     if call.value and (mistake := next(iter(kind.mistakes(value)), None)):
         raise UsageError(f"{call.key}{mistake.place}: {mistake.words}")
-    settings = {one.key: one for one in _loaded_anew(services).settings}
+    settings = {setting.key: setting for setting in _reload_config(services).settings}
     if settings[call.key].source == Source.ENVIRONMENT:
         raise ConflictError(f"{settings[call.key].origin} is set, which is stronger", hint="unset it first")
     path = os.path.realpath(str(settings["config_file"].value))
@@ -93,7 +93,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
         write_file(file, _with_setting(file.text, call.key.split("."), value))
     except EditRefusedError as error:
         raise ConflictError(f"'{path}' was not changed: {error}", hint="change it in an editor") from error
-    return settings_answer(_loaded_anew(services))
+    return settings_answer(_reload_config(services))
 
 
 def _with_setting(text: str, keys: list[str], value: object) -> str:
@@ -103,52 +103,52 @@ def _with_setting(text: str, keys: list[str], value: object) -> str:
     return text if value is None else JSON.with_entry(text, keys, written)
 
 
-def _loaded_anew(services: Services) -> LoadedConfig:
+def _reload_config(services: Services) -> LoadedConfig:
     loaded = services.collections.loaded
     places = loaded.settings[:2]
     file = Path(str(places[0].value)) if loaded.file else None
-    anew = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
-    return anew._replace(settings=(*places, *anew.settings[2:]))
+    reloaded = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
+    return reloaded._replace(settings=(*places, *reloaded.settings[2:]))
 
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:
-    """Tell how the index stands; what is not in it is another list."""
+    """Return the status of the index, without the lists of failed and skipped files."""
     with services.collections.using(DEFAULT) as opened:
         report = opened.app.status.report()
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
 
 
 async def changes(services: Services, call: ChangesCall) -> IndexMoment:
-    """Return how the index stands, at once or when it stands otherwise than the caller knows."""
+    """Return the state of the index, as soon as it differs from the state that the caller knows."""
     deadline = anyio.current_time() + call.wait
     while True:
-        now = await services.desk.quickly(lambda: _moment(services))
+        current = await services.desk.quickly(lambda: _current_moment(services))
         left = deadline - anyio.current_time()
-        if now.moment != call.moment or left <= 0 or services.is_ending():
-            return await services.desk.quickly(partial(_with_advice, services, now))
+        if current.moment != call.moment or left <= 0 or services.is_ending():
+            return await services.desk.quickly(partial(_with_advice, services, current))
         await anyio.sleep(min(_POLL_SECONDS, left))
 
 
 def suggested_directories(services: Services, call: SuggestedDirectoriesCall) -> SuggestedDirectories:
-    """List directories that might be added, or those whose paths begin with what was typed."""
+    """Return directories to suggest: the usual ones, or those whose paths begin with the input."""
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         tracked = snapshot.directories.all()
     own = services.collections.data_dir
-    found = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
-    paths = dict.fromkeys(file_path(one) for one in found if not own.is_relative_to(one) or call.path)
-    return SuggestedDirectories(tuple(one for one in paths if not any(lies_in(one, root) for root in tracked)))
+    candidates = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
+    paths = dict.fromkeys(file_path(path) for path in candidates if not own.is_relative_to(path) or call.path)
+    return SuggestedDirectories(tuple(path for path in paths if not any(lies_in(path, root) for root in tracked)))
 
 
 def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
-    """Tell what would be read if a directory were added, as far as a short look can tell."""
+    """Return a preview of adding a directory, within a time limit."""
     if not os.path.isabs(os.path.expanduser(call.path)):
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
-    deadline = time.monotonic() + _LOOK_SECONDS
+    deadline = time.monotonic() + _PREVIEW_SECONDS
     with services.collections.using(DEFAULT) as opened:
         plan, is_whole = opened.app.indexer.addition(call.path, must_stop=lambda: time.monotonic() > deadline)
         seconds = opened.app.status.seconds_to_embed(n_text_bytes(plan) // BYTES_PER_TOKEN)
         redone = opened.app.indexer.estimate([plan]).redone
-    rules = Counter(one.rule for one in plan.ignored)
+    rules = Counter(path.rule for path in plan.ignored)
     return AddingAnswer(
         path=plan.directory,
         files=len(plan.requests),
@@ -156,8 +156,8 @@ def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAn
         skipped=plan.skip_counts.total(),
         failed=len(plan.failures),
         ignored=len(plan.ignored),
-        rules=tuple(RuleCount(*one) for one in rules.most_common(_MOST_RULES)),
-        kinds=endings_of([one.source.path for one in plan.requests], most=_MOST_KINDS),
+        rules=tuple(RuleCount(*count) for count in rules.most_common(_MOST_RULES)),
+        kinds=endings_of([request.source.path for request in plan.requests], most=_MOST_KINDS),
         whole=is_whole,
         seconds=seconds,
         index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
@@ -168,32 +168,32 @@ def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAn
 
 
 def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
-    """Begin to index a directory that was looked at."""
+    """Start indexing a previewed directory."""
     root = services.confirmations.use(Act.ADD, call.confirmation)
     entry = services.runs.add(root)
     return Reply(entry, _ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
 
 def look_at_forgetting(services: Services, call: LookAtForgettingCall) -> ForgettingAnswer:
-    """Tell what would be removed if a directory were forgotten.
+    """Return a preview of forgetting a directory.
 
     Raises:
-        NotIndexedError: it is not tracked.
+        NotIndexedError: the directory is not tracked.
     """
     root = file_path(call.path)
     with services.collections.using(DEFAULT) as opened:
-        found = next((one for one in opened.app.status.report().directories if one.path == root), None)
-    if found is None:
+        directory = next((tracked for tracked in opened.app.status.report().directories if tracked.path == root), None)
+    if directory is None:
         raise NotIndexedError(f"{display(root)} is not tracked")
     confirmation = services.confirmations.new(Act.FORGET, root)
-    return ForgettingAnswer(root, found.n_files, found.n_chunks, found.n_embedded, confirmation)
+    return ForgettingAnswer(root, directory.n_files, directory.n_chunks, directory.n_embedded, confirmation)
 
 
 def forget_directory(services: Services, call: ForgetDirectoryCall) -> ForgottenAnswer:
-    """Forget a directory that was looked at; its files stay as they are.
+    """Forget a previewed directory; its files are not touched.
 
     Raises:
-        ConflictError: an index run goes on.
+        ConflictError: an index run is in progress.
     """
     with services.collections.using(DEFAULT) as opened:
         root = services.confirmations.use(Act.FORGET, call.confirmation)
@@ -202,17 +202,17 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
         except LockedError as error:
             raise ConflictError("an index run goes on", hint="pause or stop it, then forget the directory") from error
         notes = opened.app.docstore.upkeep.left_behind()
-    with contextlib.suppress(OSError):  # it may name files of the directory
+    with contextlib.suppress(OSError):  # it may contain file names of the directory
         (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
-def _moment(services: Services) -> IndexMoment:
+def _current_moment(services: Services) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
         state = f"{snapshot.overview.state_name()}.{summary.is_running:d}"
         records = snapshot.runs.latest(1) if summary.is_running else ()
-    run = next((run_of(one, goes_on=True) for one in records if one.outcome is None), None)
+    run = next((run_of(record, goes_on=True) for record in records if record.outcome is None), None)
     progress = (run.id, run.phase, run.files_done, run.chunks_done, run.pages_done) if run else ()
     return IndexMoment(
         moment="-".join(map(str, (state, summary.n_directories, *progress))),
@@ -232,15 +232,15 @@ def _with_advice(services: Services, now: IndexMoment) -> IndexMoment:
 
 
 def _usual_directories() -> Iterator[str]:
-    """Yield the directories of a person that are there: documents, desktop, notes, and where the server was started."""
+    """Return the usual directories of a user that exist: documents, desktop, notes, and the working directory."""
     home = Path.home()
-    named = _named_by_the_desktop(home)
-    places = [named.get(name, home / usual) for name, usual in _USUAL.items()]
-    places += [home / "Notes", Path.cwd()]
-    return (str(one) for one in places if one.is_dir() and not home.is_relative_to(one))
+    desktop_paths = _desktop_directories(home)
+    paths = [desktop_paths.get(name, home / usual) for name, usual in _DEFAULT_NAMES.items()]
+    paths += [home / "Notes", Path.cwd()]
+    return (str(path) for path in paths if path.is_dir() and not home.is_relative_to(path))
 
 
-def _named_by_the_desktop(home: Path) -> dict[str, Path]:
+def _desktop_directories(home: Path) -> dict[str, Path]:
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     try:
         text = (config / "user-dirs.dirs").read_text(encoding="utf-8", errors="replace")
@@ -250,14 +250,14 @@ def _named_by_the_desktop(home: Path) -> dict[str, Path]:
 
 
 def _completions(typed: str) -> list[str]:
-    """List the directories whose paths begin with what was typed; those that begin with a dot only if it does."""
-    around, beginning = os.path.split(typed)
-    if not os.path.isabs(around):
+    """Return the directories whose paths begin with the input; hidden ones only if the input is hidden."""
+    parent, prefix = os.path.split(typed)
+    if not os.path.isabs(parent):
         return []
-    found: list[str] = []
-    with contextlib.suppress(OSError, ValueError), os.scandir(around) as entries:
+    paths: list[str] = []
+    with contextlib.suppress(OSError, ValueError), os.scandir(parent) as entries:
         for entry in itertools.islice(entries, _MOST_ENTRIES):
-            is_meant = entry.name.casefold().startswith(beginning.casefold())
-            if is_meant and (beginning or not entry.name.startswith(".")) and entry.is_dir():
-                found.append(entry.path)
-    return sorted(found, key=str.casefold)[:_MOST_COMPLETIONS]
+            is_match = entry.name.casefold().startswith(prefix.casefold())
+            if is_match and (prefix or not entry.name.startswith(".")) and entry.is_dir():
+                paths.append(entry.path)
+    return sorted(paths, key=str.casefold)[:_MOST_COMPLETIONS]

@@ -1,4 +1,4 @@
-"""The documentation of the API as a web page: one file without scripts, made from the same table."""
+"""Documentation of the API as a web page without scripts, generated from the table of operations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; for
 
 @functools.cache
 def pages(operations: tuple[Operation, ...]) -> Mapping[str, Content]:
-    """Make the document for programs and the page for people, when the first one asks for either."""
+    """Build the OpenAPI document and the documentation page, on the first request for either."""
     document = json.dumps(openapi(operations, version=__version__), separators=(",", ":")).encode()
     page = "".join(_page(operations)).encode()
     return {
@@ -49,39 +49,40 @@ def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
     yield f'<p>For programs: <a href="{OPENAPI_PATH}"><code>{OPENAPI_PATH}</code></a>. '
     yield "Keys are made with <code>dirindex key new NAME</code> and given as <code>Authorization: Bearer KEY</code>."
     yield "<ul>"
-    for one in operations:
-        yield f'<li><a href="#{one.name}"><code>{one.method} {escape(one.path)}</code></a> {escape(one.title)}'
+    for operation in operations:
+        route = f"<code>{operation.method} {escape(operation.path)}</code>"
+        yield f'<li><a href="#{operation.name}">{route}</a> {escape(operation.title)}'
     yield "</ul>"
     components = Components()
-    for one in operations:
-        yield from _section(one, components)
+    for operation in operations:
+        yield from _section(operation, components)
     yield "<h2 id=records>Records</h2>"
     for name, schema in sorted(components.schemas.items()):
         yield f"<h3 id=record-{name}>{name}</h3><p>{escape(schema['description'])}</p>"
         yield from _table(schema["properties"], schema.get("required", []))
 
 
-def _section(one: Operation, components: Components) -> Iterator[str]:
-    yield f"<h2 id={one.name}><code>{one.method} {escape(one.path)}</code></h2>"
-    yield f"<p>{escape(description_over_http(one))} {escape(right_of(one)).replace('`', '')}</p>"
-    schema = one.schema
+def _section(operation: Operation, components: Components) -> Iterator[str]:
+    yield f"<h2 id={operation.name}><code>{operation.method} {escape(operation.path)}</code></h2>"
+    yield f"<p>{escape(description_over_http(operation))} {escape(right_of(operation)).replace('`', '')}</p>"
+    schema = operation.schema
     if schema["properties"]:
-        yield f"<h3>{'Body' if one.has_body else 'Parameters'}</h3>"
+        yield f"<h3>{'Body' if operation.has_body else 'Parameters'}</h3>"
         yield from _table(schema["properties"], schema.get("required", []))
     yield "<h3>Answers</h3><table>"
-    yield f"<tr><td>{one.status}<td>{_reference(one, components)}"
-    for status, meaning in one.also.items():
+    yield f"<tr><td>{operation.status}<td>{_reference(operation, components)}"
+    for status, meaning in operation.also.items():
         yield f"<tr><td>{status}<td>{escape(meaning)}"
-    for status, meaning in failures_of(one).items():
+    for status, meaning in failures_of(operation).items():
         yield f"<tr><td>{status}<td>{escape(meaning)}"
     yield "</table>"
 
 
-def _reference(one: Operation, components: Components) -> str:
-    if one.answer is None:
-        return escape("nothing" if one.status == HTTPStatus.NO_CONTENT else one.media_type)
-    components.reference(one.answer)
-    return f"<a href=#record-{one.answer.__name__}>{one.answer.__name__}</a>"
+def _reference(operation: Operation, components: Components) -> str:
+    if operation.answer is None:
+        return escape("nothing" if operation.status == HTTPStatus.NO_CONTENT else operation.media_type)
+    components.reference(operation.answer)
+    return f"<a href=#record-{operation.answer.__name__}>{operation.answer.__name__}</a>"
 
 
 def _table(properties: JsonObject, required: list[str]) -> Iterator[str]:
@@ -100,7 +101,7 @@ def _type(schema: Any) -> str:
         name = schema["$ref"].rpartition("/")[2]
         return f"<a href=#record-{name}>{name}</a>"
     if "enum" in schema:
-        return escape(" | ".join(str(one) for one in schema["enum"] if one is not None))
-    kinds = schema.get("type", "any value")  # a setting, for one, is of whatever type it has
+        return escape(" | ".join(str(value) for value in schema["enum"] if value is not None))
+    kinds = schema.get("type", "any value")  # settings, for example, have any type
     plain = " or ".join(kinds) if isinstance(kinds, list) else kinds
     return f"{plain} of {_type(schema['items'])}" if "items" in schema else plain

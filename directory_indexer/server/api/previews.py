@@ -1,6 +1,6 @@
-"""Documents for display: the lines around a place, and files like one.
+"""Document previews, and files similar to a document.
 
-Parsing happens in worker processes; here, stretches are found in texts that the index holds.
+Parsing happens in worker processes; this module only selects lines and highlights of indexed texts.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from directory_indexer.wire.previews import (
 
 _LINES: Final = 1_200
 _LONGEST_TEXT: Final = 300_000
-_MOST_LINES_TOLD: Final = 2_000
+_MAX_MATCHING_LINES: Final = 2_000
 _MOST_MEMBERS: Final = 200
 
 
-class _Looked(NamedTuple):
-    """A document that is looked at."""
+class _PreviewSource(NamedTuple):
+    """A document to preview."""
 
     path: FilePath
     text: FileText
@@ -61,24 +61,24 @@ class _Looked(NamedTuple):
 
 
 def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
-    """Give the lines of a document around one, for display.
+    """Return the lines of a document around a line, for display.
 
     Raises:
         NotIndexedError: there is no such file or document.
     """
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
-        looked = _looked(snapshot, path, call.query)
-        related = _Related(services.document_ids, call.collection)
+        source = _preview_source(snapshot, path, call.query)
+        related = _RelatedFiles(services.document_ids, call.collection)
         members = related.files(snapshot.files.members(path)[:_MOST_MEMBERS])
         container = snapshot.files.container_of(path)
-        around = related.files([container] if container else [])
-    answer = _dressed(services, call, _window(call.doc_id, looked, call.line), looked)
-    return answer._replace(members=members, container=around[0] if around else None)
+        containers = related.files([container] if container else [])
+    answer = _add_structure(services, call, _window(call.doc_id, source, call.line), source)
+    return answer._replace(members=members, container=containers[0] if containers else None)
 
 
 def similar(services: Services, call: SimilarCall) -> SearchAnswer:
-    """Find files like one, by the passages that are nearest.
+    """Return the files with the passages that are nearest to those of a document.
 
     Raises:
         NotIndexedError: there is no such file or document.
@@ -86,9 +86,9 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
     with services.collections.using(call.collection) as opened:
         with opened.app.docstore.snapshot() as snapshot:
             path = indexed_path(services, opened, snapshot, call.doc_id)
-        found = opened.app.similar_files.find(path, within=(), limit=call.limit)
-        hits = tuple(_passage(services, call.collection, hit) for hit in placed(opened, found.hits))
-        return search_answer(found, index=opened.app.status.checked(found.summary), hits=hits, next_cursor=None)
+        result = opened.app.similar_files.find(path, within=(), limit=call.limit)
+        hits = tuple(_passage(services, call.collection, hit) for hit in placed(opened, result.hits))
+        return search_answer(result, index=opened.app.status.checked(result.summary), hits=hits, next_cursor=None)
 
 
 def _passage(services: Services, collection: str, hit: Hit) -> Passage:
@@ -98,25 +98,29 @@ def _passage(services: Services, collection: str, hit: Hit) -> Passage:
     return passage._replace(doc_id=services.document_ids.of(collection, hit.path), filename=os.path.basename(hit.path))
 
 
-def _looked(snapshot: Snapshot, path: FilePath, query: str) -> _Looked:
+def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewSource:
     text = read_text(snapshot, path, None)
-    return _Looked(path, text, plan_of(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path))
+    return _PreviewSource(
+        path, text, plan_of(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path)
+    )
 
 
-def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
-    """Give the lines around one, of one that is very long its beginning; a short document as a whole."""
-    text = looked.text
+def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
+    """Return the lines around a line, or only the beginning of a very long one; a short document as a whole."""
+    text = source.text
     starts = [0, *(at + 1 for at, sign in enumerate(text.text[:-1]) if sign == "\n")]
     first, last = _lines_around(line, len(starts), text.text, starts)
     start = starts[first - 1]
-    end = min([*starts, len(text.text)][last], start + _LONGEST_TEXT)  # a line may be as long as a file
-    marks = marks_in(text.text, looked.plan)
-    inside = tuple((one - start, other - start) for one, other in marks if start <= one and other <= end)
-    matching = dict.fromkeys(bisect_right(starts, one) for one, _ in marks)
+    end = min([*starts, len(text.text)][last], start + _LONGEST_TEXT)  # a line may be as long as the file
+    marks = marks_in(text.text, source.plan)
+    inside = tuple(
+        (first - start, following - start) for first, following in marks if start <= first and following <= end
+    )
+    matching = dict.fromkeys(bisect_right(starts, first) for first, _ in marks)
     return PreviewAnswer(
         doc_id=doc_id,
-        path=looked.path,
-        filename=os.path.basename(looked.path),
+        path=source.path,
+        filename=os.path.basename(source.path),
         kind=text.facts.kind,
         title=text.facts.title or None,
         metadata=metadata_of(text.metadata),
@@ -129,10 +133,10 @@ def _window(doc_id: str, looked: _Looked, line: int) -> PreviewAnswer:
         colours=(),
         elements=(),
         rows=(),
-        matching_lines=tuple(matching)[:_MOST_LINES_TOLD],
-        page_lines=tuple(bisect_right(starts, at) for at in looked.page_starts),
-        is_drawn=text.facts.kind in DRAWN and not looked.n_masked and not text.on_disk,
-        masked=looked.n_masked,
+        matching_lines=tuple(matching)[:_MAX_MATCHING_LINES],
+        page_lines=tuple(bisect_right(starts, at) for at in source.page_starts),
+        is_drawn=text.facts.kind in DRAWN and not source.n_masked and not text.on_disk,
+        masked=source.n_masked,
         members=(),
         container=None,
         on_disk=text.on_disk,
@@ -152,40 +156,42 @@ def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> 
     return first, last
 
 
-def _dressed(services: Services, call: PreviewCall, answer: PreviewAnswer, looked: _Looked) -> PreviewAnswer:
-    """Have a worker colour code, and take Markdown and tables apart; what it cannot, is shown as lines."""
-    asked: object = None
+def _add_structure(
+    services: Services, call: PreviewCall, answer: PreviewAnswer, source: _PreviewSource
+) -> PreviewAnswer:
+    """Add colours, elements or rows from a worker process; a document that it cannot parse is shown as lines."""
+    request: object = None
     match answer.form:
         case Form.LINES:
-            asked = ColourRequest(answer.text, answer.kind)
+            request = ColourRequest(answer.text, answer.kind)
         case Form.MARKDOWN:
-            asked = MarkdownRequest(answer.text, answer.start_line)
+            request = MarkdownRequest(answer.text, answer.start_line)
         case Form.TABLE:
-            asked = TableRequest(answer.text, answer.kind, answer.start_line)
-    match services.previews.taking_apart.ask(asked) if asked else None:
+            request = TableRequest(answer.text, answer.kind, answer.start_line)
+    match services.previews.taking_apart.ask(request) if request else None:
         case Colours(stretches):
-            return answer._replace(colours=tuple(Colour(*one) for one in stretches))
+            return answer._replace(colours=tuple(Colour(*stretch) for stretch in stretches))
         case Tree(blocks):
             with services.collections.using(call.collection) as opened:
-                links = linked_files(services, opened, looked.path, blocks)
-            return answer._replace(elements=tuple(_element(one, looked.plan, links) for one in blocks))
+                links = linked_files(services, opened, source.path, blocks)
+            return answer._replace(elements=tuple(_element(block, source.plan, links) for block in blocks))
         case Rows(rows):
-            plan = looked.plan
+            plan = source.plan
             cells = (tuple(Cell(cell, marks_in(cell, plan)) for cell in row.cells) for row in rows)
-            told = (TableRow(row.line, of_row, row.heading) for row, of_row in zip(rows, cells, strict=True))
-            return answer._replace(rows=tuple(told))
+            table_rows = (TableRow(row.line, of_row, row.heading) for row, of_row in zip(rows, cells, strict=True))
+            return answer._replace(rows=tuple(table_rows))
     has_shape = answer.form not in {Form.MARKDOWN, Form.TABLE}
     return answer if has_shape else answer._replace(form=Form.LINES)
 
 
 def _element(node: Node, plan: MatchPlan, links: Mapping[str, LinkedFile]) -> Element:
     marks = marks_in(node.text, plan) if node.text else ()
-    children = tuple(_element(one, plan, links) for one in node.children)
+    children = tuple(_element(child, plan, links) for child in node.children)
     return Element(node.tag, node.text, children, node.href, *links.get(node.beside, NOWHERE), node.line, marks)
 
 
-class _Related(NamedTuple):
-    """Names files beside the one that is looked at."""
+class _RelatedFiles(NamedTuple):
+    """Builds the records of related files."""
 
     ids: DocumentIds
     collection: str

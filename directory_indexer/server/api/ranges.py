@@ -1,4 +1,4 @@
-"""Parts of a file as HTTP asks for them (RFC 9110, section 14), and what is answered to those who know it already."""
+"""HTTP range requests (RFC 9110, section 14) and conditional requests."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 
 
 class Span(NamedTuple):
-    """Bytes from the first one to before the following one."""
+    """A byte range; `end` is exclusive."""
 
     start: int
     end: int
 
 
 class UnsatisfiableError(Exception):
-    """No byte that is asked for is there."""
+    """No requested byte exists."""
 
 
 def spans_of(header: str, size: int) -> tuple[Span, ...]:
-    """Read a Range header; none where it asks for nothing that is understood, and all is to be sent.
+    """Parse a Range header; an invalid or unsupported one yields no spans, and the whole file is sent.
 
-    Spans come as they are asked for, those that touch or overlap as one.
+    Spans are in the requested order; adjacent or overlapping ones are joined.
 
     Raises:
-        UnsatisfiableError: no byte that is asked for is there.
+        UnsatisfiableError: no requested byte exists.
     """
-    unit, is_there, text = header.partition("=")
+    unit, separator, text = header.partition("=")
     parts = [_RANGE.fullmatch(part) for part in text.split(",")]
-    if not is_there or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
+    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
         return ()
-    asked = [(part[1], part[2]) for part in parts if part]
-    if len(asked) < len(parts) or any(not first and not last for first, last in asked):
+    bounds = [(part[1], part[2]) for part in parts if part]
+    if len(bounds) < len(parts) or any(not first and not last for first, last in bounds):
         return ()
-    if any(first and last and int(last) < int(first) for first, last in asked):
+    if any(first and last and int(last) < int(first) for first, last in bounds):
         return ()
-    found = [span for first, last in asked if (span := _span(first, last, size)).start < span.end]
-    if not found:
+    spans = [span for first, last in bounds if (span := _span(first, last, size)).start < span.end]
+    if not spans:
         raise UnsatisfiableError
-    return _joined(found)
+    return _join_touching(spans)
 
 
 def is_known(header: str, etag: str) -> bool:
-    """Tell whether an If-None-Match header names an entity tag; weak and strong ones are compared alike."""
+    """Whether an If-None-Match header contains an entity tag, by weak comparison."""
     return header.strip() == "*" or any(tag.removeprefix("W/") == etag for tag in _TAG.findall(header))
 
 
 def still_fits(header: str, etag: str) -> bool:
-    """Tell whether parts may be sent to who has others of this entity tag; a date never tells that well enough."""
+    """Whether an If-Range header allows a partial response; a date is never precise enough."""
     return not header or header.strip() == etag
 
 
@@ -61,16 +61,18 @@ def _span(first: str, last: str, size: int) -> Span:
     return Span(int(first), min(int(last) + 1, size) if last else size)
 
 
-def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Join spans that touch, so that nobody is sent the same bytes again and again."""
+def _join_touching(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Join adjacent and overlapping spans, so that no byte is sent twice."""
     joined: list[Span] = []
     for span in spans:
-        touching = [one for one in joined if one.start <= span.end and span.start <= one.end]
+        touching = [other for other in joined if other.start <= span.end and span.start <= other.end]
         if not touching:
             joined.append(span)
             continue
-        whole = Span(min(span.start, *(one.start for one in touching)), max(span.end, *(one.end for one in touching)))
+        whole = Span(
+            min(span.start, *(other.start for other in touching)), max(span.end, *(other.end for other in touching))
+        )
         at = joined.index(touching[0])
-        joined = [one for one in joined if one not in touching]
+        joined = [other for other in joined if other not in touching]
         joined.insert(at, whole)
     return tuple(joined)

@@ -1,4 +1,4 @@
-"""From a request to the arguments of an operation; what the schema does not allow is refused, nothing is guessed."""
+"""Parsing of the arguments of an operation from a request, strictly by the schema."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from directory_indexer.wire.objects import JsonObject
 _INTEGER = re.compile("-?[0-9]{1,18}")
 
 
-def call_of(operation: Operation, given: Mapping[str, object]) -> Any:
-    """Read the arguments of an operation from what path and body say.
+def call_of(operation: Operation, arguments: Mapping[str, object]) -> Any:
+    """Validate the arguments of an operation.
 
     Raises:
-        UsageError: an argument is unknown, missing, of another type or out of its limits, or contradicts another.
+        UsageError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
     """
     known: JsonObject = operation.schema["properties"]
-    for name, value in given.items():
-        if name in known and not _fits(known[name], value):
+    for name, value in arguments.items():
+        if name in known and not _is_valid(known[name], value):
             raise ArgumentError(f"'{name}' must be {expected(known[name])}")
-    return arguments_of(operation.arguments, given, of=operation.name)
+    return arguments_of(operation.arguments, arguments, of=operation.name)
 
 
 def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
-    """Read the arguments that a query string gives; a list is given by several of one name.
+    """Parse the arguments in a query string; a list is passed by repeating its name.
 
     Raises:
-        UsageError: an argument is given twice that is no list.
+        UsageError: an argument that is not a list is repeated.
     """
     known: JsonObject = operation.schema["properties"]
     values: dict[str, Any] = {}
@@ -42,20 +42,20 @@ def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -
         elif name in values:
             raise UsageError(f"'{name}' is given twice")
         else:
-            values[name] = _READERS.get(kind, str)(text)
+            values[name] = _PARSERS.get(kind, str)(text)
     return values
 
 
 def arguments_in_headers(operation: Operation, headers: Mapping[str, str]) -> JsonObject:
-    """Read the arguments of an operation that headers give."""
+    """Return the arguments of an operation in headers."""
     return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
 
 
-def _fits(schema: JsonObject, value: object) -> bool:
-    """Tell whether a value is what a flat schema describes."""
+def _is_valid(schema: JsonObject, value: object) -> bool:
+    """Whether a value is valid by a flat schema."""
     match schema["type"]:
         case "string":
-            return isinstance(value, str) and _has_form(schema, value)
+            return isinstance(value, str) and _is_valid_string(schema, value)
         case "boolean":
             return isinstance(value, bool)
         case "integer":
@@ -65,14 +65,14 @@ def _fits(schema: JsonObject, value: object) -> bool:
             return (
                 isinstance(value, list)
                 and len(value) <= schema.get("maxItems", len(value))
-                and all(_fits(schema["items"], one) for one in value)
+                and all(_is_valid(schema["items"], item) for item in value)
             )
         case "object":
             return isinstance(value, dict) and len(value) <= schema.get("maxProperties", len(value))
     return False
 
 
-def _has_form(schema: JsonObject, text: str) -> bool:
+def _is_valid_string(schema: JsonObject, text: str) -> bool:
     return (
         schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
         and ("enum" not in schema or text in schema["enum"])
@@ -84,12 +84,12 @@ def _is_within(schema: JsonObject, number: Any) -> bool:
     return bool(schema.get("minimum", number) <= number <= schema.get("maximum", number))
 
 
-def _integer(text: str) -> object:
+def _parse_integer(text: str) -> object:
     return int(text) if _INTEGER.fullmatch(text) else text
 
 
-def _truth(text: str) -> object:
+def _parse_boolean(text: str) -> object:
     return {"true": True, "false": False}.get(text, text)
 
 
-_READERS: dict[str, Callable[[str], object]] = {"integer": _integer, "boolean": _truth}
+_PARSERS: dict[str, Callable[[str], object]] = {"integer": _parse_integer, "boolean": _parse_boolean}

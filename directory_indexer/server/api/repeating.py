@@ -1,4 +1,4 @@
-"""Requests that are sent again by the same name: they are answered as before, and done once."""
+"""Idempotency keys: a repeated request gets the stored response and is executed once."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ with lazily:
     from directory_indexer.registry.store import Registry
 
 HEADER: Final = "Idempotency-Key"
-_NAME: Final = re.compile(r"[\x21-\x7e]{1,200}")
-_FIRST_FAILURE: Final = 400
-_LEFT_OUT: Final = frozenset({"content-length", "x-request-id"})
+_KEY_FORMAT: Final = re.compile(r"[\x21-\x7e]{1,200}")
+_FIRST_ERROR_STATUS: Final = 400
+_UNSTORED_HEADERS: Final = frozenset({"content-length", "x-request-id"})
 
-NO_NAME: Final = Problem(
+INVALID_KEY: Final = Problem(
     422, "invalid_request", "'Idempotency-Key' must be 1 to 200 printable ASCII characters without spaces"
 )
 OTHER_REQUEST: Final = Problem(422, "key_used", "this Idempotency-Key came with another request before")
-STILL_AT_IT: Final = Problem(
+IN_PROGRESS: Final = Problem(
     409, "in_hand", "the request that came with this Idempotency-Key is still being answered", retry_seconds=1
 )
-OF_MANY: Final = Problem(422, "invalid_request", "'Idempotency-Key' names one document; give each line an id")
+NOT_PER_LINE: Final = Problem(422, "invalid_request", "'Idempotency-Key' names one document; give each line an id")
 
 
 class Repetition:
-    """Keep the answers of operations that repeat them; what failed is done again."""
+    """The stored responses of operations that support idempotency keys; failures are not stored."""
 
     def __init__(self, registry: Registry) -> None:
         self._answers = GivenAnswers(registry)
-        self._in_hand: set[tuple[bytes, str]] = set()
+        self._in_progress: set[tuple[bytes, str]] = set()
 
     def refuse(self, request: Request) -> None:
-        """Refuse a name for what cannot be answered again.
+        """Reject an idempotency key where it is not supported.
 
         Raises:
-            RefusedError: there is one.
+            RefusedError: the request has an idempotency key.
         """
         if HEADER in request.headers:
-            raise RefusedError(OF_MANY)
+            raise RefusedError(NOT_PER_LINE)
 
     async def answered(
         self,
@@ -57,43 +57,43 @@ class Repetition:
         answer: Callable[[], Awaitable[Response]],
         services: Services,
     ) -> Response:
-        """Answer a request, as it was answered before if it is sent again; `content` is its body, or a digest of it.
+        """Return the response to a request, the stored one if it is repeated; `content` is its body, or a digest of it.
 
         Raises:
-            RefusedError: the name is none, was that of another request, or its first request is being answered.
+            RefusedError: the key is invalid, belongs to another request, or its first request is still in progress.
         """
-        given = request.headers.getlist(HEADER) if operation.repeats_answers else []
-        if not given:
+        keys = request.headers.getlist(HEADER) if operation.repeats_answers else []
+        if not keys:
             return await answer()
-        if len(given) > 1 or not _NAME.fullmatch(given[0]):
-            raise RefusedError(NO_NAME)
-        place = (services.caller.digest if services.caller else b"", given[0])
-        if place in self._in_hand:
-            raise RefusedError(STILL_AT_IT)
-        self._in_hand.add(place)
+        if len(keys) > 1 or not _KEY_FORMAT.fullmatch(keys[0]):
+            raise RefusedError(INVALID_KEY)
+        scoped_key = (services.caller.digest if services.caller else b"", keys[0])
+        if scoped_key in self._in_progress:
+            raise RefusedError(IN_PROGRESS)
+        self._in_progress.add(scoped_key)
         try:
             digest = _digest(request, content)
-            known = await services.desk.quickly(lambda: self._answers.get(*place))
-            if known is not None:
-                return _again(known, digest)
+            stored = await services.desk.quickly(lambda: self._answers.get(*scoped_key))
+            if stored is not None:
+                return _replay(stored, digest)
             response = await answer()
-            if response.status_code < _FIRST_FAILURE:
-                headers = {name: value for name, value in response.headers.items() if name not in _LEFT_OUT}
-                kept = GivenAnswer(digest, response.status_code, headers, bytes(response.body))
-                await services.desk.quickly(lambda: self._answers.keep(*place, kept))
+            if response.status_code < _FIRST_ERROR_STATUS:
+                headers = {name: value for name, value in response.headers.items() if name not in _UNSTORED_HEADERS}
+                given_answer = GivenAnswer(digest, response.status_code, headers, bytes(response.body))
+                await services.desk.quickly(lambda: self._answers.keep(*scoped_key, given_answer))
             return response
         finally:
-            self._in_hand.discard(place)
+            self._in_progress.discard(scoped_key)
 
 
-def _again(known: GivenAnswer, digest: bytes) -> Response:
-    if known.request != digest:
+def _replay(stored: GivenAnswer, digest: bytes) -> Response:
+    if stored.request != digest:
         raise RefusedError(OTHER_REQUEST)
-    return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
+    return Response(stored.body, stored.status, {**stored.headers, "Idempotency-Replayed": "true"})
 
 
 def _digest(request: Request, content: bytes) -> bytes:
-    """Hash all of a request that tells it from another one."""
+    """Return a hash of everything that identifies a request."""
     parts = (
         request.method.encode(),
         request.scope["path"].encode("utf-8", "surrogateescape"),

@@ -1,4 +1,4 @@
-"""Index runs by the ids of operations: one that was started here has its id before it begins, and keeps it."""
+"""Index runs as operations: a run that this server started has its id before it is recorded, and keeps it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
 
 
 def operation_id(collection: str, name: str) -> str:
-    """Give the id of what is called so in a collection."""
+    """Return the id of an operation by its collection and name."""
     return name if collection == DEFAULT else f"{collection}.{name}"
 
 
-def collection_and_name(given: str) -> tuple[str, str]:
-    """Tell which collection an id is of, and what it is called there."""
-    collection, dot, name = given.rpartition(".")
+def collection_and_name(identifier: str) -> tuple[str, str]:
+    """Split an operation id into its collection and name."""
+    collection, dot, name = identifier.rpartition(".")
     return (collection, name) if dot else (DEFAULT, name)
 
 
 def ingest_name(document: StoredDocument) -> str:
-    """Name what goes on with a version of a document."""
+    """Return the operation name of the ingestion of a version of a document."""
     return f"ingest-{document.doc_id}-{document.version}"
 
 
 class IndexRuns:
-    """The index runs of all collections."""
+    """The index runs of all collections as operations."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -54,25 +54,25 @@ class IndexRuns:
         self._started: OrderedDict[str, tuple[str, Job]] = OrderedDict()
 
     def start(self, collection: str, path: str) -> OperationEntry:
-        """Start a run, or join the one that does the same."""
-        asked = IndexArguments(path, collection=collection)
+        """Start a run, or join the one that covers it."""
+        arguments = IndexArguments(path, collection=collection)
         jobs = self._tools.jobs.of(collection)
-        job = self._tools.index.start(asked)
+        job = self._tools.index.start(arguments)
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):
-            job.is_told = True  # nobody asks for that one any more
-            job = self._tools.index.start(asked)
-        return self._begun(collection, job)
+            job.is_reported = True  # its outcome is not needed any more
+            job = self._tools.index.start(arguments)
+        return self._register(collection, job)
 
     def add(self, root: FilePath) -> OperationEntry:
-        """Start the run that adds a directory, whatever that takes.
+        """Start the run that adds a directory.
 
         Raises:
-            LockedError: too many runs wait already.
+            LockedError: too many runs are queued.
         """
-        return self._begun(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
+        return self._register(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
 
     def all(self, collection: str) -> list[OperationEntry]:
-        """Give the newest runs of all processes, newest first; before them those that have not begun."""
+        """Return the newest runs of all processes, newest first, preceded by those that have not begun."""
         records = self._records(collection)
         with self._lock:
             jobs = [job for of, job in self._started.values() if of == collection]
@@ -82,65 +82,65 @@ class IndexRuns:
         return [self._entry(collection, run) for run in [*waiting, *known]]
 
     def state(self, collection: str, name: str) -> OperationEntry:
-        """Tell how a run stands.
+        """Return the state of a run.
 
         Raises:
-            NotIndexedError: there is none of this name.
+            NotIndexedError: there is no run with this name.
         """
         return self._entry(collection, self._find(collection, name))
 
     def cancel(self, collection: str, name: str, *, by: Origin) -> OperationEntry:
-        """Ask a run to stop at the end of its batch, whichever client started it.
+        """Ask a run to stop after the current batch, whichever client started it.
 
         Raises:
-            NotIndexedError: there is none of this name.
-            NotStoppableError: it was started in a terminal.
-            RefusedError: it has ended.
+            NotIndexedError: there is no run with this name.
+            NotStoppableError: the run was started in a terminal.
+            RefusedError: the run has ended.
         """
-        found = self._find(collection, name)
+        run = self._find(collection, name)
         jobs = self._tools.jobs.of(collection)
-        if is_ended(jobs.state_of(found)):
+        if is_ended(jobs.state_of(run)):
             raise RefusedError(HAS_ENDED)
-        if isinstance(found, Job):
-            jobs.cancel(found)
+        if isinstance(run, Job):
+            jobs.cancel(run)
         else:
             with self._tools.collections.using(collection) as opened:
-                opened.app.run_control.stop(found, by=by)
-        return self._entry(collection, found)
+                opened.app.run_control.stop(run, by=by)
+        return self._entry(collection, run)
 
     def pause(self, collection: str, name: str, *, by: Origin) -> OperationEntry:
-        """Pause a run at the end of its batch, until somebody resumes it.
+        """Pause a run after the current batch, until it is resumed.
 
         Raises:
-            NotIndexedError: there is none of this name.
-            NotStoppableError: it was started in a terminal.
-            ConflictError: it has not begun yet, or cannot be paused.
-            RefusedError: it has ended.
+            NotIndexedError: there is no run with this name.
+            NotStoppableError: the run was started in a terminal.
+            ConflictError: the run has not begun yet, or cannot be paused.
+            RefusedError: the run has ended.
         """
-        found = self._find(collection, name)
-        if is_ended(self._tools.jobs.of(collection).state_of(found)):
+        run = self._find(collection, name)
+        if is_ended(self._tools.jobs.of(collection).state_of(run)):
             raise RefusedError(HAS_ENDED)
         records = self._records(collection)
-        record = next((one for one in records if found.is_of(one)), None) if isinstance(found, Job) else found
+        record = next((record for record in records if run.is_of(record)), None) if isinstance(run, Job) else run
         if record is None:
             raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
         with self._tools.collections.using(collection) as opened:
             opened.app.run_control.pause(record, by=by)
-        return self._entry(collection, found)
+        return self._entry(collection, run)
 
     def resume(self, collection: str, name: str) -> OperationEntry:
-        """Start the run that goes on with all that is paused.
+        """Start a run that continues all paused runs.
 
         Raises:
-            NotIndexedError: there is none of this name.
-            ConflictError: it is not paused.
+            NotIndexedError: there is no run with this name.
+            ConflictError: the run is not paused.
         """
         state = self.state(collection, name).state
         if state != Outcome.PAUSED:
             raise ConflictError(f"the operation is {state}", hint="only what is paused can be resumed")
-        return self._begun(collection, self._tools.jobs.of(collection).resume())
+        return self._register(collection, self._tools.jobs.of(collection).resume())
 
-    def _begun(self, collection: str, job: Job | RunRecord) -> OperationEntry:
+    def _register(self, collection: str, job: Job | RunRecord) -> OperationEntry:
         if isinstance(job, Job):
             with self._lock:
                 self._started[job.id] = (collection, job)
@@ -156,16 +156,16 @@ class IndexRuns:
         of, job = self._started.get(name, ("", None))
         if job is not None and of == collection:
             return job
-        found = next((record for record in self._records(collection) if _name(record) == name), None)
-        if found is None:
+        record = next((record for record in self._records(collection) if _name(record) == name), None)
+        if record is None:
             raise NotIndexedError(f"there is no operation '{operation_id(collection, name)}'")
-        return found
+        return record
 
     def _entry(self, collection: str, run: Job | RunRecord) -> OperationEntry:
         name = operation_id(collection, run.id if isinstance(run, Job) else _name(run))
         state: Run = self._tools.jobs.of(collection).state_of(run)
-        shown = state._replace(joined=None, counts=None, next_step=None)
-        return run_entry(shown, name=name, collection=collection, has_ended=is_ended(state))
+        public_state = state._replace(joined=None, counts=None, next_step=None)
+        return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))
 
 
 def _name(record: RunRecord) -> str:

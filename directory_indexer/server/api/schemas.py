@@ -1,4 +1,4 @@
-"""JSON schemas of records as programs get them: with references, nulls, and each key that is always there."""
+"""JSON schemas of records for programs: with references, nulls and required keys."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from directory_indexer.wire.objects import JsonObject
 
 
 class Components:
-    """The schemas of records, each by the name of its record."""
+    """The schemas of records by their names."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, JsonObject] = {}
 
     def reference(self, record: type) -> JsonObject:
-        """Refer to the schema of a record."""
+        """Return a reference to the schema of a record, which is added if missing."""
         name = record.__name__
         if name not in self.schemas:
-            self.schemas[name] = {}  # a record may hold itself
+            self.schemas[name] = {}  # a record may contain itself
             self.schemas[name] = self._schema(record)
         return {"$ref": f"#/components/schemas/{name}"}
 
@@ -43,11 +43,11 @@ class Components:
         return {**schema, "description": field.description} if field.description else schema
 
     def _of_type(self, hint: Any, *, is_nullable: bool = True) -> JsonObject:
-        """Describe a type; a field that has a default is left out where others are null."""
+        """Return the schema of a type; an optional field is omitted where others are null."""
         hint = plain_type(hint)
         origin, inner = typing.get_origin(hint), typing.get_args(hint)
         if origin in {typing.Union, types.UnionType}:
-            schema = self._of_type(next(one for one in inner if one is not types.NoneType))
+            schema = self._of_type(next(member for member in inner if member is not types.NoneType))
             return _with_null(schema) if is_nullable else schema
         if origin is tuple:
             return self._of_tuple(inner)
@@ -57,7 +57,7 @@ class Components:
             return self.reference(hint)
         if hint in PLAIN_SCHEMAS:
             return dict(PLAIN_SCHEMAS[hint])
-        return {"type": "string", "enum": [str(one) for one in hint]}
+        return {"type": "string", "enum": [str(member) for member in hint]}
 
     def _of_tuple(self, inner: tuple[Any, ...]) -> JsonObject:
         items = self._of_type(inner[0])

@@ -1,4 +1,4 @@
-"""What the operations take that look for something."""
+"""Arguments of the search operations."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class GrepCall(NamedTuple):
 
 
 class OutlineCall(NamedTuple):
-    """What a file or a directory consists of."""
+    """An outline of a file or a directory."""
 
     path: Outlined
     max_tokens: MaxTokens = Budgets.OUTLINE

@@ -1,6 +1,6 @@
-"""Searches, lines that match, and outlines.
+"""Operations that search: passages, matching lines and outlines.
 
-Hits are given as `--json` gives them, and as systems name them that only know text, score and metadata.
+Hits have the form of `--json`, and additionally a plain form with text, score and metadata.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from directory_indexer.wire.outlines import OutlineAnswer, outline_answer
 
 
 def search(services: Services, call: SearchCall) -> SearchAnswer:
-    """Find passages, or count the files to find them in."""
+    """Find passages, or return facet counts."""
     tools = services.desk.tools
     names = collections_named(call)
     shared = {name: value for name, value in call._asdict().items() if name in SearchArguments._fields}
-    asked = SearchArguments(**shared)
+    arguments = SearchArguments(**shared)
     if call.facets:
-        return tools.facets(asked)
+        return tools.facets(arguments)
     look = look_at if call.refresh else as_it_is
-    result, page = tools.find(asked, look=look, is_unfinished=call.prefix)
+    result, page = tools.find(arguments, look=look, is_unfinished=call.prefix)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage(services, hit, call) for hit in sorted_by(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
@@ -58,7 +58,7 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
 
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
-    """Tell what a file or a directory consists of, folded until it has room."""
+    """Return the outline of a file or a directory, folded to the token budget."""
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         return outline_answer(outline_within(outline_named(snapshot, call.path), max_tokens=call.max_tokens))
 

@@ -1,4 +1,4 @@
-"""What those ask who watch a server: whether it lives, whether it is ready, and how it fares."""
+"""Operations for monitoring: health, readiness and metrics, and the documentation of the API."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of 
 
 
 def health(_: Services, __: object) -> Health:
-    """Say that the server is there."""
+    """Return that the server is alive."""
     return Health("ok", NAME, __version__)
 
 
 async def ready(services: Services, _: object) -> Readiness:
-    """Say whether questions are answered as they should be; the first who asks has the model loaded.
+    """Return that the server is ready; the first call starts loading the model.
 
     Raises:
-        RefusedError: not yet, or not any more.
+        RefusedError: the server is not ready yet, or is shutting down.
     """
     if services.is_ending():
         raise RefusedError(CLOSING)
@@ -44,14 +44,14 @@ async def ready(services: Services, _: object) -> Readiness:
 
 
 def metrics(services: Services, _: object) -> Content:
-    """Write what was counted."""
+    """Return the metrics in the Prometheus text format."""
     return Content(services.metrics.text().encode(), CONTENT_TYPE)
 
 
 def page(path: str) -> Callable[[Services, object], Content]:
-    """Give what is the same for everybody."""
+    """Return the handler of a documentation page."""
 
-    def give(services: Services, _: object) -> Content:
+    def run(services: Services, _: object) -> Content:
         return pages(services.operations)[path]
 
-    return give
+    return run

@@ -1,4 +1,4 @@
-"""From a path and a method to the operation that answers them."""
+"""Routing of paths and methods to operations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from directory_indexer.server.api.operations import LONGEST_BODY, Method, Operat
 from directory_indexer.server.gate.visits import Place
 
 NOWHERE = Place("other", Right.READ, LONGEST_BODY)
-"""What is said of paths that stand for nothing: who has no key does not learn which those are."""
+"""The route of unknown paths: it needs a key, so that callers without one cannot probe for paths."""
 
 
 class Found(NamedTuple):
-    """The operations of a path, by their methods, and what the path gives them."""
+    """The operations of a path by method, and the arguments in the path."""
 
     operations: Mapping[str, Operation]
-    given: Mapping[str, str]
+    path_arguments: Mapping[str, str]
 
 
 class Surface:
-    """All operations, by their paths."""
+    """The router of all operations."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         by_path: dict[str, dict[str, Operation]] = {}
@@ -36,20 +36,20 @@ class Surface:
         self._patterns = [(compile_path(path)[0], methods) for path, methods in by_path.items()]
 
     def find(self, path: str) -> Found | None:
-        """Find what a path stands for."""
+        """Return the operations of a path; None for an unknown path."""
         for pattern, operations in self._patterns:
-            if found := pattern.fullmatch(path):
-                return Found(operations, found.groupdict())
+            if match := pattern.fullmatch(path):
+                return Found(operations, match.groupdict())
         return None
 
-    def place_of(self, path: str, method: str) -> Place | None:
-        """Tell the gate what a request asks for; a method that there is not needs what a path there is needs."""
-        found = self.find(path)
-        if found is None:
+    def route_of(self, path: str, method: str) -> Place | None:
+        """Return the route of a request for the guard; an unsupported method of a known path needs a key."""
+        match = self.find(path)
+        if match is None:
             return None
-        operation = found.operations.get(method)
+        operation = match.operations.get(method)
         if operation is None:
-            return NOWHERE._replace(template=next(iter(found.operations.values())).path)
+            return NOWHERE._replace(template=next(iter(match.operations.values())).path)
         return Place(
             operation.path,
             operation.needs,

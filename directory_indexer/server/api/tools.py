@@ -1,4 +1,4 @@
-"""Operations of the API as MCP tools, from the same rows, for assistants that send, list and get back documents."""
+"""Operations of the API as MCP tools: send, list and retrieve documents."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ with lazily:
     from collections.abc import Iterator, Mapping
 
 LONGEST_ORIGINAL: Final = 1_048_576
-"""A larger original is not given to a model; it is there over HTTP."""
+"""A larger original is available over HTTP only."""
 
 _log = logging.getLogger("dirindex.serve")
 
 
 class _OperationTool(NamedTuple):
-    """An operation, as tools are listed."""
+    """An operation as a tool."""
 
     name: str
     title: str
@@ -44,13 +44,13 @@ class _OperationTool(NamedTuple):
     run: OperationRun | None
 
     def call_of(self, arguments: Mapping[str, Any]) -> Any:
-        """Read the arguments of a call, as what it runs takes them."""
+        """Parse the arguments of a call into the record that its handler expects."""
         call = arguments_of(self.arguments, arguments, of=self.name)
         return call if self.run else self.operation.arguments(**call._asdict())
 
 
 class OperationTools:
-    """The operations that are tools, too; each is there for those whose key allows it."""
+    """The operations that are tools; each is available to callers whose key allows it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -61,24 +61,24 @@ class OperationTools:
         return name in self._tools
 
     def listed(self, key: Key | None) -> list[Tool]:
-        """Describe those that a key allows."""
+        """Return the descriptions of the tools that a key allows."""
         return listed_tools(tool for tool in self._tools.values() if _allows(key, tool.operation.needs))
 
     def arguments_schema(self, name: str) -> JsonObject:
-        """Give the schema of what one takes."""
+        """Return the argument schema of a tool."""
         return arguments_schema(self._tools[name])
 
-    async def answer(self, name: str, given: Mapping[str, Any], key: Key | None) -> CallToolResult:
-        """Do what an operation does, for whoever has a key."""
+    async def answer(self, name: str, arguments: Mapping[str, Any], key: Key | None) -> CallToolResult:
+        """Call a tool with a key."""
         tool = self._tools[name]
         services = dataclasses.replace(self._services, caller=key)
         try:
             tool.operation.require_right(key)
-            call = tool.call_of(given)
+            call = tool.call_of(arguments)
             if key is not None:
                 tool.operation.require_reach(key, call)
             answer = await (tool.run or tool.operation.run)(services, call)
-            return _original(answer, call) if isinstance(answer, Stored) else _record(answer)
+            return _original_result(answer, call) if isinstance(answer, Stored) else _record_result(answer)
         except ArgumentError as error:
             return failed(f"{error.message}. Next: correct the arguments and call {name} again.")
         except RefusedError as refused:
@@ -94,29 +94,29 @@ class OperationTools:
 def _tools(operation: Operation) -> Iterator[_OperationTool]:
     for name, arguments, run, description in operation.as_tools:
         is_read_only = operation.needs is Right.READ
-        described = description or operation.description
-        yield _OperationTool(name, operation.title, described, arguments, is_read_only, operation, run)
+        tool_description = description or operation.description
+        yield _OperationTool(name, operation.title, tool_description, arguments, is_read_only, operation, run)
 
 
 def _allows(key: Key | None, needed: Right | None) -> bool:
     return needed is None or (key is not None and key.may(needed))
 
 
-def _record(answer: Any) -> CallToolResult:
-    """Give a record, once as data and once as text."""
-    said = object_for_models(answer.record if isinstance(answer, Reply) else answer)
-    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(text=text)], structured_content=said)
+def _record_result(answer: Any) -> CallToolResult:
+    """Return a record as structured content and as text."""
+    content = object_for_models(answer.record if isinstance(answer, Reply) else answer)
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(text=text)], structured_content=content)
 
 
-def _original(stored: Stored, call: Any) -> CallToolResult:
-    """Give a document byte for byte, if it is small; it is content, and for no model to follow."""
+def _original_result(stored: Stored, call: Any) -> CallToolResult:
+    """Return a document byte for byte, if it is small; it is marked as content, not instructions."""
     with stored.file as file:
         content = file.read(LONGEST_ORIGINAL + 1)
     media_type, size = stored.headers["Content-Type"], int(stored.headers["Content-Length"])
-    place = f"/api/v1/documents/{call.doc_id}/original?collection={call.collection}"
+    path = f"/api/v1/documents/{call.doc_id}/original?collection={call.collection}"
     if len(content) > LONGEST_ORIGINAL:
-        return failed(f"the document has {size:,} bytes, more than a tool returns. Next: GET {place} returns it.")
+        return failed(f"the document has {size:,} bytes, more than a tool returns. Next: GET {path} returns it.")
     blob = BlobResourceContents(
         uri=f"dirindex://original/{quote(call.collection)}/{call.doc_id}",
         mime_type=media_type,

@@ -1,4 +1,4 @@
-"""`dirindex serve --remote`: the index of another machine for assistants on this one."""
+"""`dirindex serve --remote`: a remote index for assistants on this machine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def serve_remote(
     private: tuple[FilePath, ...],
     verbose: bool,
 ) -> NoReturn:
-    """Serve one client on standard input and output until it goes away.
+    """Serve one client on standard input and output until it disconnects.
 
-    Files may be read from `allowed`, else from the roots of the client; those that are `private` never.
+    Files may be read from the `allowed` directories, or else from the roots of the client, but never `private` ones.
     """
     parent = os.getppid()
     log_to_stderr(verbose=verbose)
@@ -41,5 +41,5 @@ def serve_remote(
         local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
         bridge = Bridge(RemoteIndex(Exchange(address, token)), local_files)
         server = make_bridge_server(bridge, allowed)
-    # Nobody greets before the SDK is there.
+    # There is no early handshake: the SDK is already imported.
     run_stdio(server, Greeter(""), parent=parent, close=lambda: None)

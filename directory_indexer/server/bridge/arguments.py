@@ -1,4 +1,4 @@
-"""What a client may say to the tools of a remote index."""
+"""Arguments of the tools of a remote index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of a remote index: what each does with its arguments, here and on the other machine."""
+"""Table of the tools of a remote index, and their implementation."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _MOST_LINES: Final = 20_000
 
 
 class RemoteAnswer(NamedTuple):
-    """What a tool gives back: text and structure say the same."""
+    """The answer of a tool, as text and as a record with the same content."""
 
     text: str
     result: object
 
 
 class Call(NamedTuple):
-    """A call of a tool: its arguments, where files may be read, and what waits for a server that is away."""
+    """A call of a tool: its arguments, the directories that may be read, and the wait between attempts."""
 
     arguments: Any
     allowed: Sequence[FilePath]
@@ -48,7 +48,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """This machine and the other one; threads may share it."""
+    """The remote index and the local files. Thread-safe."""
 
     index: RemoteIndex
     files: LocalFiles
@@ -56,7 +56,7 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """One tool: how it is listed, what it takes, and what it does."""
+    """One tool: its listing, its argument record and its implementation."""
 
     name: str
     title: str
@@ -67,59 +67,61 @@ class RemoteTool:
 
 
 def _search(bridge: Bridge, call: Call) -> RemoteAnswer:
-    asked: RemoteSearchArguments = call.arguments
-    found = bridge.index.search(
+    arguments: RemoteSearchArguments = call.arguments
+    hits = bridge.index.search(
         {
-            "query": asked.query,
-            "mode": str(asked.mode),
-            "limit": asked.limit,
-            **({"collections": list(asked.collections)} if asked.collections else {}),
-            **({"types": list(asked.types)} if asked.types else {}),
+            "query": arguments.query,
+            "mode": str(arguments.mode),
+            "limit": arguments.limit,
+            **({"collections": list(arguments.collections)} if arguments.collections else {}),
+            **({"types": list(arguments.types)} if arguments.types else {}),
         },
         call.patience,
     )
     n_hits = most_that_fit(
-        len(found.results),
-        lambda n: _fits(part := found._replace(results=found.results[:n]), hits_text(part, found), asked.max_tokens),
+        len(hits.results),
+        lambda n: _fits(part := hits._replace(results=hits.results[:n]), hits_text(part, hits), arguments.max_tokens),
     )
-    shown = found._replace(results=found.results[:n_hits])
-    return RemoteAnswer(hits_text(shown, found), shown)
+    page = hits._replace(results=hits.results[:n_hits])
+    return RemoteAnswer(hits_text(page, hits), page)
 
 
 def _list_collections(bridge: Bridge, call: Call) -> RemoteAnswer:
-    found = bridge.index.collections(call.patience)
+    collections = bridge.index.collections(call.patience)
     n_shown = most_that_fit(
-        len(found.collections),
-        lambda n: cost(object_for_models(found._replace(collections=found.collections[:n]))) <= _LIST_TOKENS,
+        len(collections.collections),
+        lambda n: (
+            cost(object_for_models(collections._replace(collections=collections.collections[:n]))) <= _LIST_TOKENS
+        ),
     )
-    shown = found._replace(collections=found.collections[:n_shown])
-    return RemoteAnswer(collections_text(shown, len(found.collections)), shown)
+    part = collections._replace(collections=collections.collections[:n_shown])
+    return RemoteAnswer(collections_text(part, len(collections.collections)), part)
 
 
 def _get_document(bridge: Bridge, call: Call) -> RemoteAnswer:
-    asked: GetDocumentArguments = call.arguments
-    lines = f"{asked.start_line}-{asked.start_line + _MOST_LINES - 1}"
-    found = bridge.index.document(asked.doc_id, asked.collection, lines, call.patience)
-    whole = found.text.split("\n")
-    n_lines = most_that_fit(len(whole), lambda n: _document_fits(_first_lines(found, whole[:n]), asked))
-    part = _first_lines(found, whole[:n_lines])
+    arguments: GetDocumentArguments = call.arguments
+    lines = f"{arguments.start_line}-{arguments.start_line + _MOST_LINES - 1}"
+    document = bridge.index.document(arguments.doc_id, arguments.collection, lines, call.patience)
+    whole = document.text.split("\n")
+    n_lines = most_that_fit(len(whole), lambda n: _document_fits(_first_lines(document, whole[:n]), arguments))
+    part = _first_lines(document, whole[:n_lines])
     if not n_lines:
         n_shown = most_that_fit(
-            len(whole[0]), lambda n: _document_fits(_first_lines(found, [f"{whole[0][:n]}…"]), asked)
+            len(whole[0]), lambda n: _document_fits(_first_lines(document, [f"{whole[0][:n]}…"]), arguments)
         )
-        part = _first_lines(found, [f"{whole[0][:n_shown]}…"])
-    return RemoteAnswer(document_text(part, asked), part)
+        part = _first_lines(document, [f"{whole[0][:n_shown]}…"])
+    return RemoteAnswer(document_text(part, arguments), part)
 
 
 def _convert_to_text(bridge: Bridge, call: Call) -> RemoteAnswer:
-    asked: ConvertFileArguments = call.arguments
-    if is_url(asked.path):
-        source, text = asked.path, bridge.files.convert_url(asked.path)
+    arguments: ConvertFileArguments = call.arguments
+    if is_url(arguments.path):
+        source, text = arguments.path, bridge.files.convert_url(arguments.path)
     else:
-        document = bridge.files.convert(asked.path, call.allowed)
+        document = bridge.files.convert(arguments.path, call.allowed)
         source, text = display(document.path), document.markdown
-    arguments = ConvertArguments(source, asked.start_line, DEFAULT, asked.max_tokens)
-    answer = part_of_converted(source, text, arguments)
+    convert_arguments = ConvertArguments(source, arguments.start_line, DEFAULT, arguments.max_tokens)
+    answer = part_of_converted(source, text, convert_arguments)
     return RemoteAnswer(converted_text(answer), answer)
 
 
@@ -130,29 +132,31 @@ def _ingest_url(bridge: Bridge, call: Call) -> RemoteAnswer:
 
 
 def _convert_and_ingest(bridge: Bridge, call: Call) -> RemoteAnswer:
-    asked: IngestFileArguments = call.arguments
-    if is_url(asked.path):
-        sent = bridge.index.send_url(asked.path, asked.collection, call.patience, title=asked.title, tags=asked.tags)
-        return RemoteAnswer(sent_text(sent, asked.collection), sent)
-    document = bridge.files.convert(asked.path, call.allowed)
+    arguments: IngestFileArguments = call.arguments
+    if is_url(arguments.path):
+        sent = bridge.index.send_url(
+            arguments.path, arguments.collection, call.patience, title=arguments.title, tags=arguments.tags
+        )
+        return RemoteAnswer(sent_text(sent, arguments.collection), sent)
+    document = bridge.files.convert(arguments.path, call.allowed)
     outgoing = OutgoingDocument(
-        document.client_id, os.path.basename(display(document.path)), document.markdown, asked.title, asked.tags
+        document.client_id, os.path.basename(display(document.path)), document.markdown, arguments.title, arguments.tags
     )
-    sent = bridge.index.send(outgoing, asked.collection, call.patience)
-    return RemoteAnswer(sent_text(sent, asked.collection), sent)
+    sent = bridge.index.send(outgoing, arguments.collection, call.patience)
+    return RemoteAnswer(sent_text(sent, arguments.collection), sent)
 
 
 def _fits(answer: object, text: str, max_tokens: int) -> bool:
     return max(cost(object_for_models(answer)), cost(text)) <= max_tokens
 
 
-def _document_fits(part: RemoteText, asked: GetDocumentArguments) -> bool:
-    return _fits(part, document_text(part, asked), asked.max_tokens)
+def _document_fits(part: RemoteText, arguments: GetDocumentArguments) -> bool:
+    return _fits(part, document_text(part, arguments), arguments.max_tokens)
 
 
-def _first_lines(found: RemoteText, lines: Sequence[str]) -> RemoteText:
-    last = min(found.start_line + len(lines) - 1, found.end_line)
-    return found._replace(text="\n".join(lines), end_line=last)
+def _first_lines(document: RemoteText, lines: Sequence[str]) -> RemoteText:
+    last = min(document.start_line + len(lines) - 1, document.end_line)
+    return document._replace(text="\n".join(lines), end_line=last)
 
 
 _LIST_TOKENS: Final = 4000

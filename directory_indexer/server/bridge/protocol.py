@@ -1,4 +1,4 @@
-"""The tools of a remote index over MCP."""
+"""MCP server of a remote index."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _log = logging.getLogger("dirindex.serve")
 
 
 def make_bridge_server(bridge: Bridge, allowed: Sequence[FilePath]) -> Server[None]:
-    """Build the server; files are read from `allowed`, and where it is empty from the roots of the client."""
+    """Build the MCP server; files may be read from `allowed`, or if it is empty from the roots of the client."""
     session = _BridgeSession(bridge, allowed)
     return Server(
         NAME,
@@ -73,7 +73,7 @@ class _BridgeSession:
         self._bridge = bridge
         self._allowed = tuple(allowed)
         self._roots = ClientRoots()
-        self._room = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
 
     async def list_tools(self, _: object, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=listed_tools(REMOTE_TOOLS))
@@ -83,11 +83,11 @@ class _BridgeSession:
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(_ENTRIES)}")
         with spans.span(f"call {entry.name}", tool=Word(entry.name)) as span:
-            result = await self._called(entry, params, ctx)
+            result = await self._run_tool(entry, params, ctx)
             span.note(is_error=bool(result.is_error))
             return result
 
-    async def _called(
+    async def _run_tool(
         self, entry: RemoteTool, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any]
     ) -> CallToolResult:
         try:
@@ -106,23 +106,23 @@ class _BridgeSession:
         )
 
     async def _answer(self, entry: RemoteTool, arguments: Any, ctx: ServerRequestContext[Any, Any]) -> RemoteAnswer:
-        patience = Patience(_telling(ctx))
+        patience = Patience(_wait_reporter(ctx))
         call = Call(arguments, self._allowed or await self._roots.of(ctx), patience)
         try:
             return await anyio.to_thread.run_sync(
-                lambda: entry.run(self._bridge, call), abandon_on_cancel=True, limiter=self._room
+                lambda: entry.run(self._bridge, call), abandon_on_cancel=True, limiter=self._limiter
             )
         finally:
             patience.end()
 
 
-def _telling(ctx: ServerRequestContext[Any, Any]) -> Callable[[Waiting], None]:
-    """Tell a client that its call waits: one that hears of it waits longer."""
+def _wait_reporter(ctx: ServerRequestContext[Any, Any]) -> Callable[[Waiting], None]:
+    """Return a function that reports a wait to the client: clients with progress notifications time out later."""
 
-    def tell(waiting: Waiting) -> None:
+    def report(waiting: Waiting) -> None:
         times = "once" if waiting.n_failures == 1 else f"{waiting.n_failures} times"
         text = f"{waiting.reason}; asked {times}, and again in {waiting.seconds:.1f} s"
         _log.info("%s", text)
         anyio.from_thread.run(ctx.session.report_progress, float(waiting.n_failures), None, text)
 
-    return tell
+    return report

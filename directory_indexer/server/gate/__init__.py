@@ -1,1 +1,1 @@
-"""What every request over HTTP goes through, before it reaches MCP or REST."""
+"""Middleware of the HTTP server, which every request passes before MCP or REST."""

@@ -1,4 +1,4 @@
-"""Who may speak to a server over HTTP: where it listens, under which names, and with which token."""
+"""Network access to an HTTP server: its address, its host names and its token."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HTTP_PORT = 80
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where a server listens."""
+    """The address that a server listens on."""
 
     host: str
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether only this machine can reach it."""
+        """Whether the address is reachable from this machine only."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -38,13 +38,13 @@ class HttpAddress:
 
     @property
     def host_in_url(self) -> str:
-        """Write the host as URLs do."""
+        """The host in URL syntax."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where to listen, under which names to be called, and the token that callers must know, unless none is wanted."""
+    """The address to listen on, additional host names, and the token of callers, unless none is required."""
 
     address: HttpAddress
     names: tuple[str, ...] = ()
@@ -52,10 +52,10 @@ class Access:
     needs_token: bool = True
 
     def require_safe(self, *, has_keys: bool) -> None:
-        """Refuse to let others read the index: the network, or without a word from the user all who use this machine.
+        """Require a token or key, unless the user has allowed all local users by --no-token on a loopback address.
 
         Raises:
-            UsageError: there is neither a token nor a key where one is needed, or one where none is wanted.
+            UsageError: a token or key is missing, or contradicts --no-token.
         """
         if self.token and not self.needs_token:
             raise UsageError(
@@ -80,43 +80,43 @@ class Access:
             )
 
     def allowed_hosts(self, port: int) -> list[str]:
-        """Give what a Host header may say, in lower case; clients leave out the port that HTTP has by default."""
+        """Return the valid Host headers, in lower case; clients omit the default port of HTTP."""
         names = [*self.names, self.address.host_in_url]
         if self.address.is_loopback:
             names += ["127.0.0.1", "localhost", "[::1]"]
         without_port = names if port == _HTTP_PORT else self.names
-        return [one.lower() for one in (*(f"{name}:{port}" for name in dict.fromkeys(names)), *without_port)]
+        return [host.lower() for host in (*(f"{name}:{port}" for name in dict.fromkeys(names)), *without_port)]
 
     def allowed_origins(self, port: int) -> list[str]:
-        """Give what an Origin header may say: only pages of these very addresses may call."""
+        """Return the valid Origin headers: only pages of this server itself may call it."""
         return [f"{scheme}://{host}" for host in self.allowed_hosts(port) for scheme in ("http", "https")]
 
     def answers_to(self, host: str, port: int) -> bool:
-        """Tell whether a Host header names this server: a page that resolves its own name to this machine does not."""
+        """Whether a Host header names this server; this check defeats DNS rebinding."""
         return host.lower() in self.allowed_hosts(port)
 
     def trusts(self, origin: str, port: int) -> bool:
-        """Tell whether an Origin header names this server, if there is one."""
+        """Whether an Origin header is empty or names this server."""
         return not origin or origin.lower() in self.allowed_origins(port)
 
 
 def parse_address(text: str) -> HttpAddress:
-    """Read `127.0.0.1:8765`, `[::1]:8765` or `:8765`.
+    """Parse `127.0.0.1:8765`, `[::1]:8765` or `:8765`.
 
     Raises:
-        UsageError: the text is none of these.
+        UsageError: the text has another form.
     """
-    found = _ADDRESS.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
-    if not found or int(found["port"]) > _LAST_PORT:
+    match = _ADDRESS.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
+    if not match or int(match["port"]) > _LAST_PORT:
         raise UsageError(f"invalid address '{text}' for --http", hint="write --http 127.0.0.1:8765")
-    return HttpAddress(found["six"] or found["host"], int(found["port"]))
+    return HttpAddress(match["six"] or match["host"], int(match["port"]))
 
 
 def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
-    """Read the token from its file or from the environment; empty when there is none.
+    """Read the token from its file or the environment; empty if there is none.
 
     Raises:
-        UsageError: the file cannot be read, others can read it, or it holds nothing that can be a token.
+        UsageError: the file cannot be read, is readable by others, or contains no valid token.
     """
     token = environ.get(TOKEN_VARIABLE, "").strip()
     if file is not None:
@@ -137,10 +137,10 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
 
 
 def listening_socket(address: HttpAddress) -> socket.socket:
-    """Open the socket to listen on; what is accepted from it sends without delay, as asyncio wants but cannot see.
+    """Return a listening socket whose connections use TCP_NODELAY, which asyncio cannot detect on them.
 
     Raises:
-        UnavailableError: the address is taken, or not one of this machine.
+        UnavailableError: the address is in use, or not one of this machine.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -150,33 +150,33 @@ def listening_socket(address: HttpAddress) -> socket.socket:
             f"cannot listen on {address.host_in_url}:{address.port}: {error.strerror or error}",
             hint="choose another port, or end the server that has it",
         ) from error
-    # Else the second half of an answer waits 40 ms for the client to acknowledge the first.
+    # Otherwise the second half of a response waits 40 ms for the acknowledgement of the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
-def names_of(given: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
-    """Give the names that callers may use for this machine.
+def names_of(names: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
+    """Return the host names that clients may use for this server.
 
     Raises:
         UsageError: a name is empty.
     """
-    if any(not name.strip() for name in given):
+    if any(not name.strip() for name in names):
         raise UsageError("--allow-host is empty")
-    is_everywhere = address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
-    return (*given, socket.gethostname()) if is_everywhere else tuple(given)
+    is_everywhere = address.host in {"0.0.0.0", "::"}  # noqa: S104 - a comparison, not an address to listen on
+    return (*names, socket.gethostname()) if is_everywhere else tuple(names)
 
 
 def url_of(access: Access) -> str:
-    """Give the address that clients call: of a server on every address, one of the names that it goes by.
+    """Return the URL for clients; of a server on all addresses, with its first host name.
 
     Raises:
-        UsageError: the port is another one at each start, or others could read the index without a token.
+        UsageError: the port changes at every start, or others could read the index without a token.
     """
     if access.address.port == 0:
         raise UsageError("port 0 stands for another port at each start", hint="name the port: --http 127.0.0.1:8765")
     if access.token or not access.needs_token:
         access.require_safe(has_keys=False)
-    is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+    is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - a comparison, not an address to listen on
     host = access.names[0] if is_everywhere else access.address.host_in_url
     return f"http://{host}:{access.address.port}/mcp"

@@ -1,4 +1,4 @@
-"""Whose key a request was sent with."""
+"""Authentication of requests by API keys, the operator's token or browser sessions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from directory_indexer.server.gate.strangers import Strangers
 
 _AUTHORIZATION = b"authorization"
 ANYONE = Key("anyone", b"", Right.ADMIN)
-"""Who calls where no key is wanted."""
+"""The key of all callers of a server that requires none."""
 
 TOKEN_NAME = "token"  # noqa: S105 - the name of a key
-"""What the key is called that `--token-file` holds."""
+"""The key name of the token in `--token-file`."""
 
 
 class Callers:
-    """The keys that a server takes: those of the registry, as they are at this moment, and the token of an operator.
+    """Authenticates callers by the current keys of the registry and the token of the operator.
 
-    Where it has a page, its `browsers` are callers, too.
+    A server with a page also accepts the sessions in `browsers`.
     """
 
     def __init__(
@@ -29,22 +29,22 @@ class Callers:
         *,
         token: str,
         needs_key: bool,
-        strangers: Strangers,
+        login_throttle: Strangers,
         on_use: Callable[[bytes], None] = lambda _: None,
         browsers: Browsers | None = None,
     ) -> None:
         self._keys = keys
-        self._strangers = strangers
+        self._login_throttle = login_throttle
         self._on_use = on_use
         self._browsers = browsers
         self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
         self._needs_key = needs_key
 
     def caller(self, headers: Iterable[tuple[bytes, bytes]], *, address: str = "") -> Key | int | None:
-        """Find who sends a request from an address.
+        """Return the key of a request from an address.
 
-        It is None for a key that is wrong, over, revoked or given twice, or where there is none; and a number of
-        seconds where so many of those came from there that none is looked at before.
+        None for a missing, wrong, expired, revoked or repeated key; a number of seconds, if too many such requests came
+        from the address, until keys from there are checked again.
 
         Raises:
             StoreError: the keys cannot be read.
@@ -54,16 +54,16 @@ class Callers:
         headers = list(headers)
         if self._browsers is not None and any(name == PAGE_HEADER for name, _ in headers):
             return self._browsers.key_of(headers)
-        given = [value for name, value in headers if name == _AUTHORIZATION]
-        scheme, _, secret = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        shown = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
-        if seconds := self._strangers.seconds_to_wait(address, digest_of(shown)):
+        credentials = [value for name, value in headers if name == _AUTHORIZATION]
+        scheme, _, secret = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
+        presented = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+        if seconds := self._login_throttle.seconds_to_wait(address, digest_of(presented)):
             return seconds
-        found = key_of(shown, (*self._token, *self._keys()), now=time.time())
-        if found is None:
-            self._strangers.failed(address)
+        key = key_of(presented, (*self._token, *self._keys()), now=time.time())
+        if key is None:
+            self._login_throttle.failed(address)
         else:
-            self._strangers.succeeded(address, found.digest)
-            if found not in self._token:
-                self._on_use(found.digest)
-        return found
+            self._login_throttle.succeeded(address, key.digest)
+            if key not in self._token:
+                self._on_use(key.digest)
+        return key

@@ -1,7 +1,6 @@
-"""Requests in flight when a server ends: they are answered first, and whoever comes then is told to come back.
+"""Graceful shutdown: requests in flight are finished, and new ones are rejected with 503.
 
-The web server itself would either wait for streams that never end or answer everything that is in flight with an
-error of its own.
+The web server itself would either wait for streams that never end, or fail all requests in flight.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ with lazily:
 
 
 class Drain:
-    """Answer requests until it is time to end, but for those that neither wait nor are waited for.
+    """Tracks requests until the shutdown, except exempt ones.
 
-    Those are streams that a client only listens to, and questions whether the server is there.
+    Exempt are event streams and probes: they are neither rejected nor awaited.
     """
 
-    def __init__(self, app: ASGIApp, *, passes: Callable[[Scope], bool]) -> None:
+    def __init__(self, app: ASGIApp, *, is_exempt: Callable[[Scope], bool]) -> None:
         self._app = app
-        self._passes = passes
+        self._is_exempt = is_exempt
         self._in_flight: set[anyio.CancelScope] = set()
         self.is_ending = False
-        self._is_empty = anyio.Event()
+        self._is_idle = anyio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it (503) when the server ends before it is answered."""
-        if scope["type"] != "http" or self._passes(scope):
+        """Respond to a request, with 503 if the shutdown comes first."""
+        if scope["type"] != "http" or self._is_exempt(scope):
             await self._app(scope, receive, send)
         elif self.is_ending:
             await _refuse(send)
@@ -40,17 +39,17 @@ class Drain:
             await self._answer(scope, receive, send)
 
     async def answer_all(self, *, within: float) -> None:
-        """Take no more requests, and return when those in flight are answered: after so many seconds with a refusal."""
+        """Reject new requests, and wait for those in flight; after `within` seconds they are cancelled with 503."""
         self.is_ending = True
         if not self._in_flight:
             return
         with anyio.move_on_after(within):
-            await self._is_empty.wait()
+            await self._is_idle.wait()
             return
         for request in self._in_flight:
             request.cancel()
         with anyio.move_on_after(within):
-            await self._is_empty.wait()
+            await self._is_idle.wait()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False
@@ -70,7 +69,7 @@ class Drain:
         finally:
             self._in_flight.discard(request)
             if self.is_ending and not self._in_flight:
-                self._is_empty.set()
+                self._is_idle.set()
 
 
 async def _refuse(send: Send) -> None:

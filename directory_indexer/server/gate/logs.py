@@ -1,8 +1,8 @@
-"""What a server writes into its log, as lines for people or as JSON for programs.
+"""Log of a server, as text lines for people or as JSON for programs.
 
-No query, no path and no text of a file gets there: of what this program logs, JSON has the sentence without what was
-put into it; of what others log, where that was; of an exception its type and the lines that it went through. Whoever
-is told by telemetry gets the same.
+The JSON log contains no query, no path and no text of a file: of records of this program, it has the message template
+without its arguments; of records of libraries, the place in the code; of exceptions, the type and the lines of the
+traceback. Telemetry gets the same.
 """
 
 from __future__ import annotations
@@ -27,55 +27,55 @@ _FACTS = "facts"
 
 
 class LogFormat(StrEnum):
-    """How the log is written."""
+    """The format of the log."""
 
     TEXT = "text"
     JSON = "json"
 
 
 def start_logging(log_format: LogFormat, *, verbose: bool) -> None:
-    """Write the log to standard error; requests are in it as JSON, or as text if more is to be shown."""
+    """Log to standard error; requests are logged in JSON, or in text if `verbose`."""
     level = logging.INFO if verbose else logging.WARNING
-    shown = logging.StreamHandler(sys.stderr)
-    shown.setFormatter(formatter(log_format))
-    shown.setLevel(logging.INFO if log_format is LogFormat.JSON else level)
-    handlers: list[logging.Handler] = [shown]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter(log_format))
+    handler.setLevel(logging.INFO if log_format is LogFormat.JSON else level)
+    handlers: list[logging.Handler] = [handler]
     if recorder := spans.recorder():
-        handlers.append(_Told(recorder))
+        handlers.append(_TelemetryHandler(recorder))
     logging.basicConfig(level=level, handlers=handlers)
     if log_format is LogFormat.JSON or recorder:
         REQUESTS.setLevel(logging.INFO)
 
 
 def formatter(log_format: LogFormat) -> logging.Formatter:
-    """Give what writes a record of the log."""
-    return _Json() if log_format is LogFormat.JSON else _Text()
+    """Return the formatter of a log format."""
+    return _JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter()
 
 
-def log_request(visit: Visit, *, method: str, seconds: float) -> None:
-    """Write what became of a request."""
+def log_request(context: Visit, *, method: str, seconds: float) -> None:
+    """Log the outcome of a request."""
     facts = {
         "method": method,
-        "route": visit.place.template,
-        "status": visit.status,
+        "route": context.route.template,
+        "status": context.status,
         "ms": round(seconds * 1000, 2),
-        "bytes_in": visit.bytes_in,
-        "bytes_out": visit.bytes_out,
-        "key": visit.key.name if visit.key else "",
-        **({"refusal": visit.refusal} if visit.refusal else {}),
+        "bytes_in": context.bytes_in,
+        "bytes_out": context.bytes_out,
+        "key": context.key.name if context.key else "",
+        **({"refusal": context.refusal} if context.refusal else {}),
     }
     REQUESTS.info("request", extra={_FACTS: facts})
 
 
-class _Text(LogLines):
+class _TextFormatter(LogLines):
     def format(self, record: logging.LogRecord) -> str:
         facts = getattr(record, _FACTS, {})
-        told = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
-        about = f" [{request_id.get()}]" if request_id.get() else ""
-        return log_lines(f"dirindex serve{about}", told, self.trace_of(record))
+        message = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
+        request = f" [{request_id.get()}]" if request_id.get() else ""
+        return log_lines(f"dirindex serve{request}", message, self.traceback_of(record))
 
 
-class _Json(logging.Formatter):
+class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03}Z",
@@ -88,8 +88,8 @@ class _Json(logging.Formatter):
         return json.dumps(line, separators=(",", ":"))
 
 
-class _Told(logging.Handler):
-    """Tells whoever is told by telemetry, too."""
+class _TelemetryHandler(logging.Handler):
+    """Forwards log records to telemetry."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
@@ -108,9 +108,9 @@ def _facts(record: logging.LogRecord) -> dict[str, object]:
     facts: dict[str, object] = {"request_id": request_id.get()} if request_id.get() else {}
     facts |= getattr(record, _FACTS, {})
     if record.exc_info and record.exc_info[0]:
-        facts |= {"exception": record.exc_info[0].__qualname__, "raised_at": _places(record.exc_info[2])}
+        facts |= {"exception": record.exc_info[0].__qualname__, "raised_at": _traceback_lines(record.exc_info[2])}
     return facts
 
 
-def _places(frames: TracebackType | None) -> list[str]:
+def _traceback_lines(frames: TracebackType | None) -> list[str]:
     return [f"{frame.f_globals.get('__name__')}:{line}" for frame, line in traceback.walk_tb(frames)]

@@ -1,7 +1,7 @@
-"""How a server fares, as Prometheus reads it.
+"""Metrics of a server in the Prometheus text format.
 
-Labels are templates of paths, names of rights and states: never a path, a query or what somebody called something. The
-format is few lines, and the library for it takes longer to import than all else that the gate needs.
+Labels are path templates, methods and statuses: never a path, a query or a user-defined name. The format takes few
+lines, and its library takes longer to import than everything else in the middleware.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _EDGES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 Gauges: TypeAlias = Mapping[str, tuple[str, Callable[[], float]]]
-"""What is asked for when somebody looks, by its name: what it tells, and how much it is now."""
+"""Gauges by name: a description and a function that returns the current value."""
 
 
 class Metrics:
-    """What the requests of a server came to; threads may share it."""
+    """The request metrics of a server. Thread-safe."""
 
     def __init__(self) -> None:
         self.n_in_hand = 0
@@ -33,21 +33,21 @@ class Metrics:
         self._gauges: Gauges = {"requests_in_hand": ("Requests that are being answered.", lambda: self.n_in_hand)}
 
     def add_gauges(self, gauges: Gauges) -> None:
-        """Tell more whenever somebody looks."""
+        """Add gauges, which are read at each export."""
         self._gauges = {**self._gauges, **gauges}
 
-    def count(self, visit: Visit, *, method: str, seconds: float) -> None:
-        """Count a request that has been answered."""
-        route = visit.place.template
+    def count(self, context: Visit, *, method: str, seconds: float) -> None:
+        """Count a finished request."""
+        route = context.route.template
         with self._lock:
-            self._requests[method, route, visit.status] += 1
-            self._refusals.update([visit.refusal] if visit.refusal else ())
-            self._bytes["received"] += visit.bytes_in
-            self._bytes["sent"] += visit.bytes_out
+            self._requests[method, route, context.status] += 1
+            self._refusals.update([context.refusal] if context.refusal else ())
+            self._bytes["received"] += context.bytes_in
+            self._bytes["sent"] += context.bytes_out
             self._seconds.setdefault(route, _Histogram()).add(seconds)
 
     def text(self) -> str:
-        """Write what was counted."""
+        """Return all metrics in the text format."""
         with self._lock:
             return "\n".join([*self._lines(), ""])
 

@@ -1,7 +1,7 @@
-"""How long a connection may take: a client that says nothing, or reads nothing, must not keep others out.
+"""Connection timeouts: clients that send or read nothing must not exhaust the connections.
 
-The web server itself knows no such limits: it waits for the rest of a request for ever, and answers nobody any more
-when it has as many connections as it may.
+The web server itself has no such limits: it waits for the rest of a request for ever, and stops responding at its
+connection limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from directory_indexer.server.gate.visits import CONNECTION
 
 
 class Patience(NamedTuple):
-    """How long a server waits: for the head of a request, for its body, and for a client to take what is written.
+    """The timeouts of the head of a request, of its body, and of reading a response.
 
-    A body gets another second for so many bytes of it that have come. A client that is answered before it has sent all
-    has `linger_seconds` to read the answer; meanwhile no more than `linger_bytes` of the rest are taken.
+    Each `body_bytes_a_second` bytes of a body extend its timeout by a second. A client that gets a response before its
+    request is complete has `linger_seconds` to read it; meanwhile at most `linger_bytes` of the rest are accepted.
     """
 
     head_seconds: float = 5
@@ -33,24 +33,24 @@ class Patience(NamedTuple):
 
 
 class PatientConnection(H11Protocol):
-    """A connection that is closed when it takes too long, and gives way to new ones while its request is incomplete."""
+    """A connection with timeouts, which may be evicted for a new one while its request is incomplete."""
 
     patience: ClassVar = Patience()
 
     is_waiting = True
-    """Whether the client has to send something, be it the rest of a request or a further one."""
+    """Whether the client has to send something: the rest of a request, or the next one."""
 
     owner = b""
-    """The digest of the key of the latest request; empty until one has a key."""
+    """The digest of the key of the latest request; empty until there is one."""
 
     waits_since = 0.0
-    _wire: asyncio.Transport
+    _raw_transport: asyncio.Transport
     _n_bytes = 0
-    _waits_for: object = None
-    _impatience: asyncio.TimerHandle | None = None
-    _stalled: asyncio.TimerHandle | None = None
+    _awaited_state: object = None
+    _request_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
     is_ending = False
-    """Whether it is closed as soon as the client has read the answer."""
+    """Whether the connection is closed as soon as the client has read the response."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -58,41 +58,41 @@ class PatientConnection(H11Protocol):
 
     @property
     def awaits_body(self) -> bool:
-        """Whether a part of the body has yet to come."""
+        """Whether the body is incomplete."""
         return self.conn.their_state is h11.SEND_BODY
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the class above it
-        """Begin; with too many connections, one that waits gives way."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in its base class
+        """Start the timeouts; at the connection limit, a waiting connection is evicted."""
         self._make_room()
         super().connection_made(transport)
-        self._wire = transport
+        self._raw_transport = transport
         self.transport = cast("asyncio.Transport", _LingeringTransport(transport, self))
         self._wait_for_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and wait for nothing any more."""
+        """Cancel the timeouts."""
         super().connection_lost(exc)
-        for timer in (self._impatience, self._stalled):
+        for timer in (self._request_timer, self._write_timer):
             if timer is not None:
                 timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and wait for the rest."""
+        """Process data, and restart the timeout of the rest."""
         self._n_bytes += len(data)
         if self.is_ending:
             if self._n_bytes > self.patience.linger_bytes:
-                self._give_up()
+                self._abort()
             return
         super().data_received(data)
         self._wait_for_request()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Start the timeout of the next request."""
         super().on_response_complete()
         self._wait_for_request()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP; to a request that is being or was answered nothing more can be said."""
+        """Reject invalid HTTP; after the start of a response the connection is aborted instead."""
         if self.conn.our_state is h11.IDLE:
             super().send_400_response(msg)
             return
@@ -102,15 +102,15 @@ class PatientConnection(H11Protocol):
         self.transport.abort()
 
     def pause_writing(self) -> None:
-        """Wait for the client to read."""
+        """Start the timeout of reading."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(self.patience.stalled_seconds, self._give_up)
+        self._write_timer = self.loop.call_later(self.patience.stalled_seconds, self._abort)
 
     def resume_writing(self) -> None:
-        """Go on writing."""
+        """Cancel the timeout of reading."""
         super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
 
     def _make_room(self) -> None:
         if self.limit_concurrency is None or len(self.connections) + 1 < self.limit_concurrency:
@@ -126,56 +126,56 @@ class PatientConnection(H11Protocol):
 
     @property
     def client_group(self) -> tuple[bytes, object]:
-        """The key that the connection counts for, or else the address."""
+        """The key that the connection belongs to, or else the client address."""
         return self.owner, None if self.owner else self.client and self.client[0]
 
     def give_way(self) -> None:
-        """Close for the sake of another connection."""
+        """Close the connection to make room for another one."""
         self.connections.discard(self)
-        self._give_up()
+        self._abort()
 
     def close(self) -> None:
-        """Close when the client has read the answer, or has had the time to.
+        """Close the connection after the client has read the response or its time is up.
 
-        A socket that is closed with bytes unread resets the connection, and the answer is lost (RFC 9112, 9.6).
+        Closing a socket with unread bytes resets the connection, and the response is lost (RFC 9112, 9.6).
         """
-        if self.is_ending or self._wire.is_closing():
+        if self.is_ending or self._raw_transport.is_closing():
             return
         if self.conn.their_state not in {h11.SEND_BODY, h11.ERROR}:
-            self._wire.close()
+            self._raw_transport.close()
             return
         self.is_ending = self.is_waiting = True
         self.waits_since, self._n_bytes = self.loop.time(), 0
-        if self._impatience is not None:
-            self._impatience.cancel()
-        self._impatience = self.loop.call_later(self.patience.linger_seconds, self._give_up)
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+        self._request_timer = self.loop.call_later(self.patience.linger_seconds, self._abort)
         self.flow.resume_reading()
-        with contextlib.suppress(OSError):  # the client has gone already
-            self._wire.write_eof()
+        with contextlib.suppress(OSError):  # the client has disconnected
+            self._raw_transport.write_eof()
 
-    def _give_up(self) -> None:
-        self._wire.abort()
+    def _abort(self) -> None:
+        self._raw_transport.abort()
 
     def _wait_for_request(self) -> None:
         if self.is_ending:
             return
-        if self._impatience is not None:
-            self._impatience.cancel()
+        if self._request_timer is not None:
+            self._request_timer.cancel()
         state = self.conn.their_state
-        if state is not self._waits_for:
-            self._waits_for, self.waits_since, self._n_bytes = state, self.loop.time(), 0
+        if state is not self._awaited_state:
+            self._awaited_state, self.waits_since, self._n_bytes = state, self.loop.time(), 0
         self.is_waiting = state in {h11.IDLE, h11.SEND_BODY}
         if self.is_waiting:
-            self._impatience = self.loop.call_at(self.waits_since + self._seconds(), self._give_up)
+            self._request_timer = self.loop.call_at(self.waits_since + self._timeout_seconds(), self._abort)
 
-    def _seconds(self) -> float:
-        if self._waits_for is h11.IDLE:
+    def _timeout_seconds(self) -> float:
+        if self._awaited_state is h11.IDLE:
             return self.patience.head_seconds
         return self.patience.body_seconds + self._n_bytes / self.patience.body_bytes_a_second
 
 
 class _LingeringTransport:
-    """The transport of a connection as the web server sees it: to close it is up to the connection."""
+    """The transport of a connection for the web server; closing it is delegated to the connection."""
 
     def __init__(self, transport: asyncio.Transport, connection: PatientConnection) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""Refusals and failures as clients see them: one shape, whatever the reason."""
+"""Problems: the uniform error responses of the HTTP server."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from directory_indexer.wire.objects import object_of, timestamp
 
 
 class Problem(NamedTuple):
-    """Why a request is not answered as it was meant; `error` is a name for programs, `detail` a sentence for people.
+    """An error response; `error` is a code for programs, `detail` a sentence for people.
 
-    `retry_seconds` tells when it is worth another attempt, `allowed` which methods a path is asked by, `closes` whether
-    the connection cannot be used for another request.
+    `retry_seconds` is the Retry-After header, `allowed` the Allow header; `closes` means that the connection cannot be
+    reused.
     """
 
     status: int
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     closes: bool = False
 
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """Give the headers of its answer."""
+        """Return the headers of the response."""
         headers = [(b"content-type", b"application/json")]
         if self.retry_seconds is not None:
             headers.append((b"retry-after", str(self.retry_seconds).encode()))
@@ -35,21 +35,21 @@ class Problem(NamedTuple):
             headers.append((b"allow", self.allowed.encode()))
         if self.closes:
             headers.append((b"connection", b"close"))
-        if self.status == 401:  # noqa: PLR2004 - the one that asks for a key
+        if self.status == 401:  # noqa: PLR2004 - Unauthorized
             headers.append((b"www-authenticate", b'Bearer realm="dirindex"'))
         return headers
 
     def body(self) -> bytes:
-        """Write the body of its answer."""
+        """Return the body of the response."""
         return json.dumps(object_of(self.record())).encode()
 
     def record(self) -> HttpError:
-        """Describe it."""
+        """Return the record of the problem, with the current time and request id."""
         return HttpError(self.error, self.detail, self.status, timestamp(time.time()) or "", request_id.get())
 
 
 class RefusedError(Exception):
-    """A request that is answered with a problem."""
+    """A request is rejected with a problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.error)
@@ -57,7 +57,7 @@ class RefusedError(Exception):
 
 
 def too_large(most: int) -> Problem:
-    """Refuse a body."""
+    """Return the problem of a body that is too large."""
     return Problem(413, "too_large", f"the body has more than {most:,} bytes")
 
 
@@ -77,21 +77,21 @@ BUG = Problem(500, "internal", "a bug: the log of the server has more under the 
 
 
 def no_such_path() -> Problem:
-    """Say that a path stands for nothing."""
+    """Return the problem of an unknown path."""
     return Problem(404, "not_found", "there is nothing at this path; /openapi.json tells what there is")
 
 
 def no_such_method(methods: Sequence[str]) -> Problem:
-    """Say that a path is not asked in this way."""
+    """Return the problem of an unsupported method of a path."""
     allowed = ", ".join(sorted(methods))
     return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
 
 
 def no_collection(name: str) -> Problem:
-    """Say that a collection is not there: to a key that it is not for, it seems as if it was not."""
+    """Return the problem of an unknown collection, or of one that a key does not grant access to."""
     return Problem(404, "not_found", f"there is no collection '{name}'")
 
 
 def no_right(name: str, needed: str) -> Problem:
-    """Refuse what a key does not allow."""
+    """Return the problem of a key without the needed right."""
     return Problem(403, "forbidden", f"the key '{name}' does not have the right '{needed}'")

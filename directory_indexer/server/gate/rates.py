@@ -1,4 +1,4 @@
-"""The budget of each key: how often it may ask, and how much of it is in hand at once."""
+"""Rate limits and concurrency budgets of keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _Counted = TypeVar("_Counted")
 
 
 class Rate(NamedTuple):
-    """So many requests a second in the long run, and so many at once."""
+    """A sustained rate of requests per second, and a burst size."""
 
     a_second: float
     at_once: int
 
 
 class Buckets:
-    """A token bucket for each key: every request takes a token, and they come back with time."""
+    """A token bucket for each key: every request takes a token, and tokens are refilled over time."""
 
     def __init__(self, rate: Rate, *, clock: Callable[[], float]) -> None:
         self._rate = rate
@@ -29,38 +29,38 @@ class Buckets:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, digest: bytes) -> int:
-        """Take a token for the key of a digest; where there is none, tell in how many seconds there will be."""
+        """Take a token of a key; return 0, or the seconds until there is one."""
         now = self._clock()
-        left, then = self._buckets.get(digest, (float(self._rate.at_once), now))
-        left = min(self._rate.at_once, left + (now - then) * self._rate.a_second)
-        has_one = left >= 1
-        self._buckets[digest] = (left - has_one, now)
-        return 0 if has_one else math.ceil((1 - left) / self._rate.a_second)
+        n_tokens, updated_at = self._buckets.get(digest, (float(self._rate.at_once), now))
+        n_tokens = min(self._rate.at_once, n_tokens + (now - updated_at) * self._rate.a_second)
+        has_token = n_tokens >= 1
+        self._buckets[digest] = (n_tokens - has_token, now)
+        return 0 if has_token else math.ceil((1 - n_tokens) / self._rate.a_second)
 
 
 class Stage(StrEnum):
-    """The stages of a request in hand, by what it waits for."""
+    """The stages of a request in progress."""
 
     BODY = "body"
-    """The rest of its body, from its client."""
+    """The body is incomplete."""
 
     ANSWER = "answer"
     STREAM = "stream"
-    """Its client to go away."""
+    """An event stream until the client disconnects."""
 
 
 MOST_OF_KEY: Final = {Stage.BODY: 64, Stage.ANSWER: 64, Stage.STREAM: 100}
-"""Fewer answers than calls may wait for their turn, and all together fewer than there may be connections."""
+"""Fewer responses than calls may be queued, and in total fewer than the connection limit."""
 
 MOST_BYTES_OF_KEY: Final = 536_870_912
 MOST_ANSWERS: Final = 300
-"""The answers of all keys together; when there are more, only keys with few of them get another one."""
+"""The responses in progress of all keys together; beyond it, only keys with few of them get another one."""
 
 _FEW: Final = 8
 
 
 class Budgets:
-    """The requests of each key in hand, by stage, and the bytes of their bodies."""
+    """The requests in progress of each key by stage, and the bytes of their bodies."""
 
     def __init__(self) -> None:
         self._n_requests: Counter[tuple[bytes, Stage]] = Counter()
@@ -68,7 +68,7 @@ class Budgets:
         self._n_answers = 0
 
     def refusal(self, digest: bytes, stage: Stage) -> Problem | None:
-        """Return why a key may not have another request at a stage."""
+        """Return the problem if a key may not have another request in a stage."""
         number = self._n_requests[digest, stage]
         if number >= MOST_OF_KEY[stage]:
             return TOO_MANY
@@ -76,18 +76,18 @@ class Budgets:
         return BUSY if is_full and number >= _FEW else None
 
     def add(self, digest: bytes, stage: Stage, number: int) -> None:
-        """Count requests of a key in, or out by a negative number."""
+        """Add requests of a key, or remove them by a negative number."""
         _add(self._n_requests, (digest, stage), number)
         self._n_answers += number if stage is Stage.ANSWER else 0
 
     def add_bytes(self, digest: bytes, number: int) -> Problem | None:
-        """Count bytes of a body in, or out by a negative number; return why its key may not have so many."""
+        """Add bytes of a body, or remove them by a negative number; return the problem if its key has too many."""
         _add(self._n_bytes, digest, number)
         return TOO_MANY if self._n_bytes[digest] > MOST_BYTES_OF_KEY else None
 
 
 class Claim:
-    """The part that a request takes of the budget of its key."""
+    """The share of a request in the budget of its key."""
 
     def __init__(self, budgets: Budgets, digest: bytes) -> None:
         self._budgets = budgets
@@ -96,7 +96,7 @@ class Claim:
         self._n_bytes = 0
 
     def enter(self, stage: Stage) -> Problem | None:
-        """Leave the stage before and count at this one, or return why there is no room."""
+        """Move to a stage, or return the problem if there is no room."""
         if stage is self._stage:
             return None
         if refusal := self._budgets.refusal(self._digest, stage):
@@ -107,12 +107,12 @@ class Claim:
         return None
 
     def add_bytes(self, number: int) -> Problem | None:
-        """Count bytes of the body, or return why there is no room."""
+        """Add bytes of the body; return the problem if there is no room."""
         self._n_bytes += number
         return self._budgets.add_bytes(self._digest, number)
 
     def release(self) -> None:
-        """Count the request out, with its body."""
+        """Remove the request and its body from the budget."""
         self._leave()
         self._budgets.add_bytes(self._digest, -self._n_bytes)
 
@@ -123,5 +123,5 @@ class Claim:
 
 def _add(counts: Counter[_Counted], counted: _Counted, number: int) -> None:
     counts[counted] += number
-    if not counts[counted]:  # there may be any number of keys over time
+    if not counts[counted]:  # otherwise the counters would grow with the number of keys
         del counts[counted]

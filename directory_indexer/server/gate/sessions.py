@@ -1,7 +1,7 @@
-"""Open sessions: each belongs to the key that opened it; when there are too many, one that nobody uses gives way.
+"""Limit of MCP sessions: each belongs to the key that opened it; at the limit, an idle one is closed.
 
-Clients often leave without a word. The SDK keeps their sessions for half an hour, and opens no other one when it has
-as many as it may.
+Clients often disconnect without closing their sessions. The SDK keeps those for half an hour, and opens no new ones at
+its limit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _NOT_FOUND = 404
 class _Session:
     owner: bytes
     n_requests: int = 1
-    """The requests that are being answered."""
+    """The number of requests in progress."""
 
 
 class SessionRoom:
-    """Make room: of more than `most` sessions, one of the owner with most of them is ended, as its client could do.
+    """Closes a session of the owner with the most sessions when there are more than `most`, as its client could do.
 
-    It is the one that was idle longest. A session with a request that is answered, or with an open stream, is not idle.
-    To anybody but its owner, a session seems not to be there.
+    The one that has been idle longest is chosen; a session with a request or an open stream is not idle. For other
+    callers than its owner a session does not exist.
     """
 
     def __init__(self, app: ASGIApp, *, most: int, owner_of: Callable[[Scope], bytes]) -> None:
@@ -41,10 +41,10 @@ class SessionRoom:
         self._most = most
         self._owner_of = owner_of
         self._sessions: dict[bytes, _Session] = {}
-        """The session that was used last comes last."""
+        """In the order of last use."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,7 +60,7 @@ class SessionRoom:
             return
         session.n_requests += 1
         try:
-            await self._app(scope, receive, self._noting_the_end(name, scope, send))
+            await self._app(scope, receive, self._detecting_close(name, scope, send))
         finally:
             self._leave(name)
 
@@ -71,7 +71,7 @@ class SessionRoom:
             nonlocal opened
             if message["type"] == "http.response.start":
                 opened = dict(message["headers"]).get(_SESSION, b"")
-                if opened:  # its client may ask the next thing before this answer has ended
+                if opened:  # its client may send the next request before this response ends
                     self._sessions[opened] = _Session(self._owner_of(scope))
             await send(message)
 
@@ -84,13 +84,13 @@ class SessionRoom:
             await self._make_room(scope, except_for=opened)
 
     def _leave(self, name: bytes) -> None:
-        """Count a request as answered, unless its session has ended meanwhile."""
+        """Count a request as finished, unless its session has been closed in the meantime."""
         session = self._sessions.pop(name, None)
         if session is not None:
             session.n_requests -= 1
             self._sessions[name] = session
 
-    def _noting_the_end(self, name: bytes, scope: Scope, send: Send) -> Send:
+    def _detecting_close(self, name: bytes, scope: Scope, send: Send) -> Send:
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start" and (
                 scope["method"] == "DELETE" or message["status"] == _NOT_FOUND
@@ -102,13 +102,13 @@ class SessionRoom:
 
     async def _make_room(self, scope: Scope, *, except_for: bytes) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
-        # Looked for anew each time: while one is ended, others may be used, or end by themselves.
-        while (name := self._superfluous(except_for)) is not None:
+        # Chosen anew each time: while one is closed, others may be used or closed.
+        while (name := self._session_to_close(except_for)) is not None:
             session = self._sessions.pop(name)
             ending = {"method": "DELETE", "headers": [*headers, (_SESSION, name)], "user": _user(session.owner)}
-            await self._app({**scope, **ending}, _nothing, _nobody)
+            await self._app({**scope, **ending}, _receive_empty_body, _discard_message)
 
-    def _superfluous(self, except_for: bytes) -> bytes | None:
+    def _session_to_close(self, except_for: bytes) -> bytes | None:
         if len(self._sessions) <= self._most:
             return None
         n_of_owner = Counter(session.owner for session in self._sessions.values())
@@ -117,13 +117,13 @@ class SessionRoom:
 
 
 def _user(owner: bytes) -> AuthenticatedUser:
-    """Return the user that the SDK records for a session, and requires of later requests to it."""
+    """Return the user that the SDK records for a session and requires for its later requests."""
     return AuthenticatedUser(AccessToken(token="", client_id=owner.hex(), scopes=[]))
 
 
-async def _nothing() -> Message:
+async def _receive_empty_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _nobody(_: Message) -> None:
+async def _discard_message(_: Message) -> None:
     return None

@@ -1,7 +1,7 @@
-"""Who asks without a good key: each address may do that now and then, so that guessing keys takes time.
+"""Login throttle: failed authentication is rate-limited by client address, so that guessing keys takes time.
 
-When an address has done it too often, no key from there is even looked at, so that an answer says nothing of it; but
-for the keys that were good there before, so that one guest does not lock out all others behind the same gateway.
+Beyond the limit, keys from an address are not checked at all, so that a response reveals nothing about them; except
+keys that were valid there before, so that one client does not lock out all others behind the same gateway.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from directory_indexer.server.gate.rates import Rate
 
 FAILURES: Final = Rate(a_second=1.0, at_once=30)
 _MOST_ADDRESSES: Final = 10_000
-_MOST_FRIENDS: Final = 256
+_MAX_VALID_KEYS: Final = 256
 _PREFIX_BITS: Final = 64
 
 
 class _Record(NamedTuple):
-    left: float
-    at: float
-    good: tuple[bytes, ...] = ()
+    n_tokens: float
+    updated_at: float
+    valid: tuple[bytes, ...] = ()
 
 
 class Strangers:
-    """The addresses that have asked without a good key; the least recent are forgotten when there are too many."""
+    """The addresses with failed attempts; the least recent are dropped beyond a limit."""
 
     def __init__(self, rate: Rate = FAILURES, *, clock: Callable[[], float]) -> None:
         self._rate = rate
@@ -35,32 +35,32 @@ class Strangers:
         self._records: OrderedDict[str, _Record] = OrderedDict()
 
     def seconds_to_wait(self, address: str, digest: bytes) -> int:
-        """Tell in how many seconds a key from an address is looked at; 0 for at once."""
+        """Return the seconds until a key from an address is checked; 0 for at once."""
         record = self._record(address)
-        if digest in record.good or record.left >= 1:
+        if digest in record.valid or record.n_tokens >= 1:
             return 0
-        return math.ceil((1 - record.left) / self._rate.a_second)
+        return math.ceil((1 - record.n_tokens) / self._rate.a_second)
 
     def failed(self, address: str) -> None:
-        """Note that somebody there has shown no good key."""
+        """Record a failed attempt."""
         record = self._record(address)
-        self._put(address, record._replace(left=max(record.left - 1, 0.0)))
+        self._put(address, record._replace(n_tokens=max(record.n_tokens - 1, 0.0)))
 
     def succeeded(self, address: str, digest: bytes) -> None:
-        """Note that somebody there has shown a good key."""
+        """Record a valid key."""
         record = self._record(address)
-        if digest not in record.good:
-            self._put(address, record._replace(good=(*record.good, digest)[-_MOST_FRIENDS:]))
+        if digest not in record.valid:
+            self._put(address, record._replace(valid=(*record.valid, digest)[-_MAX_VALID_KEYS:]))
 
     def count(self) -> int:
-        """Count the addresses that are remembered."""
+        """Return the number of recorded addresses."""
         return len(self._records)
 
     def _record(self, address: str) -> _Record:
         now = self._clock()
         record = self._records.get(_network_of(address), _Record(float(self._rate.at_once), now))
-        left = min(self._rate.at_once, record.left + (now - record.at) * self._rate.a_second)
-        return record._replace(left=left, at=now)
+        n_tokens = min(self._rate.at_once, record.n_tokens + (now - record.updated_at) * self._rate.a_second)
+        return record._replace(n_tokens=n_tokens, updated_at=now)
 
     def _put(self, address: str, record: _Record) -> None:
         network = _network_of(address)
@@ -71,11 +71,11 @@ class Strangers:
 
 
 def _network_of(address: str) -> str:
-    """Give what one client has: an address, or of the newer ones the 2^64 that each connection gets."""
+    """Return the network of a client: an IPv4 address, or the /64 prefix of an IPv6 address."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip_address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
+    if isinstance(ip_address, ipaddress.IPv4Address):
         return address
-    return str(found.ipv4_mapped or ipaddress.ip_network((int(found), _PREFIX_BITS), strict=False))
+    return str(ip_address.ipv4_mapped or ipaddress.ip_network((int(ip_address), _PREFIX_BITS), strict=False))

@@ -1,4 +1,4 @@
-"""One request as the gate sees it: its id, what it asks for, and by whose key it came."""
+"""Request context: the id, the route and the key of a request."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any, Final, NamedTuple, Protocol
 from directory_indexer.docstore.runs import Origin
 from directory_indexer.registry.keys import Key, Right
 
-_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SCOPE = "dirindex.visit"
 CONNECTION: Final = "dirindex.connection"
-"""The name of the connection in the state of a request."""
+"""The key of the connection in the state of a request."""
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
-"""The id of the request that is being answered; empty where none is."""
+"""The id of the current request; empty if there is none."""
 
 
 class Place(NamedTuple):
-    """What a path and a method stand for.
+    """A route: what a path and a method need.
 
-    `template` is the path with names for what varies, `needs` the right to ask for it; None where no key is needed.
-    `collection` is the one that all of it is about, where the path alone tells. A probe is not even asked by which name
-    it calls this machine, for probes do not know it. A stream is only listened to, for as long as the client likes.
+    `template` is the path with placeholders, `needs` the right that a key must have; None where no key is needed.
+    `collection` is the collection of the route, where that does not depend on arguments. The Host header of a probe is
+    not checked, since probes do not know the name. A stream lasts as long as the client stays connected.
     """
 
     template: str
@@ -38,67 +38,67 @@ class Place(NamedTuple):
 
 
 class Connection(Protocol):
-    """The connection of a request, as far as the gate knows it."""
+    """The connection of a request."""
 
     owner: bytes
-    """The digest of the key of its latest request."""
+    """The digest of the key of the latest request."""
 
     @property
     def awaits_body(self) -> bool:
-        """Whether a part of the body has yet to come."""
+        """Whether the body is incomplete."""
 
 
 @dataclass(slots=True)
 class Visit:
-    """A request on its way."""
+    """The context of a request."""
 
     request_id: str
-    place: Place
+    route: Place
     key: Key | None = None
     bytes_in: int = 0
     bytes_out: int = 0
     status: int = 0
     refusal: str = ""
-    """The name of what the gate refused it for."""
+    """The error code of the problem, if the guard rejected the request."""
 
     span: str = ""
-    """What names the span of its answer, of which parts are done elsewhere."""
+    """The traceparent of the span of the response, for child spans in other tasks."""
 
     def may_write(self) -> bool:
-        """Tell whether it came by a key that allows to change something."""
+        """Whether the key has the right to write."""
         return self.key is not None and self.key.may(Right.WRITE)
 
     def reaches(self, collection: str) -> bool:
-        """Tell whether a collection is there for whoever sent it."""
+        """Whether the key grants access to a collection."""
         return self.key is not None and self.key.reaches(collection)
 
     def enter(self, scope: MutableMapping[str, Any]) -> None:
-        """Be known to all that answers the request."""
+        """Store the context in the ASGI scope."""
         scope[_SCOPE] = self
 
 
 def connection_of(scope: MutableMapping[str, Any]) -> Connection | None:
-    """Return the connection that a request came by, where there is one."""
+    """Return the connection of a request, if there is one."""
     connection: Connection | None = scope.get("state", {}).get(CONNECTION)
     return connection
 
 
 def origin_of(key: Key | None) -> Origin:
-    """Tell as who the owner of a key stops index runs: with the right to everything also those of terminals.
+    """Return the origin under which the owner of a key stops index runs: admins may also stop those of terminals.
 
-    So does the person at the page, whose terminals they are.
+    So may the owner at the page, who is the local user.
     """
-    is_theirs = key is not None and (key.may(Right.ADMIN) or key.may(Right.OWNER))
-    return Origin.TERMINAL if is_theirs else Origin.SERVER
+    may_stop_all = key is not None and (key.may(Right.ADMIN) or key.may(Right.OWNER))
+    return Origin.TERMINAL if may_stop_all else Origin.SERVER
 
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:
-    """Give the visit that a request is."""
-    visit = scope[_SCOPE]
-    assert isinstance(visit, Visit)  # noqa: S101 - the gate has put it there
-    return visit
+    """Return the context of a request."""
+    context = scope[_SCOPE]
+    assert isinstance(context, Visit)  # noqa: S101 - the guard has stored it
+    return context
 
 
-def id_of_request(given: str) -> str:
-    """Take the id that a client gives its request, if it can stand in a log; else draw one."""
-    return given if _GIVEN.fullmatch(given) else secrets.token_hex(16)
+def id_of_request(client_id: str) -> str:
+    """Return the request id of the client if it is safe for logs, or else a random one."""
+    return client_id if _SAFE_ID.fullmatch(client_id) else secrets.token_hex(16)

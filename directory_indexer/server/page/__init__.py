@@ -1,1 +1,1 @@
-"""The page of `dirindex ui`: files for a browser, how one is admitted, and when the server of a page ends."""
+"""The web page of `dirindex ui`: its files, its login, and the lifetime of its server."""

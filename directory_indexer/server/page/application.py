@@ -1,6 +1,6 @@
-"""Answers for the page: its files, which are no secret, and the exchange of a code for what its requests show.
+"""ASGI application of the page: its static files, which are public, and the exchange of a code for a session.
 
-All else that the page asks for, it asks the API for.
+For everything else the page calls the API.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
 FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
 
 
-def place_of(path: str) -> Place | None:
-    """Tell the gate what a request asks for, if it is about the page."""
+def route_of(path: str) -> Place | None:
+    """Return the route of a request for the guard; None if it is not for the page."""
     if path == _SESSION:
         return _SESSION_PLACE
     if path == _OPEN:
@@ -54,82 +54,82 @@ def place_of(path: str) -> Place | None:
 
 
 class PageApplication:
-    """The page as an application; it stands behind the gate."""
+    """The page as an ASGI application behind the request guard."""
 
     def __init__(self, browsers: Browsers, opener: FileOpener, *, port: int) -> None:
         self._browsers = browsers
         self._opener = opener
         self._allowed: set[bytes] = set()
-        """The browsers whose person has allowed that files are opened."""
+        """The sessions in which the user has allowed opening files."""
 
         self._cookie = f"dirindex-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         request = Request(scope, receive)
         try:
             response = await self._response(request, scope["path"])
         except RefusedError as refused:
             response = problem_response(refused.problem)
         except DirIndexError as error:
-            is_ours = isinstance(error, UnavailableError)  # which says what is missing on this machine
+            is_ours = isinstance(error, UnavailableError)  # its message names what is missing on this machine
             problem = UNAVAILABLE._replace(detail=error.message) if is_ours else problem_of(error)
             response = problem_response(problem)
         await response(scope, receive, send)
 
     async def _response(self, request: Request, path: str) -> Response:
         if path == _SESSION:
-            return await self._admission(request)
+            return await self._open_session(request)
         if path == _OPEN:
-            return await self._opening(request)
+            return await self._open_file(request)
         if request.method not in _READING:
             return problem_response(no_such_method(_READING))
         if path == ROOT.rstrip("/"):
             return Response(status_code=308, headers={"Location": ROOT})
         return _file(request, path.removeprefix(ROOT) or INDEX)
 
-    async def _admission(self, request: Request) -> Response:
-        """Exchange a code, which came in the fragment of the address and so in no log, for the secrets of a browser."""
+    async def _open_session(self, request: Request) -> Response:
+        """Exchange a code, which was in the fragment of the URL and so in no log, for the secrets of a session."""
         if request.method != "POST":
             return problem_response(no_such_method(["POST"]))
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return problem_response(FOREIGN_PAGE)
-        given = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
-        code = given.get("code")
-        admitted = self._browsers.admit(code) if isinstance(code, str) else None
-        if admitted is None:
+        body = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
+        code = body.get("code")
+        session = self._browsers.admit(code) if isinstance(code, str) else None
+        if session is None:
             return problem_response(BAD_CODE)
-        cookie = f"{self._cookie}={admitted.cookie}; Path=/; HttpOnly; SameSite=Strict"
-        return _told({"token": admitted.token}, {"Set-Cookie": cookie})
+        cookie = f"{self._cookie}={session.cookie}; Path=/; HttpOnly; SameSite=Strict"
+        return _json_response({"token": session.token}, {"Set-Cookie": cookie})
 
-    async def _opening(self, request: Request) -> Response:
-        """Open a file with a program of this machine, if the person has allowed that once."""
+    async def _open_file(self, request: Request) -> Response:
+        """Open a file with a local program, if the user has allowed that in this session."""
         if request.method != "POST":
             return problem_response(no_such_method(["POST"]))
         key = self._browsers.key_of(request.scope["headers"])
         if key is None or not key.may(Right.OWNER):
             return problem_response(STRANGER)
-        given = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
-        wanted = _wanted(given)
-        if given.get("allow") is True:
+        body = body_of(await request.body(), media_type=request.headers.get("content-type", ""))
+        target = _parse_target(body)
+        if body.get("allow") is True:
             self._allowed.add(key.digest)
         if key.digest not in self._allowed:
-            return _told({"is_allowed": False})
-        program = await anyio.to_thread.run_sync(self._opener.open, wanted)
-        return _told({"is_allowed": True, "program": program})
+            return _json_response({"is_allowed": False})
+        program = await anyio.to_thread.run_sync(self._opener.open, target)
+        return _json_response({"is_allowed": True, "program": program})
 
 
-def _told(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
+def _json_response(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(answer).encode(), 200, headers, "application/json")
 
 
-def _wanted(given: Mapping[str, object]) -> Wanted:
-    """Read what is to be opened.
+def _parse_target(body: Mapping[str, object]) -> Wanted:
+    """Parse the file to open.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the body has another form.
     """
-    match given:
+    match body:
         case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(How):
             if not invalid_character_in(doc_id):
                 return Wanted(doc_id, How(how), max(line, 1), max(page, 0))
@@ -137,10 +137,10 @@ def _wanted(given: Mapping[str, object]) -> Wanted:
 
 
 def _file(request: Request, name: str) -> Response:
-    found = assets().get(name)
-    if found is None:
+    asset = assets().get(name)
+    if asset is None:
         return problem_response(no_such_path())
-    headers = {**HEADERS, "ETag": found.etag}
-    if request.headers.get("if-none-match") == found.etag:
+    headers = {**HEADERS, "ETag": asset.etag}
+    if request.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)
-    return Response(found.content, 200, headers, found.media_type)
+    return Response(asset.content, 200, headers, asset.media_type)

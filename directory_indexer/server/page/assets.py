@@ -1,6 +1,6 @@
-"""The files that the page consists of, as they lie in the package, and what a browser may do with them.
+"""Static files of the page, and the security headers that they are served with.
 
-There is no step that builds them: what is read here is what was written.
+There is no build step: the files in the package are the sources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _POLICY: Final[Mapping[str, str]] = {
     "base-uri": "'none'",
     "form-action": "'none'",
     "frame-ancestors": "'none'",
-    # No script may make markup of a text, not even by mistake.
+    # No script may turn text into markup, not even by mistake.
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
@@ -54,7 +54,7 @@ class Asset(NamedTuple):
 
 @functools.cache
 def assets() -> Mapping[str, Asset]:
-    """Read all files of the page, by their names: what is not among them is not there."""
+    """Read all static files, by name: only these can be requested."""
     return dict(_assets(files(__package__) / _STATIC, ""))
 
 

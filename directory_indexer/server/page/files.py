@@ -1,7 +1,7 @@
-"""Opens indexed files on this machine for the owner at the page, who has to allow that first.
+"""Opening of indexed files on this machine for the owner at the page, who has to allow it first.
 
-A program is only given paths of files that the index knows, never one that a request names. The desktop only opens
-documents, never what it might run: both the format and the name of a file must be those of a document.
+Programs only get paths of indexed files, never paths from requests. The desktop only opens documents, never files that
+it might execute: both the format and the name of a file must be those of a document.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from directory_indexer.server.api.operations import Services
 
 
 class How(StrEnum):
-    """With what a file is opened."""
+    """The kind of program that opens a file."""
 
     EDITOR = "editor"
     PROGRAM = "program"
@@ -35,7 +35,7 @@ class How(StrEnum):
 
 
 class Wanted(NamedTuple):
-    """A file to open, and where in it."""
+    """A file to open, with a line or page."""
 
     doc_id: str
     how: How
@@ -44,54 +44,54 @@ class Wanted(NamedTuple):
 
 
 class FileOpener:
-    """Opens files of the index with programs of this machine."""
+    """Opens indexed files with local programs."""
 
     def __init__(self, services: Services, start: Callable[[Sequence[str]], None] | None = None) -> None:
         self._services = services
         self._start = start or start_program
 
-    def open(self, wanted: Wanted) -> str:
-        """Open a file, and give the name of the program.
+    def open(self, target: Wanted) -> str:
+        """Open a file, and return the name of the program.
 
         Raises:
-            NotIndexedError: the index knows no such file.
-            UsageError: it is gone, lies in a container, or is no document.
-            UnavailableError: there is no program for it, or it cannot be started.
+            NotIndexedError: no such file is indexed.
+            UsageError: the file is gone, inside a container, or not a document.
+            UnavailableError: no program for it is installed, or it cannot be started.
         """
         with self._services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
-            path = indexed_path(self._services, opened, snapshot, wanted.doc_id)
+            path = indexed_path(self._services, opened, snapshot, target.doc_id)
             kind = read_text(snapshot, path, None).facts.kind
         _require_there(path)
-        command = command_of(wanted, path, kind, os.environ)
+        command = command_of(target, path, kind, os.environ)
         self._start(command)
         return os.path.basename(command[0])
 
 
-def command_of(wanted: Wanted, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
-    """Give the command that opens a file.
+def command_of(target: Wanted, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the command that opens a file.
 
     Raises:
-        UsageError: the desktop might run it.
-        UnavailableError: there is no program for it.
+        UsageError: the desktop might execute the file.
+        UnavailableError: no program for it is installed.
     """
     exact = exact_text(path)
-    if wanted.how is How.FOLDER:
+    if target.how is How.FOLDER:
         return _folder_command(exact)
-    if wanted.how is How.EDITOR and (editor := window_editor_command(exact, wanted.line, environ)):
+    if target.how is How.EDITOR and (editor := window_editor_command(exact, target.line, environ)):
         return editor
     if not is_document(path, kind):
         raise UsageError(
             f"{display(path)} is not handed to the desktop, which might run it",
             hint="set EDITOR to an editor that opens its own window",
         )
-    return viewer_command(exact, wanted.page or None) or system_command(exact)
+    return viewer_command(exact, target.page or None) or system_command(exact)
 
 
 def start_program(command: Sequence[str]) -> None:
-    """Start a program, and leave it alone.
+    """Start a program without waiting for it.
 
     Raises:
-        UnavailableError: it cannot be started.
+        UnavailableError: the program cannot be started.
     """
     nothing = subprocess.DEVNULL
     try:
@@ -112,10 +112,10 @@ def _folder_command(path: str) -> list[str]:
 
 
 def _require_there(path: FilePath) -> None:
-    """Make sure that a file is there, and not behind a link.
+    """Require that a file exists and is not a link.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it does not exist or is a link.
     """
     try:
         os.close(open_file(exact_text(path)))

@@ -1,4 +1,4 @@
-"""A server that is there for the page: it opens it in the browser, and ends when nobody has looked for a while."""
+"""Lifetime of a server for the page: it opens the page in the browser, and ends when the page is idle."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """What somebody wants of the page: where to begin, and whether a browser is to be opened."""
+    """Options of the page: the initial query, and whether to open a browser."""
 
     query: str = ""
     opens_browser: bool = True
 
 
 class PageHost:
-    """The page of a server, from when it can be reached until nobody has looked at it for half an hour."""
+    """Opens the page, and waits until it has been idle for half an hour."""
 
     def __init__(self, browsers: Browsers, options: PageOptions, data_dir: Path) -> None:
         self.browsers = browsers
@@ -40,17 +40,17 @@ class PageHost:
         self._data_dir = data_dir
 
     async def attend(self, host_in_url: str, port: int) -> None:
-        """Lead a browser to the page, say where it is, and return when none has asked for anything for long."""
+        """Open the page in a browser, print its URL, and return when it has been idle for `IDLE_SECONDS`."""
         address = address_of(host_in_url, port, code=self.browsers.new_code(), query=self._options.query)
         with Doorway(self._data_dir) as doorway:
-            wanted = self._options.opens_browser and has_screen(sys.platform, os.environ)
-            opened = wanted and await anyio.to_thread.run_sync(doorway.lead_to, address)
+            opens_browser = self._options.opens_browser and has_screen(sys.platform, os.environ)
+            opened = opens_browser and await anyio.to_thread.run_sync(doorway.lead_to, address)
             sys.stderr.write(f"{_IF_NONE_OPENS if opened else _OPEN}\n  {address}\n{_UNTIL_WHEN}\n")
             sys.stderr.flush()
-            while self.browsers.idle_seconds < IDLE_SECONDS:  # noqa: ASYNC110 - time that passes is no event
+            while self.browsers.idle_seconds < IDLE_SECONDS:  # noqa: ASYNC110 - idle time is no event
                 await anyio.sleep(_LOOK_SECONDS)
 
 
 def has_screen(platform: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether a browser with windows can be opened: one in the terminal would take that from the server."""
+    """Whether a graphical browser can be opened: one in the terminal would take that from the server."""
     return platform in {"darwin", "win32"} or any(environ.get(name) for name in _SCREENS)

@@ -1,7 +1,7 @@
-"""How the page comes before the eyes of the person who wants it, and of nobody else on the machine.
+"""Login link of the page, which only the local user can open.
 
-The address holds a code that admits one browser. Arguments of processes can be read by everybody on most systems, so
-the browser is not given the address but a file that only this person can read, and that leads there.
+The URL contains a code that opens one session. On most systems all users can read the arguments of processes, so the
+browser gets the path of a private file that redirects to the URL.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</tit
 
 
 def address_of(host_in_url: str, port: int, *, code: str, query: str = "") -> str:
-    """Write the address of the page; the code is in the part of it that no browser sends."""
+    """Return the URL of the page; the code is in the fragment, which browsers do not send."""
     parameters = f"?{urlencode({'q': query}, errors='replace')}" if query else ""
     return f"http://{host_in_url}:{port}{ROOT}{parameters}#code={quote(code)}"
 
 
 class Doorway:
-    """The file that leads a browser to the page, as long as the server is there."""
+    """A private file that redirects a browser to the page, until the server ends."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / f"ui-{secrets.token_hex(8)}.html"
@@ -42,7 +42,7 @@ class Doorway:
         self._path.unlink(missing_ok=True)
 
     def lead_to(self, address: str) -> bool:
-        """Open the page in the browser of this person; tell whether there is one."""
+        """Open the page in the browser of the user; return whether there is one."""
         self._path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)  # there may be no index yet
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:

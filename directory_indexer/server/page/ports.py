@@ -1,4 +1,4 @@
-"""Where the page is served: at the same port from day to day, so that links to it can be kept."""
+"""Default port of the page, always the same so that links to the page stay valid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PORT: Final = 8766
 
 
 def usual_port() -> int:
-    """Give the usual port, or 0, for which the system chooses one, where that is taken."""
+    """Return the default port, or 0, for which the system chooses one, if the default is in use."""
     try:
         with socket.create_server(("127.0.0.1", PORT)):
             return PORT

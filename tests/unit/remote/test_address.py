@@ -10,7 +10,7 @@ from directory_indexer.remote.address import remote_address
     "url", ["http://127.0.0.1:8765", "http://localhost:8765", "http://[::1]:8765/", "https://search.example/dirindex"]
 )
 def test_this_machine_may_be_asked_unencrypted_and_others_encrypted(url: str) -> None:
-    assert remote_address(url).shown.startswith(url.rstrip("/"))
+    assert remote_address(url).display_url.startswith(url.rstrip("/"))
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,9 @@ def test_paths_are_told_apart() -> None:
     assert surface.find("/api/v1/files/a/b") is None
     assert surface.find("/api/v1/search/") is None
     assert surface.find("/API/v1/search") is None
-    place = surface.place_of("/api/v1/search", "BREW")
-    assert place is not None
-    assert (place.template, place.needs) == ("/api/v1/search", Right.READ)
+    route = surface.route_of("/api/v1/search", "BREW")
+    assert route is not None
+    assert (route.template, route.needs) == ("/api/v1/search", Right.READ)
 
 
 class _Reader(html.parser.HTMLParser):

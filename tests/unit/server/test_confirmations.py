@@ -6,7 +6,7 @@ import pytest
 
 from directory_indexer.errors import ConflictError
 from directory_indexer.paths import FilePath
-from directory_indexer.server.api.confirmations import GOOD_SECONDS, Act, Confirmations
+from directory_indexer.server.api.confirmations import VALID_SECONDS, Act, Confirmations
 
 ROOT = FilePath("/docs")
 
@@ -39,7 +39,7 @@ def test_a_confirmation_is_good_for_what_was_shown_alone(world: World) -> None:
 
 def test_a_confirmation_is_good_for_some_time(world: World) -> None:
     one, other = world.confirmations.new(Act.ADD, ROOT), world.confirmations.new(Act.ADD, ROOT)
-    world.now = GOOD_SECONDS
+    world.now = VALID_SECONDS
     assert world.confirmations.use(Act.ADD, one)
     world.now += 1
     with pytest.raises(ConflictError, match="expired"):

@@ -114,12 +114,12 @@ class World:
         self.budgets = Budgets()
         access = Access(HttpAddress("127.0.0.1", PORT))
         rules = Rules(
-            place_of=lambda path, _: _PLACES.get(path, _NOWHERE),
-            callers=Callers(
+            route_of=lambda path, _: _PLACES.get(path, _NOWHERE),
+            authenticator=Callers(
                 lambda: _KEYS,
                 token=TOKEN,
                 needs_key=needs_key,
-                strangers=Strangers(clock=lambda: self.now),
+                login_throttle=Strangers(clock=lambda: self.now),
                 on_use=self.used.append,
             ),
             buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),

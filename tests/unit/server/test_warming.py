@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.docstore.store import DocStore
-from directory_indexer.server import _warm
+from directory_indexer.server import _load_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,6 @@ def test_the_database_is_read_when_the_model_is_loaded(tmp_path: Path, monkeypat
     app = App(load_config(file=None, data_dir=tmp_path, environ={}))
     is_read = threading.Event()
     monkeypatch.setattr(DocStore, "bring_into_memory", lambda _: is_read.set())
-    assert _warm(app).space.provider == "embedded"
+    assert _load_model(app).space.provider == "embedded"
     assert is_read.wait(60)
     app.close()

@@ -1,4 +1,4 @@
-"""The table of operations: each row has all that makes one, in the order in which the documentation shows them."""
+"""Table of the operations, in the order of the documentation."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from directory_indexer.server.api.catalogue.service import SERVICE
 
 OPERATIONS = (*READING, *SENDING, *COLLECTIONS, *PROGRESS, *ADMINISTRATION, *SERVICE)
 PAGE_OPERATIONS = (*OPERATIONS, *PAGE)
-"""What a server answers that has a page."""
+"""The operations of a server with the page."""

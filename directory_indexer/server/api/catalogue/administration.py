@@ -1,4 +1,4 @@
-"""Work on whole indexes."""
+"""Table of the administrative operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collections themselves."""
+"""Table of the operations on collections."""
 
 from __future__ import annotations
 

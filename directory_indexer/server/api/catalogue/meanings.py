@@ -1,4 +1,4 @@
-"""What statuses mean, and what of an answer leads to other operations, where several rows say the same."""
+"""Descriptions of statuses, and links to other operations, that several rows of the table share."""
 
 from __future__ import annotations
 

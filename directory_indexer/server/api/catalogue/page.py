@@ -1,4 +1,4 @@
-"""What a server with a page answers that page alone: what its owner does. No key allows it."""
+"""Table of the operations for the page only; no API key grants them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on in the background."""
+"""Table of the operations on background work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found, listed, read and deleted."""
+"""Table of the operations that search, list, read and delete documents."""
 
 from __future__ import annotations
 

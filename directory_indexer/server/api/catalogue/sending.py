@@ -1,4 +1,4 @@
-"""What is sent to collections."""
+"""Table of the operations that send documents to collections."""
 
 from __future__ import annotations
 

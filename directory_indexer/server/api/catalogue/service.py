@@ -1,4 +1,4 @@
-"""What those ask who watch a server, or write a program for it."""
+"""Table of the operations for monitoring and documentation."""
 
 from __future__ import annotations
 
