@@ -19,7 +19,7 @@ QUESTIONS_NAME = "questions"
 
 
 @contextlib.contextmanager
-def question(database: Path) -> Iterator[None]:
+def recorded_query(database: Path) -> Iterator[None]:
     """Record a query at its beginning and at its end."""
     _touch(database)
     try:

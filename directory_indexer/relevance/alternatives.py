@@ -17,20 +17,20 @@ _MAX_ALTERNATIVES: Final = 32
 _MAX_DEPTH: Final = 20
 
 
-class Parted(NamedTuple):
+class QueryAlternatives(NamedTuple):
     """The required text of a query, and its groups of alternatives, as they were typed."""
 
     rest: str
     groups: tuple[tuple[str, ...], ...] = ()
 
 
-def parted(text: str) -> Parted:
+def split_alternatives(text: str) -> QueryAlternatives:
     """Split a query at its `OR`; without one between two items, it is returned unchanged."""
     if _OR not in text:
-        return Parted(text)
+        return QueryAlternatives(text)
     query_tokens = _tokens(text)
     if _OR not in query_tokens[1:-1]:
-        return Parted(text)
+        return QueryAlternatives(text)
     reader = _Reader(query_tokens)
     rest: list[str] = []
     groups: list[tuple[str, ...]] = []
@@ -40,7 +40,7 @@ def parted(text: str) -> Parted:
             rest += alternatives[0]
         elif len(alternatives) > 1:
             groups.append(tuple(" ".join(tokens) for tokens in alternatives))
-    return Parted(" ".join(rest), tuple(groups))
+    return QueryAlternatives(" ".join(rest), tuple(groups))
 
 
 class _Reader:

@@ -72,7 +72,7 @@ def query_words(text: str) -> list[str]:
     return re.findall(_WORD, _lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
 
 
-def unspaced_apart(text: str) -> tuple[str, str]:
+def split_unspaced(text: str) -> tuple[str, str]:
     """Return the runs without spaces, one a line, and the rest of a text; faster than splitting the runs."""
     if text.isascii() or not re.search(UNSPACED, text):
         return "", text
@@ -127,7 +127,7 @@ class ExtraWords:
         return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
 
 
-def signed_word(word: str) -> str:
+def prefixed_word(word: str) -> str:
     """Return the index word for a word typed with a prefix, as in `--json`; "" for others."""
     return next(_signed(word), "")
 
@@ -138,7 +138,7 @@ def other_spellings(word: str) -> tuple[str, ...]:
     return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
 
 
-def sign_name(word: str) -> str:
+def symbol_name(word: str) -> str:
     """Return the index word for a name with symbols, such as `cpp` for C++; "" for any other."""
     return _SIGN_NAMES.get(word.casefold(), "")
 

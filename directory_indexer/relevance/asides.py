@@ -15,7 +15,9 @@ from directory_indexer.relevance.roles import has_role
 from directory_indexer.relevance.textmatch import Matcher
 
 
-def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], paths: Sequence[str]) -> list[float]:
+def code_penalties(
+    query: Query, matcher: Matcher, candidates: Sequence[Candidate], paths: Sequence[str]
+) -> list[float]:
     """Return the penalty of each candidate relative to code, unless the query names its kind."""
     if not candidates:
         return []

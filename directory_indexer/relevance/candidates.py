@@ -27,10 +27,10 @@ class CosineScale(NamedTuple):
     def usual(self, cosine: float, *, lowered: float = 0.0) -> float:
         """Return a cosine on the scale of the packaged model; `lowered` is the loss between different languages."""
         share = (cosine + lowered - self.unrelated) / (self.alike - self.unrelated)
-        return USUAL_SCALE.unrelated + share * (USUAL_SCALE.alike - USUAL_SCALE.unrelated)
+        return REFERENCE_SCALE.unrelated + share * (REFERENCE_SCALE.alike - REFERENCE_SCALE.unrelated)
 
 
-USUAL_SCALE: Final = CosineScale(0.2, 0.7)
+REFERENCE_SCALE: Final = CosineScale(0.2, 0.7)
 """The scale of the packaged model, on which all weights were chosen."""
 
 
@@ -53,12 +53,12 @@ class Model(NamedTuple):
 
         `lowered` is the loss between the languages of the two texts.
         """
-        if self.scale is None or self.scale == USUAL_SCALE:
+        if self.scale is None or self.scale == REFERENCE_SCALE:
             return cosine
         return self.scale.usual(cosine, lowered=lowered)
 
 
-EMBEDDED_MODEL: Final = Model(frozenset({"english"}), USUAL_SCALE)
+EMBEDDED_MODEL: Final = Model(frozenset({"english"}), REFERENCE_SCALE)
 MULTILINGUAL_MODEL: Final = Model(None, CosineScale(0.80, 0.92, between_languages=0.045, between_scripts=0.055))
 OTHER_MODEL: Final = Model(None, None)
 
@@ -85,6 +85,6 @@ class Candidate(NamedTuple):
     """The language of its file, as the first part of a BCP 47 tag; "" if it is unknown."""
 
 
-def place_of(candidate: Candidate) -> tuple[str, int]:
+def tie_breaker(candidate: Candidate) -> tuple[str, int]:
     """Return the position of a passage, which breaks ties."""
     return candidate.path, candidate.ordinal

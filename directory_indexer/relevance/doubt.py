@@ -11,15 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.relevance.judging import Judged
+from directory_indexer.relevance.judging import ScoredCandidate
 from directory_indexer.relevance.languages import NAMES_OF_ALL
 from directory_indexer.relevance.matchplan import MatchPlan
 
-Likeness = Callable[[str, Sequence[str]], float | None]
+SimilarityFunction = Callable[[str, Sequence[str]], float | None]
 """Returns the similarity of a query and passages, from -1 to 1; None if it is unknown."""
 
 
-def beyond_doubt(quality: float, plan: MatchPlan, best: Sequence[Judged], likeness: Likeness | None) -> float:
+def recalibrated_quality(
+    quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate], likeness: SimilarityFunction | None
+) -> float:
     """Return the quality of the best passages, corrected by their similarity where it rests on words alone."""
     if likeness is None or not _is_uncertain(quality, plan, best):
         return quality
@@ -37,7 +39,7 @@ def _neutral(passages: Sequence[Candidate]) -> float:
     return math.fsum(_NEUTRAL_IN_CODE if passage.is_code else _NEUTRAL for passage in passages) / len(passages)
 
 
-def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[Judged]) -> bool:
+def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate]) -> bool:
     return (
         _HOPELESS < quality < _CERTAIN
         and len(plan.terms) >= _FEW_TERMS

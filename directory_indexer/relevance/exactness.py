@@ -52,7 +52,7 @@ class TypedText:
         return (2 if self._row else _HIGHEST_LEVEL) if is_literal else 1
 
 
-def weights_of(levels: Sequence[float], n_chunks: int) -> list[float]:
+def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:
     """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
 
     A higher level never weighs less, and the only passage with all of the query weighs most.

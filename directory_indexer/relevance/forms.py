@@ -55,7 +55,7 @@ class Term(NamedTuple):
     n_times: int = 1
 
 
-class Wanted(NamedTuple):
+class TermQuery(NamedTuple):
     """A term, and the FTS5 phrases that match it."""
 
     term: Term
@@ -70,12 +70,12 @@ def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_DEFAULT_LANGUAGE, *others)))
 
 
-def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> Wanted:
+def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> TermQuery:
     """Return a term for a word in all its forms in the index, with the endings of these languages."""
     stems = [stem_of(token, language) for language in languages]
     prefixes = _prefixes(token, stems, languages) if token.isalpha() else []
     if not prefixes:
-        return exact(token, vocabulary)
+        return exact_term(token, vocabulary)
     joined = vocabulary.counts(_with_joined_words(token)) if "א" <= token[0] <= "ת" else {}
     lists = {prefix: vocabulary.starting_with(prefix, limit=_MAX_SIMILAR) for prefix in prefixes}
     similar = dict(chain.from_iterable(lists.values())) | joined
@@ -84,7 +84,7 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
     }
     if set(counts) <= {token}:
         is_all = all(len(words) < _MAX_SIMILAR for words in lists.values())
-        return _single_form(token, counts.get(token, 0)) if is_all else exact(token, vocabulary)
+        return _single_form(token, counts.get(token, 0)) if is_all else exact_term(token, vocabulary)
     n_chunks = sum(counts.values())
     forms = frozenset(counts) | {token}
     common = os.path.commonprefix(tuple(forms))
@@ -94,7 +94,7 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
     else:
         by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MAX_FORMS]
         phrases = tuple(phrase_of((form,)) for form in by_count)
-    return Wanted(Term(token, forms, n_chunks), phrases)
+    return TermQuery(Term(token, forms, n_chunks), phrases)
 
 
 def _with_joined_words(token: str) -> tuple[str, ...]:
@@ -114,13 +114,13 @@ def _prefixes(token: str, stems: Sequence[str], languages: Sequence[str]) -> lis
     return prefixes
 
 
-def exact(token: str, vocabulary: Vocabulary) -> Wanted:
+def exact_term(token: str, vocabulary: Vocabulary) -> TermQuery:
     """Return a term for a word in this form alone."""
     return _single_form(token, vocabulary.counts((token,)).get(token, 0))
 
 
-def _single_form(token: str, n_chunks: int) -> Wanted:
-    return Wanted(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
+def _single_form(token: str, n_chunks: int) -> TermQuery:
+    return TermQuery(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
 
 
 def phrase_of(tokens: tuple[str, ...]) -> str:

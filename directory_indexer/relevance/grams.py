@@ -53,7 +53,7 @@ def run_of(row: Sequence[str]) -> str:
     return "".join(gram[0] for gram in row[:-1]) + row[-1]
 
 
-def telling(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int) -> list[str]:
+def select_grams(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int) -> list[str]:
     """Select n-grams from all over a query: the rarest known one of each `step` consecutive ones."""
     groups = (grams[at : at + step] for at in range(0, len(grams), step))
     return [min(group, key=lambda gram: n_chunks.get(gram) or _ABSENT) for group in groups]

@@ -12,7 +12,7 @@ from directory_indexer.relevance.forms import Vocabulary
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import GRAMS_A_WORD, MAX_WORDS, Query, QueryWord
-from directory_indexer.relevance.traces import telling_line
+from directory_indexer.relevance.traces import failure_line
 
 
 def informative(query: Query, vocabulary: Vocabulary) -> Query:
@@ -23,7 +23,7 @@ def informative(query: Query, vocabulary: Vocabulary) -> Query:
     counts = vocabulary.counts(sorted(set(chain.from_iterable(word.tokens for word in words))))
     known = [word for word in words if not counts.keys().isdisjoint(word.tokens)]
     rarest = sorted(known or words or query.words, key=lambda word: _n_chunks(word, counts))
-    message = frozenset(query_words(telling_line(query.text)))
+    message = frozenset(query_words(failure_line(query.text)))
     preferred = list(_fitting([word for word in rarest if message.issuperset(word.tokens)], MAX_WORDS * _MESSAGE_SHARE))
     room = MAX_WORDS - sum(map(_room, preferred))
     selected = {*preferred, *_fitting([word for word in rarest if word not in preferred], room)}

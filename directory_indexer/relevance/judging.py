@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.paths import display
-from directory_indexer.relevance.asides import set_back
-from directory_indexer.relevance.candidates import USUAL_SCALE, Candidate, CosineScale, Model, place_of
-from directory_indexer.relevance.exactness import TypedText, weights_of
+from directory_indexer.relevance.asides import code_penalties
+from directory_indexer.relevance.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
+from directory_indexer.relevance.exactness import TypedText, level_weights
 from directory_indexer.relevance.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.textmatch import NAMED_LEVEL, Matcher, TextMatch
 
 
-class Judged(NamedTuple):
+class ScoredCandidate(NamedTuple):
     """A candidate with the signals that add up to its score, and the quality of its answer, from 0 to 1.
 
-    `set_back` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
+    `penalty` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
     `coverage` the share of the query's information that the passage has. If it `is_readable`, its quality rests on its
     cosine, too.
     """
@@ -28,13 +28,13 @@ class Judged(NamedTuple):
     signals: tuple[tuple[str, float], ...]
     score: float
     quality: float
-    set_back: float = 0.0
+    penalty: float = 0.0
     named: float = 0.0
     coverage: float = 0.0
     is_readable: bool = False
 
 
-def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[Judged]:
+def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[ScoredCandidate]:
     """Score every candidate by itself, best first."""
     matcher = Matcher(plan)
     paths = _relative_paths(candidates)
@@ -63,7 +63,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
         if has_keywords
         else [usual_weight or _COSINE] * len(candidates)
     )
-    penalties = set_back(plan.query, matcher, candidates, paths)
+    penalties = code_penalties(plan.query, matcher, candidates, paths)
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
     named = {
@@ -74,7 +74,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
     for at, candidate in enumerate(candidates):
         signals = (
             ("keyword", has_keywords * keyword_weight * frequencies[at]),
-            ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * USUAL_SCALE.unrelated),
+            ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * REFERENCE_SCALE.unrelated),
             ("exact", has_keywords * exact[at]),
             ("names", has_cosines * (has_keywords - are_names) * _NAMES * matcher.names(matches[at])),
             ("file_name", has_keywords * _FILE_NAME * matcher.share_of_name(_stem(candidate.path))),
@@ -93,7 +93,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
             quality = max(quality, _keyword_quality(evidence[at], usual_length), _MIN_QUALITY_IF_EXACT)
         score = math.fsum([value for _, value in signals])
         scored.append(
-            Judged(
+            ScoredCandidate(
                 candidate,
                 signals,
                 score,
@@ -104,7 +104,7 @@ def judged(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> li
                 is_readable=readable[at],
             )
         )
-    return sorted(scored, key=lambda entry: (-entry.score, place_of(entry.candidate)))
+    return sorted(scored, key=lambda entry: (-entry.score, tie_breaker(entry.candidate)))
 
 
 def _exactness(
@@ -118,7 +118,7 @@ def _exactness(
         )
         for candidate, match in zip(candidates, matches, strict=True)
     ]
-    return weights_of(levels, plan.n_chunks), levels
+    return level_weights(levels, plan.n_chunks), levels
 
 
 def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
@@ -198,9 +198,9 @@ def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
 def _confident_cosine(cosine: float, match: TextMatch) -> float:
     """Return the cosine of a passage, reduced where a few words without one of the query are near by chance."""
     is_telling = any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH
-    if is_telling or cosine <= USUAL_SCALE.unrelated:
+    if is_telling or cosine <= REFERENCE_SCALE.unrelated:
         return cosine
-    return USUAL_SCALE.unrelated + (cosine - USUAL_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
+    return REFERENCE_SCALE.unrelated + (cosine - REFERENCE_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
 
 
 def _keyword_quality(evidence: float, usual_length: float) -> float:

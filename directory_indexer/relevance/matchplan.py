@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, query_words, signed_word
+from directory_indexer.relevance.analyzer import name_parts, other_spellings, phrase_words, prefixed_word, query_words
 from directory_indexer.relevance.forms import (
     Term,
+    TermQuery,
     Vocabulary,
-    Wanted,
-    exact,
+    exact_term,
     languages_of,
     phrase_of,
     with_variants,
 )
-from directory_indexer.relevance.grams import is_gram, telling
+from directory_indexer.relevance.grams import is_gram, select_grams
 from directory_indexer.relevance.languages import is_filler
 from directory_indexer.relevance.query import MAX_WORDS, Query, QueryWord, WordKind
 
@@ -119,7 +119,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
 def _plan_typed(
     query: Query,
     significant: Sequence[QueryWord],
-    by_word: Mapping[QueryWord, Sequence[Wanted]],
+    by_word: Mapping[QueryWord, Sequence[TermQuery]],
     vocabulary: Vocabulary,
 ) -> tuple[TypedWord, ...]:
     """Return the words that a passage must have to be what was typed; none for a question or a sentence."""
@@ -129,7 +129,7 @@ def _plan_typed(
     return tuple(_typed_word(word, by_word[word], vocabulary) for word in significant)
 
 
-def _typed_word(word: QueryWord, planned: Sequence[Wanted], vocabulary: Vocabulary) -> TypedWord:
+def _typed_word(word: QueryWord, planned: Sequence[TermQuery], vocabulary: Vocabulary) -> TypedWord:
     if word.kind is WordKind.PLAIN and (signed := _plan_signed(word, vocabulary)):
         return signed
     rarest = min((part.term for part in planned), key=lambda term: term.n_chunks)
@@ -147,7 +147,7 @@ def _typed_word(word: QueryWord, planned: Sequence[Wanted], vocabulary: Vocabula
 
 def _plan_signed(word: QueryWord, vocabulary: Vocabulary) -> TypedWord | None:
     """Return a word with its prefix where some chunks have both, but not all that have the word."""
-    form = signed_word(word.text) if len(word.tokens) == 1 else ""
+    form = prefixed_word(word.text) if len(word.tokens) == 1 else ""
     n_chunks = vocabulary.counts((form,)).get(form, 0) if form else 0
     if not n_chunks:
         return None
@@ -157,7 +157,7 @@ def _plan_signed(word: QueryWord, vocabulary: Vocabulary) -> TypedWord | None:
     )
 
 
-def _query_row(query: Query, planned: Sequence[Wanted]) -> tuple[str, ...]:
+def _query_row(query: Query, planned: Sequence[TermQuery]) -> tuple[str, ...]:
     """Return the words of a query in the order in which they were typed, unless very many chunks have all of them."""
     row = phrase_words(query.meaning) if not query.alternatives else ()
     if not 1 < len(row) <= MAX_WORDS:
@@ -166,7 +166,7 @@ def _query_row(query: Query, planned: Sequence[Wanted]) -> tuple[str, ...]:
     return row if 0 < rarest <= _MAX_ROW_CHUNKS else ()
 
 
-def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tuple[tuple[frozenset[str], ...], ...]:
+def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[TermQuery]]) -> tuple[tuple[frozenset[str], ...], ...]:
     if not query.alternatives:
         return ()
     terms = {word.tokens: frozenset(part.term.typed for part in planned) for word, planned in by_word.items()}
@@ -177,7 +177,7 @@ def _branches(query: Query, by_word: Mapping[QueryWord, Sequence[Wanted]]) -> tu
     return tuple(tuple(branches) for branches in of_queries if all(branches))
 
 
-def _terms(planned: Sequence[Wanted]) -> tuple[Term, ...]:
+def _terms(planned: Sequence[TermQuery]) -> tuple[Term, ...]:
     """Return each term once, with how often the query has it, by itself or in a name."""
     n_times: Counter[str] = Counter()
     for part in planned:
@@ -195,7 +195,9 @@ def _rarity(term: Term, n_chunks: int) -> float:
     return math.log(1 + (max(n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
 
 
-def _plan_word(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary, gram_step: int) -> Iterator[Wanted]:
+def _plan_word(
+    word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabulary, gram_step: int
+) -> Iterator[TermQuery]:
     if word.kind is WordKind.WILDCARD:
         yield _plan_wildcard(word, vocabulary)
         return
@@ -205,7 +207,7 @@ def _plan_word(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabula
     tokens = [token for token in tokens if not is_filler(token, languages[0])] or tokens
     singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
     singles += _plan_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
-    spelled = [exact(token, vocabulary) for token in other_spellings(bare)]
+    spelled = [exact_term(token, vocabulary) for token in other_spellings(bare)]
     if len(singles) == 1:
         singles, spelled = [_with_spellings(singles[0], spelled)], []
     yield from singles
@@ -215,24 +217,24 @@ def _plan_word(word: QueryWord, languages: tuple[str, ...], vocabulary: Vocabula
     yield from spelled
 
 
-def _with_spellings(primary: Wanted, spelled: Sequence[Wanted]) -> Wanted:
+def _with_spellings(primary: TermQuery, spelled: Sequence[TermQuery]) -> TermQuery:
     """Return a word with its other spellings as forms: as separate words they would count twice."""
     terms = (primary.term, *(other.term for other in spelled))
     forms = frozenset[str]().union(*(term.forms for term in terms))
     phrases = (*primary.phrases, *chain.from_iterable(other.phrases for other in spelled))
-    return Wanted(primary.term._replace(forms=forms, n_chunks=max(term.n_chunks for term in terms)), phrases)
+    return TermQuery(primary.term._replace(forms=forms, n_chunks=max(term.n_chunks for term in terms)), phrases)
 
 
-def _plan_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[Wanted]:
+def _plan_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iterator[TermQuery]:
     if not grams:
         return
     counts = vocabulary.counts(grams)
-    for gram in telling(grams, counts, step=step):
+    for gram in select_grams(grams, counts, step=step):
         if len(gram) == 1:
             n_chunks = sum(n for _, n in vocabulary.starting_with(gram, limit=_MAX_SIMILAR))
-            yield Wanted(Term(gram, frozenset((gram,)), n_chunks), (_gram_phrase(gram),))
+            yield TermQuery(Term(gram, frozenset((gram,)), n_chunks), (_gram_phrase(gram),))
         else:
-            yield Wanted(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+            yield TermQuery(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
 
 
 def _gram_phrase(token: str) -> str:
@@ -240,7 +242,9 @@ def _gram_phrase(token: str) -> str:
     return f'"{token}" *' if len(token) == 1 and is_gram(token) else phrase_of((token,))
 
 
-def _plan_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted], vocabulary: Vocabulary) -> Wanted:
+def _plan_row(
+    word: QueryWord, parts: tuple[str, ...], singles: Sequence[TermQuery], vocabulary: Vocabulary
+) -> TermQuery:
     """Return the parts of a name in a row or joined, at most as common as each of them."""
     is_spaced = not is_gram(parts[0])
     joined = "".join(parts)
@@ -248,10 +252,10 @@ def _plan_row(word: QueryWord, parts: tuple[str, ...], singles: Sequence[Wanted]
     n_chunks = min((single.term.n_chunks for single in singles if single.term.typed in parts), default=n_joined)
     forms = frozenset((joined,)) if is_spaced else frozenset[str]()
     phrases = (phrase_of(parts), *map(phrase_of, ((form,) for form in forms)))
-    return Wanted(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
+    return TermQuery(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 
 
-def _plan_wildcard(word: QueryWord, vocabulary: Vocabulary) -> Wanted:
+def _plan_wildcard(word: QueryWord, vocabulary: Vocabulary) -> TermQuery:
     parts = ["".join(query_words(part)) for part in word.text.split("*")]
     if parts[0]:
         matches = vocabulary.starting_with(parts[0], limit=_MAX_SIMILAR)
@@ -260,7 +264,7 @@ def _plan_wildcard(word: QueryWord, vocabulary: Vocabulary) -> Wanted:
     counts = {form: n for form, n in matches if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MAX_WILDCARD_FORMS]
     phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(phrase_of((form,)) for form in common)
-    return Wanted(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
+    return TermQuery(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
 
 
 def has_in_order(form: str, parts: Sequence[str]) -> bool:
@@ -309,7 +313,7 @@ def _expression(required: Sequence[str], forbidden: Sequence[str], any_word: str
     return f"({expression}) NOT ({' OR '.join(forbidden)})" if forbidden else expression
 
 
-def _rarest(planned: Sequence[Wanted]) -> Sequence[Wanted]:
+def _rarest(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
     """Return the rarest words, as many as match enough chunks; all of them where that saves nothing.
 
     They occur twice in the narrow expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words
@@ -322,13 +326,13 @@ def _rarest(planned: Sequence[Wanted]) -> Sequence[Wanted]:
     return planned if most >= len(rarest) else rarest[:most]
 
 
-def _rare(planned: Sequence[Wanted]) -> Sequence[Wanted]:
+def _rare(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
     """Return the words that are in few chunks, counted together."""
     rarest = sorted(planned, key=lambda part: part.term.n_chunks)
     return rarest[: bisect_right(tuple(accumulate(part.term.n_chunks for part in rarest)), _MANY)]
 
 
-def _any_of(planned: Sequence[Wanted]) -> str:
+def _any_of(planned: Sequence[TermQuery]) -> str:
     return " OR ".join(dict.fromkeys(phrase for part in planned for phrase in part.phrases))
 
 

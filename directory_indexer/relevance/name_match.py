@@ -14,7 +14,7 @@ from directory_indexer.relevance.analyzer import extra_words, transliterated, wo
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.query import Query, WordKind
 
-MOST_WORDS: Final = 3
+MAX_NAME_WORDS: Final = 3
 """Longer queries are questions or words of a text."""
 
 
@@ -46,7 +46,7 @@ class TypedName(NamedTuple):
 
 def typed_name(query: Query) -> TypedName | None:
     """Return a query as a possible name; None where it can be none."""
-    if query.excluded or query.alternatives or not 0 < len(query.words) <= MOST_WORDS:
+    if query.excluded or query.alternatives or not 0 < len(query.words) <= MAX_NAME_WORDS:
         return None
     if any(word.kind is WordKind.WILDCARD for word in query.words) or query.text.startswith(_NON_NAME_PREFIXES):
         return None

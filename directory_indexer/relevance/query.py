@@ -14,15 +14,15 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from directory_indexer.lazy import lazily
-from directory_indexer.relevance.alternatives import parted
-from directory_indexer.relevance.analyzer import phrase_words, query_words, sign_name
+from directory_indexer.relevance.alternatives import split_alternatives
+from directory_indexer.relevance.analyzer import phrase_words, query_words, symbol_name
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.languages import is_filler, language_of
 from directory_indexer.relevance.periods import beginning_of_date, period_of
 from directory_indexer.relevance.roles import ROLES
 
 with lazily:
-    from directory_indexer.relevance.traces import Frame, Trace, read_trace, telling_line
+    from directory_indexer.relevance.traces import Frame, Trace, failure_line, read_trace
 
 MAX_CHARACTERS: Final = 20_000
 """Of longer queries, the beginning and the end are read: the last lines of a log say what failed."""
@@ -141,7 +141,7 @@ def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
     trace = read_trace(text) if _may_be_a_trace(text) else Trace()
     if trace.message or len(text) > _MAX_TYPED_LENGTH or text.strip().count("\n") >= _LINE_ENDS_OF_PASTED_TEXT:
         return _pasted_query(text, trace)
-    rest, groups = parted(text)
+    rest, groups = split_alternatives(text)
     query = _typed_query(rest, as_words)._replace(places=trace.frames)
     if not groups:
         return query
@@ -177,7 +177,7 @@ def _pasted_query(text: str, trace: Trace) -> Query:
     words = tuple(_words_of(_Piece(word) for word in message.replace("*", " ").split()))
     meaning = " ".join(message.split())
     if len(meaning) > MAX_MEANING:
-        meaning = f"{telling_line(message)[: MAX_MEANING // 2]} {meaning}"[:MAX_MEANING]
+        meaning = f"{failure_line(message)[: MAX_MEANING // 2]} {meaning}"[:MAX_MEANING]
     language = language_of(meaning, [token for word in words for token in word.tokens])
     return Query(message, meaning, language, words, phrases_bind=False, places=trace.frames)
 
@@ -273,7 +273,7 @@ def _query_word(piece: _Piece) -> QueryWord:
     if _APOSTROPHE.search(piece.text):
         tokens = query_words(piece.text)
         return QueryWord(piece.text, tuple(token for token in tokens if len(token) > _ELISION) or tuple(tokens))
-    if name := sign_name(piece.text):
+    if name := symbol_name(piece.text):
         return QueryWord(piece.text, (name,))
     tokens = query_words(piece.text)[: MAX_WORDS * GRAMS_A_WORD if is_gram(piece.text[:1]) else MAX_WORDS]
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)

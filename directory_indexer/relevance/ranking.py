@@ -14,10 +14,10 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
-from directory_indexer.relevance.candidates import Candidate, Model, place_of
-from directory_indexer.relevance.doubt import Likeness, beyond_doubt
+from directory_indexer.relevance.candidates import Candidate, Model, tie_breaker
+from directory_indexer.relevance.doubt import SimilarityFunction, recalibrated_quality
 from directory_indexer.relevance.evidence import Explanation
-from directory_indexer.relevance.judging import Judged, judged
+from directory_indexer.relevance.judging import ScoredCandidate, score_candidates
 from directory_indexer.relevance.matchplan import MatchPlan
 
 
@@ -42,7 +42,12 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    plan: MatchPlan, candidates: Sequence[Candidate], *, limit: int, model: Model, likeness: Likeness | None = None
+    plan: MatchPlan,
+    candidates: Sequence[Candidate],
+    *,
+    limit: int,
+    model: Model,
+    likeness: SimilarityFunction | None = None,
 ) -> Ranking:
     """Order candidates by how well they answer the query, and scale their scores by the quality of the best.
 
@@ -56,15 +61,17 @@ def rank(
     others = {first.chunk_id: tuple(copy.path for copy in rest) for first, *rest in copies}
     by_words = _ranks({candidate.chunk_id: candidate.keyword_score for candidate in candidates})
     by_meaning = _ranks({candidate.chunk_id: candidate.semantic_score for candidate in candidates})
-    bands = [judged(plan, list(band), model) for _, band in groupby(distinct, key=lambda candidate: candidate.band)]
+    bands = [
+        score_candidates(plan, list(band), model) for _, band in groupby(distinct, key=lambda candidate: candidate.band)
+    ]
     # Whether a good hit exists does not depend on penalties.
-    best_matches = sorted(bands[0], key=lambda match: -match.score - match.set_back)
+    best_matches = sorted(bands[0], key=lambda match: -match.score - match.penalty)
     by_itself = _best_quality(best_matches)
-    quality = beyond_doubt(by_itself, plan, best_matches, likeness)
+    quality = recalibrated_quality(by_itself, plan, best_matches, likeness)
     ordered = [entry for band in bands for entry in _apply_same_file_penalty(band)]
     hidden = Counter(match.candidate.path for _, match in ordered[limit:])
     # A passage that ranks behind code for its kind alone keeps its score.
-    scores = [score + match.set_back for score, match in ordered]
+    scores = [score + match.penalty for score, match in ordered]
     best = scores[0]
     hits = tuple(
         Ranked(
@@ -85,7 +92,7 @@ def rank(
     return Ranking(hits, is_weak=quality < _MIN_GOOD_QUALITY)
 
 
-def _best_quality(best_matches: Sequence[Judged]) -> float:
+def _best_quality(best_matches: Sequence[ScoredCandidate]) -> float:
     """Return the highest quality among the first matches, or among all readable ones of a semantic search.
 
     There, words move nothing to the front, so a passage that has them, too, may have any rank.
@@ -95,7 +102,7 @@ def _best_quality(best_matches: Sequence[Judged]) -> float:
     return max(match.quality for match in counted)
 
 
-def worth_showing(ranking: Ranking) -> tuple[Ranked, ...]:
+def drop_zero_scores(ranking: Ranking) -> tuple[Ranked, ...]:
     """Drop hits with no score and none of the words, if no hit is good."""
     if not ranking.is_weak:
         return ranking.hits
@@ -118,7 +125,7 @@ def good_ones(hits: Sequence[Scored], *, by_words_alone: bool) -> tuple[Scored, 
     return tuple(takewhile(lambda hit: hit.score >= least, hits))
 
 
-def _apply_same_file_penalty(matches: Sequence[Judged]) -> list[tuple[float, Judged]]:
+def _apply_same_file_penalty(matches: Sequence[ScoredCandidate]) -> list[tuple[float, ScoredCandidate]]:
     """Penalise further passages of a file, more strongly the more files there are among the candidates.
 
     Passages far from the earlier ones are not penalised: a long document has more than one subject. In a document that
@@ -133,10 +140,10 @@ def _apply_same_file_penalty(matches: Sequence[Judged]) -> list[tuple[float, Jud
         n_near = 0 if path in named else sum(abs(ordinal - other) <= _NEAR for other in before[path])
         scored.append((match.score - step * min(n_near, _MAX_PENALISED), match))
         before[path].append(ordinal)
-    return sorted(scored, key=lambda pair: (-pair[0], place_of(pair[1].candidate)))
+    return sorted(scored, key=lambda pair: (-pair[0], tie_breaker(pair[1].candidate)))
 
 
-def _named_documents(matches: Sequence[Judged]) -> set[FilePath]:
+def _named_documents(matches: Sequence[ScoredCandidate]) -> set[FilePath]:
     """Return the few long documents that the query names by file name or title, such as the reports of a company."""
     shares = {match.candidate.path: match.named for match in matches}
     least = max(_MIN_NAMED_SHARE, _SHARE_OF_BEST * max(shares.values()))
@@ -150,7 +157,7 @@ def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     alike: dict[str, list[Candidate]] = {}
     for candidate in sorted(
         candidates,
-        key=lambda candidate: (candidate.band, bool(re.search(_COPY_NAME, candidate.path)), place_of(candidate)),
+        key=lambda candidate: (candidate.band, bool(re.search(_COPY_NAME, candidate.path)), tie_breaker(candidate)),
     ):
         alike.setdefault(" ".join(candidate.text.split()), []).append(candidate)
     return list(alike.values())

@@ -50,7 +50,7 @@ def passage_weights(fields: PassageFields, *, language: str) -> SparseVector:
     return _sparse({word: n * (_SATURATION + 1) / (n + spread) for word, n in counts.items()})
 
 
-def question_weights(terms: Iterable[Term], languages: Sequence[str]) -> SparseVector:
+def query_weights(terms: Iterable[Term], languages: Sequence[str]) -> SparseVector:
     """Return the weights of the terms of a plan, with the endings of these languages."""
     weights: dict[str, float] = {}
     for term in terms:

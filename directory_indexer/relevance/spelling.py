@@ -43,30 +43,30 @@ class Correction(NamedTuple):
     @property
     def note(self) -> str:
         """The note that tells the user about it."""
-        if self.searched == within(self.typed):
+        if self.searched == containing(self.typed):
             return f"no word is {self.typed}; searched for words that it is part of"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
 
-class Respelled(NamedTuple):
+class CorrectedQuery(NamedTuple):
     """A query in words of the index, as far as its other words are typing errors."""
 
     query: Query
     corrections: tuple[Correction, ...] = ()
 
 
-def respelled(query: Query, vocabulary: SpellingVocabulary) -> Respelled:
+def respelled(query: Query, vocabulary: SpellingVocabulary) -> CorrectedQuery:
     """Correct the words of a query that the index has in no form, both for keyword and semantic search."""
     query, parts = _with_parts(query, vocabulary)
     doubtful = _doubtful(query)
     if not doubtful:
-        return Respelled(query, parts)
+        return CorrectedQuery(query, parts)
     unknown = islice(_unknown(query, doubtful, vocabulary), _MAX_CORRECTIONS)
     corrected = {token: nearest for token in unknown if (nearest := _nearest(token, vocabulary))}
-    return Respelled(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
+    return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
 
 
-def within(word: str) -> str:
+def containing(word: str) -> str:
     """Return the wildcard for words that contain a word."""
     return f"*{word}*"
 
@@ -89,10 +89,10 @@ def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tu
         and _is_part(token, vocabulary)
     ]
     words = tuple(
-        word._replace(text=within(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
+        word._replace(text=containing(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
         for word in query.words
     )
-    corrections = tuple(Correction(single[token].text, within(single[token].text)) for token in parts)
+    corrections = tuple(Correction(single[token].text, containing(single[token].text)) for token in parts)
     return query._replace(words=words), corrections
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from directory_indexer.relevance.analyzer import ExtraWords, extra_words, unspaced_apart, words
+from directory_indexer.relevance.analyzer import ExtraWords, extra_words, split_unspaced, words
 from directory_indexer.relevance.grams import is_gram, run_of
 from directory_indexer.relevance.matchplan import MatchPlan, TypedWord
 from directory_indexer.relevance.readings import readings
@@ -67,7 +67,7 @@ class Matcher:
 
     def match(self, text: str, *, names: str) -> TextMatch:
         """Count the terms in one passage; `names` is the text above it: heading, title, path."""
-        runs, rest = unspaced_apart(text)
+        runs, rest = split_unspaced(text)
         rest_words = words(rest)
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
@@ -143,7 +143,7 @@ class Matcher:
     def _typed_in(self, text: _TextWords) -> list[bool]:
         """Return for each typed word whether it occurs in a text."""
         all_words = {*text.words, *text.extra}
-        run = unspaced_apart(text.text)[0].replace("\n", "")
+        run = split_unspaced(text.text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(all_words)
             or (bool(word.row) and bool(_count_row(text.words, word.row)))

@@ -110,7 +110,7 @@ def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]
         yield " ".join(_ADDRESS.sub(" ", text).split())
 
 
-def telling_line(text: str) -> str:
+def failure_line(text: str) -> str:
     """Return the last line of a text that reports a failure, or else its last line."""
     lines = [line for line in text.splitlines() if _WORD.search(line)]
     failing = [line for line in lines if _FAILURE.search(line)]

@@ -96,7 +96,7 @@ class Agreement(NamedTuple):
     own_heading: str
 
 
-class NamedPlace(NamedTuple):
+class NamedPath(NamedTuple):
     """A file or directory that was found by its name; `why_without_text` says why the index has no text of it.
 
     Without `match`, it has no text and was selected by the filters of the query.
@@ -149,7 +149,7 @@ class Hit(NamedTuple):
     row: int = 0
     """The row of a sheet in which it begins, counted from 1; 0 if it is unknown."""
 
-    named: NamedPlace | None = None
+    named: NamedPath | None = None
     """The file or directory, if it was found by name; `text` is that of its best passage, if there is any."""
 
     @property

@@ -13,10 +13,10 @@ from directory_indexer.relevance.candidates import OTHER_MODEL
 from directory_indexer.relevance.forms import Term, languages_of
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.query import Query
-from directory_indexer.relevance.sparse import question_weights
+from directory_indexer.relevance.sparse import query_weights
 from directory_indexer.searching.answers import SearchMode, SearchRequest
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.inquiry import Lists, Meaning
+from directory_indexer.searching.inquiry import CandidateLists, QueryEmbedding
 from directory_indexer.searching.readiness import require_comparable
 from directory_indexer.searching.scope import Scope
 from directory_indexer.telemetry import spans
@@ -41,7 +41,7 @@ class ClusterInquiry:
         request: SearchRequest,
         plan: MatchPlan,
         scope: Scope,
-        embedding: BackgroundTask[Meaning] | None,
+        embedding: BackgroundTask[QueryEmbedding] | None,
     ) -> None:
         self._snapshot = snapshot
         self._scope = scope
@@ -50,16 +50,16 @@ class ClusterInquiry:
         languages = languages_of(plan.query, snapshot.words)
         self._words = tuple(_required_words(plan.query))
         terms = plan.terms or [Term(word, frozenset((word,)), 0) for word in self._words]
-        self._sparse = question_weights(terms, languages) if has_keywords and terms else None
+        self._sparse = query_weights(terms, languages) if has_keywords and terms else None
 
-    def lists(self, depth: int) -> Lists:
+    def lists(self, depth: int) -> CandidateLists:
         """Return the best candidates of the keyword and the semantic list, so many of each."""
         meaning = self._embedding.result() if self._embedding is not None else None
         if meaning is not None:
             require_comparable(self._snapshot, meaning.vector.size)
         vector = None if meaning is None else meaning.vector.tolist()
         if self._scope.is_empty or (self._sparse is None and vector is None):
-            return Lists({}, {}, {}, meaning.model if meaning else OTHER_MODEL)
+            return CandidateLists({}, {}, {}, meaning.model if meaning else OTHER_MODEL)
         candidates = self._candidates(Question(self._sparse, vector, self._listed_files, self._words), depth)
         self._snapshot.chunks.keep(hit.passage for hit in (*candidates.by_words, *candidates.by_meaning))
         by_meaning = _scores(candidates.by_meaning)
@@ -69,7 +69,9 @@ class ClusterInquiry:
             rest = {point: chunk_id for point, chunk_id in ids.items() if chunk_id not in by_meaning}
             compared = self._snapshot.moment.cosines(vector, rest.keys())
             cosines = by_meaning | {rest[point]: cosine for point, cosine in compared.items()}
-        return Lists(_scores(candidates.by_words), by_meaning, cosines, meaning.model if meaning else OTHER_MODEL)
+        return CandidateLists(
+            _scores(candidates.by_words), by_meaning, cosines, meaning.model if meaning else OTHER_MODEL
+        )
 
     def _candidates(self, question: Question, depth: int) -> Candidates:
         """Search deeper until enough of the candidates are within the scope."""

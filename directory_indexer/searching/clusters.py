@@ -22,7 +22,7 @@ _WORDS_OF_A_TOPIC = 3
 _WORD = re.compile(r"[^\W\d_]{4,24}")
 
 
-def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+def assign_clusters(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the cluster of each vector, numbered from the largest; few vectors form few clusters."""
     n_clusters = max(1, min(_MAX_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -17,7 +17,7 @@ from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.searching.scope import Scope
 
 
-def also_in(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) -> tuple[FilePath, ...]:
+def other_copies(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) -> tuple[FilePath, ...]:
     """Return the other files of a scope that contain a passage of a file, sorted.
 
     The index knows copies with the same name, and the ranking those with other names among its candidates.
@@ -38,15 +38,15 @@ def nearest_copy(
     return next((stored for stored in snapshot.chunks.of_file(nearest) if stored.chunk.text.split() == words), chunk)
 
 
-def placed(
+def nearest_in_scope(
     snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope, near: FilePath | None
 ) -> dict[ChunkId, IndexedChunk]:
     """Return each passage in a file of the scope: of those that share its text, the nearest, else the first."""
-    copies = all_placed(snapshot, chunks, scope).items()
+    copies = copies_in_scope(snapshot, chunks, scope).items()
     return {id_: max(files, key=lambda stored: _nearness(near, stored.path)) for id_, files in copies if files}
 
 
-def all_placed(
+def copies_in_scope(
     snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope
 ) -> dict[ChunkId, list[IndexedChunk]]:
     """Return each passage once for each file of the scope that shares its text, sorted by path."""

@@ -20,7 +20,7 @@ from directory_indexer.relevance.roles import has_role
 from directory_indexer.searching.section_starts import SEPARATOR
 
 
-def defining_first(
+def boost_definitions(
     hits: Sequence[Ranked], candidates: Mapping[ChunkId, IndexedChunk], query: Query, *, limit: int
 ) -> tuple[Ranked, ...]:
     """Swap the best passage of each file with one that defines the name in the query.
@@ -71,7 +71,7 @@ def _is_below(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
     return not qualifiers or qualifiers <= {*words(f"{chunk.chunk.heading} {chunk.path}")}
 
 
-def headed_by_name(plan: MatchPlan) -> str | None:
+def heading_expression(plan: MatchPlan) -> str | None:
     """Return the FTS5 expression for passages under the single name that is the query; None for other queries."""
     names = names_in(plan.query)
     if plan.expression is None or len(plan.query.words) != 1 or len(names) != 1:

@@ -23,10 +23,10 @@ from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.name_match import NameMatch, TypedName, name_match, typed_name
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.ranking import Ranked
-from directory_indexer.searching.answers import Hit, NamedPlace, SearchMode, SearchRequest
-from directory_indexer.searching.fusing import Answer, Passage
+from directory_indexer.searching.answers import Hit, NamedPath, SearchMode, SearchRequest
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage
 from directory_indexer.searching.gaps import may_be_of_kind
-from directory_indexer.searching.hits import hit_of
+from directory_indexer.searching.hits import make_hit
 from directory_indexer.searching.scope import Scope, dated_request, path_tests
 
 with lazily:
@@ -46,7 +46,7 @@ _NO_CONTENT: Final = ContentHash(b"")
 class NamedFiles(NamedTuple):
     """The files and directories that a query names, the surest first; `n_all` includes those that were cut off."""
 
-    places: tuple[NamedPlace, ...] = ()
+    places: tuple[NamedPath, ...] = ()
     n_all: int = 0
 
     @property
@@ -69,7 +69,7 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
         files = [
             file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
         ]
-        return NamedFiles(tuple(NamedPlace(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
+        return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
     typed = typed_name(query)
     if typed is None:
         return NamedFiles()
@@ -84,7 +84,7 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
-def without_weak_texts(answer: Answer, named: NamedFiles) -> Answer:
+def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:
     """Drop passages of other files if none of them is good and a name is the answer."""
     if not (answer.is_weak and named.are_answer):
         return answer
@@ -93,7 +93,9 @@ def without_weak_texts(answer: Answer, named: NamedFiles) -> Answer:
     return answer._replace(passages=passages, has_weaker=len(passages) < len(answer.passages))
 
 
-def with_named(snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest) -> tuple[Hit, ...]:
+def merge_named_files(
+    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest
+) -> tuple[Hit, ...]:
     """Merge named files, with their best passages, into the hits in texts.
 
     While a word is being typed, there is room for all of them.
@@ -149,15 +151,15 @@ def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[MetFile]:
     return sorted(snapshot.typed_paths.met_with(plain), key=lambda file: file.path)
 
 
-def _files(known_files: Iterable[MetFile], typed: TypedName) -> Iterator[NamedPlace]:
+def _files(known_files: Iterable[MetFile], typed: TypedName) -> Iterator[NamedPath]:
     for file in known_files:
         if match := name_match(typed, os.path.basename(file.path)):
-            yield NamedPlace(file.path, file.reason, match, file.id)
+            yield NamedPath(file.path, file.reason, match, file.id)
 
 
 def _directories(
     snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, known_files: Iterable[MetFile]
-) -> Iterator[NamedPlace]:
+) -> Iterator[NamedPath]:
     """Yield the matching ancestors of some files, unless a query searches for files alone."""
     filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
     if request.has_filters or any(map(any, filters)):
@@ -166,7 +168,7 @@ def _directories(
     for path in _with_ancestors({os.path.dirname(file.path) for file in known_files if _MEMBERS not in file.path}):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
-            yield NamedPlace(path, match=match, is_directory=True)
+            yield NamedPath(path, match=match, is_directory=True)
 
 
 def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
@@ -179,7 +181,7 @@ def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
             directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
 
 
-def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
+def _rank(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
     match = place.match or NameMatch.PARTS
     # A directory has no extension: a match of its whole name is that of a stem.
     match = max(match, NameMatch.STEM) if place.is_directory else match
@@ -197,17 +199,17 @@ def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[o
     )
 
 
-def _first_passages(snapshot: Snapshot, places: Iterable[NamedPlace], request: SearchRequest) -> dict[FilePath, Hit]:
+def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest) -> dict[FilePath, Hit]:
     ids = [place.file_id for place in places if place.file_id is not None and not place.why_without_text]
     if not ids:
         return {}
     plan = MatchPlan(Query(request.query, ""), None)
     chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
-    passages = (Passage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
-    return {passage.chunk.path: hit_of(passage, excerpt_chars=request.excerpt_chars) for passage in passages}
+    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+    return {passage.chunk.path: make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in passages}
 
 
-def _named_hit(snapshot: Snapshot, place: NamedPlace, passage: Hit | None) -> Hit:
+def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
     if passage is not None:
         explanation = passage.explanation._replace(signals=(*passage.explanation.signals, ("name", 1.0)))
         return passage._replace(score=1.0, named=place, explanation=explanation)

@@ -15,17 +15,17 @@ from directory_indexer.relevance.definitions import names_in
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranking, rank
 from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.searching.copies import placed
-from directory_indexer.searching.defining import headed_by_name
-from directory_indexer.searching.inquiry import Asking, Lists, bands_of
+from directory_indexer.searching.copies import nearest_in_scope
+from directory_indexer.searching.defining import heading_expression
+from directory_indexer.searching.inquiry import CandidateLists, Retriever, rank_bands
 from directory_indexer.searching.scope import Scope
 
 with lazily:
     from directory_indexer.embedders.likeness import likeness
-    from directory_indexer.searching.matching_passages import wanted_passages
+    from directory_indexer.searching.matching_passages import filter_passages
 
 
-class Found(NamedTuple):
+class RankedChunks(NamedTuple):
     """The ranking of one plan, with its chunks."""
 
     plan: MatchPlan
@@ -33,26 +33,30 @@ class Found(NamedTuple):
     ranking: Ranking
 
 
-def found_by(snapshot: Snapshot, inquiry: Asking, plan: MatchPlan, scope: Scope, request: SearchRequest) -> Found:
+def retrieve_and_rank(
+    snapshot: Snapshot, inquiry: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
     depth = _depth(limit)
     while True:
         lists = inquiry.lists(depth)
-        bands = bands_of(lists)
+        bands = rank_bands(lists)
         permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
-        chunks = wanted_passages(placed(snapshot, permitted, scope, request.near), request)
+        chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
-            return Found(plan, chunks, ranking)
+            return RankedChunks(plan, chunks, ranking)
         depth *= 2
 
 
-def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+def definition_candidates(
+    snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> dict[ChunkId, IndexedChunk]:
     """Return passages under the name that is the query, which may rank behind a hundred that use it."""
-    expression = headed_by_name(plan)
+    expression = heading_expression(plan)
     if expression is None:
         return {}
     matches = snapshot.words.ranked(
@@ -61,7 +65,7 @@ def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchReq
     (name,) = names_in(plan.query)
     chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
     chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_HEADED])
-    return wanted_passages(placed(snapshot, chunks, scope, request.near), request)
+    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
 
 
 def _depth(limit: int) -> int:
@@ -79,7 +83,7 @@ def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkI
     return permitted
 
 
-def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
+def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candidate:
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,

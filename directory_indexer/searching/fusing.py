@@ -20,7 +20,7 @@ from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.relevance.spelling import Correction
 
 
-class Passage(NamedTuple):
+class RankedPassage(NamedTuple):
     """A ranked chunk, and the plan of the query that it answers, which determines its excerpt."""
 
     chunk: IndexedChunk
@@ -32,10 +32,10 @@ class Passage(NamedTuple):
     """Its line that the query names."""
 
 
-class Answer(NamedTuple):
+class QueryAnswer(NamedTuple):
     """The passages that a query finds, best first, before their hits are made; the rest as in `SearchResult`."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[RankedPassage, ...]
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
@@ -43,14 +43,14 @@ class Answer(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
-def fused(answers: Sequence[Answer], *, limit: int) -> Answer:
+def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
     """Merge answers, best first; the best hit of every query with a good one is among the first."""
-    by_chunk: defaultdict[ChunkId, list[Passage]] = defaultdict(list)
+    by_chunk: defaultdict[ChunkId, list[RankedPassage]] = defaultdict(list)
     for passage in chain.from_iterable(answer.passages for answer in answers):
         by_chunk[passage.ranked.chunk_id].append(passage)
     passages = sorted(map(_combine, by_chunk.values()), key=_sort_key)
     bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
-    return Answer(
+    return QueryAnswer(
         passages=tuple(_with_bests(passages, frozenset(bests), limit)),
         degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
         is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
@@ -60,18 +60,18 @@ def fused(answers: Sequence[Answer], *, limit: int) -> Answer:
     )
 
 
-def _combine(passages: Sequence[Passage]) -> Passage:
+def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
     """Return a passage as found by the query that it answers best, with the score of all."""
     best = max(passages, key=lambda passage: passage.ranked.score)
     score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
     return best._replace(ranked=best.ranked._replace(score=score))
 
 
-def _sort_key(passage: Passage) -> tuple[float, str, int]:
+def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
     return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
 
 
-def _with_bests(passages: Sequence[Passage], bests: frozenset[ChunkId], limit: int) -> list[Passage]:
+def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
     n_others = max(limit - len(bests), 0)
     ids = [passage.ranked.chunk_id for passage in passages]
     others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]

@@ -40,7 +40,7 @@ _IF_WEAK: Final = {
 """Usual in every tree, and relevant only to a search that finds nothing good."""
 
 
-def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
+def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
     """Yield warnings on what no search can find within the scope of a request; more of them if no hit is good."""
     names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
     gaps = _gaps(snapshot, names)
@@ -52,7 +52,7 @@ def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak
     )
 
 
-def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
     """Yield the same warnings for the whole index and a keyword search."""
     names = _names(is_weak=is_weak, by_words=True)
     yield from _format_warnings(_gaps(snapshot, names), names, snapshot.left_out.unfinished())

@@ -15,7 +15,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.matching.lines import LineSpan, all_lines, matching_lines, other_lines
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.paths import FilePath
-from directory_indexer.searching.gaps import all_gaps, gaps_in
+from directory_indexer.searching.gaps import index_warnings, scope_warnings
 from directory_indexer.searching.line_lookup import plan_lookup
 from directory_indexer.searching.readiness import require_indexed
 
@@ -107,9 +107,9 @@ def grep_notes(
     """Return warnings on what could not be searched, more if nothing matched, and on why a slow search was slow."""
     is_slow = seconds > _SLOW and not matches.is_looked_up and not request.invert
     if request.is_everywhere:
-        gaps = all_gaps(snapshot, is_weak=not has_any)
+        gaps = index_warnings(snapshot, is_weak=not has_any)
     else:
-        gaps = gaps_in(snapshot, *_as_search(request), is_weak=not has_any)
+        gaps = scope_warnings(snapshot, *_as_search(request), is_weak=not has_any)
     return (*((_ALL_READ,) if is_slow else ()), *gaps)
 
 

@@ -21,13 +21,13 @@ from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.scans import RecognisedPages, Recognition, Scan
 from directory_indexer.searching.answers import Hit, OnDisk
 from directory_indexer.searching.freshness import since_indexed
-from directory_indexer.searching.fusing import Passage
+from directory_indexer.searching.fusing import RankedPassage
 
 with lazily:
-    from directory_indexer.searching.scanned import scanned_passage
+    from directory_indexer.searching.scanned import locate_on_page
 
 
-def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
+def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
     """Return the hit for a ranked passage: its position, and the excerpt that matched."""
     stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
@@ -50,7 +50,7 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     )
 
 
-def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
+def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
     """Add the metadata of documents, their changes on disk, and the OCR engine and position of scanned pages."""
     hits = tuple(hits)
     paths = {hit.path for hit in hits}
@@ -113,5 +113,5 @@ def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: Re
         return hit
     recognition = recognised.get(scan.key)
     return hit._replace(
-        scan=scanned_passage(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
+        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
     )

@@ -27,7 +27,7 @@ with lazily:
 
     from directory_indexer.embedders import Embedder
     from directory_indexer.searching.nearest import Nearest
-    from directory_indexer.searching.on_demand import OnDemandEmbedding
+    from directory_indexer.searching.on_demand import WaitingCandidates
 
 _MAX_EXACT = DEPTH // 2
 _MAX_READ = 400
@@ -44,7 +44,7 @@ class _Step(NamedTuple):
     one_in: int = 1
 
 
-class Meaning(NamedTuple):
+class QueryEmbedding(NamedTuple):
     """The embedded query: its text and vector, the model, and the time that may be spent on vectors of passages."""
 
     text: str
@@ -54,7 +54,7 @@ class Meaning(NamedTuple):
     allowance: Allowance
 
 
-class Lists(NamedTuple):
+class CandidateLists(NamedTuple):
     """The two lists of candidates, each with its scores.
 
     `cosines` are those of both lists, by `model`.
@@ -66,18 +66,20 @@ class Lists(NamedTuple):
     model: Model
 
 
-class Asking(Protocol):
+class Retriever(Protocol):
     """Retrieves the candidates of one query."""
 
-    def lists(self, depth: int) -> Lists:
+    def lists(self, depth: int) -> CandidateLists:
         """Return the best candidates of the keyword and the semantic list, so many of each."""
 
 
-MakeInquiry: TypeAlias = "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[Meaning] | None], Asking]"
+MakeRetriever: TypeAlias = (
+    "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
+)
 """Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
 
 
-class Inquiry:
+class HybridRetriever:
     """Retrieves the candidates of one query from both stores; `embedding` is None for a keyword search."""
 
     def __init__(
@@ -86,7 +88,7 @@ class Inquiry:
         request: SearchRequest,
         plan: MatchPlan,
         scope: Scope,
-        embedding: BackgroundTask[Meaning] | None,
+        embedding: BackgroundTask[QueryEmbedding] | None,
         nearest: Callable[[], Nearest],
     ) -> None:
         self._snapshot = snapshot
@@ -95,13 +97,13 @@ class Inquiry:
         self._scope = scope
         self._embedding = embedding
         self._nearest = nearest
-        self._on_demand: OnDemandEmbedding | None = None
+        self._on_demand: WaitingCandidates | None = None
         self._typed = TypedText(plan)
 
-    def lists(self, depth: int) -> Lists:
+    def lists(self, depth: int) -> CandidateLists:
         """Return the best candidates of the keyword and the semantic list, so many of each."""
         if self._embedding is None:
-            return Lists(self._by_words(depth), {}, {}, OTHER_MODEL)
+            return CandidateLists(self._by_words(depth), {}, {}, OTHER_MODEL)
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
             with BackgroundTask(partial(self._by_words, depth)) as words:
                 meaning = self._embedding.result()
@@ -117,15 +119,15 @@ class Inquiry:
         waiting = self._waiting(meaning, by_words, depth)
         by_meaning = _best(by_meaning | waiting, depth)
         cosines = others | waiting | by_meaning
-        return Lists(by_words, by_meaning, cosines, meaning.model)
+        return CandidateLists(by_words, by_meaning, cosines, meaning.model)
 
-    def _waiting(self, meaning: Meaning, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
+    def _waiting(self, meaning: QueryEmbedding, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Return the cosines of candidates that wait for a vector, as many as there is time to embed."""
         n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids)
         if not n_waiting or self._snapshot.vector_sets.is_switching:
             return {}
         if self._on_demand is None:
-            self._on_demand = OnDemandEmbedding(self._snapshot, self._scope, meaning)
+            self._on_demand = WaitingCandidates(self._snapshot, self._scope, meaning)
         return self._on_demand.cosines(by_words, depth)
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
@@ -198,12 +200,12 @@ class Inquiry:
         first, last = self._scope.rows
         return last - first < _SMALL_SHARE * self._snapshot.chunks.count()
 
-    def _hits(self, meaning: Meaning, depth: int) -> list[VectorHit]:
+    def _hits(self, meaning: QueryEmbedding, depth: int) -> list[VectorHit]:
         require_comparable(self._snapshot, meaning.vector.size)
         with spans.span("ask vectors"):
             return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
 
-    def _by_meaning(self, meaning: Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
+    def _by_meaning(self, meaning: QueryEmbedding, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
         chunks = self._nearest().chunks
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
@@ -212,7 +214,7 @@ def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
     return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
 
 
-def bands_of(lists: Lists) -> dict[ChunkId, int]:
+def rank_bands(lists: CandidateLists) -> dict[ChunkId, int]:
     """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
     bands: dict[ChunkId, int] = {}
     for scores in (lists.by_words, lists.by_meaning):

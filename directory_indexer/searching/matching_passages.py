@@ -17,7 +17,7 @@ from directory_indexer.searching.grep import GrepRequest, grep
 from directory_indexer.searching.scope import Scope, scope_of
 
 
-def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
+def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
     """Restrict a scope to the files with a line that matches the pattern of a request, if it has one.
 
     Raises:
@@ -35,7 +35,7 @@ def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> 
     return scope_of(snapshot, files, scope.vectors)
 
 
-def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+def filter_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
     """Drop passages without a matching line, and turns of transcripts outside the requested time."""
     if request.since is not None or request.until is not None:
         chunks = {id_: stored for id_, stored in chunks.items() if _is_of_the_time(stored, request)}

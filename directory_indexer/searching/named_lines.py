@@ -20,26 +20,26 @@ from directory_indexer.paths import FilePath, exact_text
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranked
-from directory_indexer.searching.copies import also_in
-from directory_indexer.searching.fusing import Answer, Passage
+from directory_indexer.searching.copies import other_copies
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage
 from directory_indexer.searching.scope import Scope
 
 with lazily:
     from directory_indexer.relevance.traces import Frame
     from directory_indexer.searching.answers import SearchRequest
-    from directory_indexer.searching.matching_passages import wanted_passages
+    from directory_indexer.searching.matching_passages import filter_passages
 
 
-def named_lines_first(
-    snapshot: Snapshot, answer: Answer, plan: MatchPlan, scope: Scope, request: SearchRequest
-) -> Answer:
+def boost_named_lines(
+    snapshot: Snapshot, answer: QueryAnswer, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> QueryAnswer:
     """Put the passages with the lines that a query names first; their number does not depend on `limit`."""
     if not plan.query.places:
         return answer
     chunks: dict[ChunkId, tuple[IndexedChunk, int | None]] = {}
     for chunk, line in _frame_passages(snapshot, plan.query.places, scope):
         chunks.setdefault(chunk.chunk_id, (chunk, line))
-    permitted = wanted_passages({id_: stored for id_, (stored, _) in chunks.items()}, request)
+    permitted = filter_passages({id_: stored for id_, (stored, _) in chunks.items()}, request)
     named = [chunks[id_] for id_ in permitted][:_MAX_NAMED]
     scores = [1 - _SCORE_STEP * at for at in range(len(named))]
     ranked = [
@@ -47,7 +47,7 @@ def named_lines_first(
         for (chunk, _), score in zip(named, scores, strict=True)
     ]
     passages = [
-        Passage(chunk, hit, plan, also_in(snapshot, hit, chunk.path, scope), line)
+        RankedPassage(chunk, hit, plan, other_copies(snapshot, hit, chunk.path, scope), line)
         for (chunk, line), hit in zip(named, ranked, strict=True)
     ]
     least = min(scores, default=1.0)

@@ -22,7 +22,7 @@ _UNITS: Final = {":": Unit.LINES, "@": Unit.PAGES}
 _END_OF_FILE: Final = 2**31
 
 
-class NamedPart(NamedTuple):
+class FileLocator(NamedTuple):
     """A file, with the range or the heading behind its name."""
 
     path: FilePath
@@ -30,23 +30,23 @@ class NamedPart(NamedTuple):
     heading: str = ""
 
 
-def named_part(snapshot: Snapshot, text: str) -> NamedPart:
+def named_part(snapshot: Snapshot, text: str) -> FileLocator:
     """Parse a locator; whether the file has such a part is not checked."""
     whole = _resolve_path(text)
     if _exists(snapshot, whole):
-        return NamedPart(whole)
+        return FileLocator(whole)
     for name, heading in _split_at_headings(text):
         if heading.strip() and _exists(snapshot, path := _resolve_path(name)):
-            return NamedPart(path, heading=heading.strip())
+            return FileLocator(path, heading=heading.strip())
     match = _RANGE.fullmatch(text)
     if match and _exists(snapshot, path := _resolve_path(match["path"])):
         first = int(match["first"])
         last = int(match["last"]) if match["last"] else _END_OF_FILE if match["open"] else first
-        return NamedPart(path, Selection(_UNITS[match["mark"]], first, last))
-    return NamedPart(whole)
+        return FileLocator(path, Selection(_UNITS[match["mark"]], first, last))
+    return FileLocator(whole)
 
 
-def selected(snapshot: Snapshot, named: NamedPart) -> Selection | None:
+def selected(snapshot: Snapshot, named: FileLocator) -> Selection | None:
     """Return the lines of a heading, or else the range.
 
     Raises:

@@ -20,8 +20,8 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.searching.clusters import clustered, topics
-from directory_indexer.searching.copies import all_placed
+from directory_indexer.searching.clusters import assign_clusters, topics
+from directory_indexer.searching.copies import copies_in_scope
 from directory_indexer.searching.readiness import require_comparable, require_indexed
 from directory_indexer.searching.scope import resolve_scope
 from directory_indexer.searching.similar import spread_evenly
@@ -85,7 +85,7 @@ class Neighbourhoods:
         middle = self._vectors_of(snapshot, path, own)
         scope = resolve_scope(snapshot, SearchRequest(query=""), parse_query(""))
         nearness = self._nearness(snapshot, middle, scope, n_own=len(own))
-        everywhere = all_placed(snapshot, snapshot.chunks.by_id(nearness), scope).values()
+        everywhere = copies_in_scope(snapshot, snapshot.chunks.by_id(nearness), scope).values()
         others = [stored for files in everywhere for stored in files if stored.path != path]
         nearest = sorted(others, key=lambda stored: (-nearness[stored.chunk_id], stored.chunk_id, stored.path))[:limit]
         vectors = self._nearest.vectors(snapshot, list({stored.chunk_id for stored in nearest}))
@@ -126,8 +126,8 @@ def _lay_out_neighbours(
     offsets: NDArray[np.float32],
 ) -> Neighbourhood:
     """Lay passages out, by their nearness and their vectors relative to the document."""
-    clusters = clustered(offsets)
-    xs, ys = laid_out(offsets, nearness)
+    clusters = assign_clusters(offsets)
+    xs, ys = layout(offsets, nearness)
     neighbours = tuple(
         Neighbour(chunk, float(near), float(x), float(y), int(topic))
         for chunk, near, x, y, topic in zip(chunks, nearness, xs, ys, clusters, strict=True)
@@ -136,7 +136,7 @@ def _lay_out_neighbours(
     return neighbourhood._replace(neighbours=neighbours, topics=topics(texts, clusters))
 
 
-def laid_out(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def layout(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return positions around the centre: direction by principal components, distance by nearness."""
     centred = offsets - offsets.mean(axis=0)
     _, _, components = np.linalg.svd(centred, full_matrices=False)

@@ -23,12 +23,12 @@ _ONLY_EXCLUDES = (
 )
 
 
-def notes_on(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+def query_warnings(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
     """Return which parts of a query cannot match, and why; paths of a query with named files do match."""
     return tuple(_notes(query, scope, is_named=is_named))
 
 
-def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
     """Return a query in which filters that no file meets are words, and a note on each of them.
 
     Pasted code and logs contain `from:` and `path:` without meaning filters. A date, a known type and the code of a

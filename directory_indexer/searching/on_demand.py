@@ -18,7 +18,7 @@ from directory_indexer.searching.scope import Scope
 from directory_indexer.searching.static_candidates import StaticCandidates
 
 with lazily:
-    from directory_indexer.searching.inquiry import Meaning
+    from directory_indexer.searching.inquiry import QueryEmbedding
 
 
 _STATIC: Final = 3
@@ -34,10 +34,10 @@ _WORDS: Final = 0.5
 """The weight of the best keyword match relative to a static similarity, which is 0.35 for the best."""
 
 
-class OnDemandEmbedding:
+class WaitingCandidates:
     """The candidates of one query that wait for a vector; embedding some takes the time that is allowed."""
 
-    def __init__(self, snapshot: Snapshot, scope: Scope, meaning: Meaning) -> None:
+    def __init__(self, snapshot: Snapshot, scope: Scope, meaning: QueryEmbedding) -> None:
         self._snapshot = snapshot
         self._scope = scope
         self._meaning = meaning
@@ -51,8 +51,8 @@ class OnDemandEmbedding:
         by_words = self._snapshot.embedding_queue.waiting(keyword_scores)
         promising = self._by_promise(by_words, keyword_scores, limit)
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
-        self._embedder.judged.update(chunk.chunk_id for chunk in promising if chunk.text_hash in vectors)
-        self._embedder.unjudged.update(chunk.chunk_id for chunk in by_words if chunk.text_hash not in vectors)
+        self._embedder.embedded.update(chunk.chunk_id for chunk in promising if chunk.text_hash in vectors)
+        self._embedder.not_embedded.update(chunk.chunk_id for chunk in by_words if chunk.text_hash not in vectors)
         return {
             chunk.chunk_id: float(np.frombuffer(vectors[chunk.text_hash], np.float32) @ self._meaning.vector)
             for chunk in promising

@@ -17,7 +17,7 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.paths import FilePath, display
 from directory_indexer.searching.answers import OnDisk
 from directory_indexer.searching.freshness import since_indexed
-from directory_indexer.searching.section_starts import SEPARATOR, SectionStart, first_line, section_starts
+from directory_indexer.searching.section_starts import SEPARATOR, SectionStart, find_section_starts, first_line
 from directory_indexer.searching.texts import joined
 
 _MAX_NAME_LENGTH = 60
@@ -164,7 +164,7 @@ def _section_entries(chunks: Iterable[Chunk]) -> Iterator[_EntryStart]:
     """Yield the start of every section; a chunk that continues one names it again."""
     above: tuple[str, ...] = ()
     for chunk in chunks:
-        for start in section_starts(chunk, open_name=above[-1] if above else ""):
+        for start in find_section_starts(chunk, open_name=above[-1] if above else ""):
             if start.path == above[: len(start.path)]:
                 continue
             above = start.path

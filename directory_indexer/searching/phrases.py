@@ -8,7 +8,7 @@ from directory_indexer.relevance.query import Query, WordKind
 from directory_indexer.relevance.ranking import Ranking
 
 
-def relaxed(query: Query, strict: Ranking, *, limit: int) -> Query | None:
+def relax_phrases(query: Query, strict: Ranking, *, limit: int) -> Query | None:
     """Return the query without binding phrases, if they leave fewer hits than a reader wants to choose from.
 
     For a query that is nothing but a phrase, one or two literal hits are enough.
@@ -20,7 +20,7 @@ def relaxed(query: Query, strict: Ranking, *, limit: int) -> Query | None:
     return query._replace(phrases_bind=False) if len(strict.hits) < enough else None
 
 
-def continued(strict: Ranking, others: Ranking, *, limit: int) -> Ranking:
+def append_relaxed(strict: Ranking, others: Ranking, *, limit: int) -> Ranking:
     """Append hits that only have the words to those with the phrases."""
     if not strict.hits:
         return others
@@ -30,7 +30,7 @@ def continued(strict: Ranking, others: Ranking, *, limit: int) -> Ranking:
     return Ranking((*strict.hits, *rest)[:limit], strict.is_weak)
 
 
-def note_on(query: Query, strict: Ranking) -> str:
+def relaxed_note(query: Query, strict: Ranking) -> str:
     """Return the note that an answer goes beyond the phrases of its query."""
     quoted = " and ".join(f'"{phrase.text}"' for phrase in query.phrases)
     n_hits = len(strict.hits)

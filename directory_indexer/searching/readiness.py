@@ -44,7 +44,9 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[str]:
+def embedding_warnings(
+    snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None
+) -> Iterator[str]:
     """Yield warnings on passages of these scopes without vectors, and on those embedded during the search."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
@@ -69,9 +71,9 @@ def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
 
 
 def _searchable_so_far(embedder: VectorMaking | None) -> str:
-    if embedder is None or not embedder.judged:
+    if embedder is None or not embedder.embedded:
         return "they are found by words alone"
-    n_others = len(embedder.unjudged - embedder.judged)
-    were = "was" if len(embedder.judged) == 1 else "were"
+    n_others = len(embedder.not_embedded - embedder.embedded)
+    were = "was" if len(embedder.embedded) == 1 else "were"
     rest = f", and {n_others} by words alone" if n_others else ""
-    return f"{len(embedder.judged)} of them {were} judged by meaning for this question{rest}"
+    return f"{len(embedder.embedded)} of them {were} judged by meaning for this question{rest}"

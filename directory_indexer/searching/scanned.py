@@ -11,7 +11,7 @@ from directory_indexer.relevance.evidence import Excerpt
 from directory_indexer.scans import Box, Recognition, Scan, ScannedPassage, Word
 
 
-def scanned_passage(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
+def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
     """Find the words of an excerpt on the recognised page."""
     words = [word for line in recognition.lines for word in line.words if word.box] if recognition else []
     positions = _word_positions(excerpt, words)

@@ -214,8 +214,8 @@ def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable
 
 
 def _query_tests(query: Query, root: FilePath) -> list[Callable[[FilePath], bool]]:
-    tests = [contains(text, root) for text in query.required.paths]
-    tests += [_negate(contains(text, root)) for text in query.forbidden.paths]
+    tests = [path_filter(text, root) for text in query.required.paths]
+    tests += [_negate(path_filter(text, root)) for text in query.forbidden.paths]
     tests += [_has_role(role, root) for role in query.required.roles]
     return [*tests, *(_negate(_has_role(role, root)) for role in query.forbidden.roles)]
 
@@ -244,7 +244,7 @@ def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
     return [negation + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)]
 
 
-def contains(text: str, root: FilePath) -> Callable[[FilePath], bool]:
+def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Return the test of `path:`: a part of the path, ignoring case, or a pattern below a tracked directory."""
     plain = without_line(written_path(text)).removeprefix("./").replace("/", os.sep).casefold()
 

@@ -20,46 +20,46 @@ from directory_indexer.errors import IndexMismatchError, ProviderError, StoreErr
 from directory_indexer.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.questions import question
+from directory_indexer.questions import recorded_query
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
+from directory_indexer.relevance.ranking import Ranked, drop_zero_scores, good_ones
 from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.copies import also_in, nearest_copy
-from directory_indexer.searching.defining import defining_first
-from directory_indexer.searching.file_names import NamedFiles, named_files, with_named, without_weak_texts
-from directory_indexer.searching.finding import Found, found_by, headed
-from directory_indexer.searching.fusing import Answer, Passage, fused
-from directory_indexer.searching.gaps import gaps_in
-from directory_indexer.searching.hits import hit_of, with_documents
-from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
-from directory_indexer.searching.named_lines import named_lines_first
-from directory_indexer.searching.notes import notes_on, require_types, without_void_filters
-from directory_indexer.searching.phrases import continued, note_on, relaxed
-from directory_indexer.searching.readiness import coverage, require_indexed
+from directory_indexer.searching.copies import nearest_copy, other_copies
+from directory_indexer.searching.defining import boost_definitions
+from directory_indexer.searching.file_names import NamedFiles, drop_weak_texts, merge_named_files, named_files
+from directory_indexer.searching.finding import RankedChunks, definition_candidates, retrieve_and_rank
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage, fuse
+from directory_indexer.searching.gaps import scope_warnings
+from directory_indexer.searching.hits import add_document_facts, make_hit
+from directory_indexer.searching.inquiry import HybridRetriever, MakeRetriever, QueryEmbedding
+from directory_indexer.searching.named_lines import boost_named_lines
+from directory_indexer.searching.notes import drop_void_filters, query_warnings, require_types
+from directory_indexer.searching.phrases import append_relaxed, relax_phrases, relaxed_note
+from directory_indexer.searching.readiness import embedding_warnings, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
 from directory_indexer.searching.unfinished import (
-    LEAST_BEGINNINGS,
-    MOST_BEGINNINGS,
-    NOTHING,
-    OneAFile,
-    Unfinished,
-    are_enough,
-    requiring,
-    unfinished,
-    with_beginnings,
+    MAX_PREFIX_FILES,
+    MIN_PREFIX_FILES,
+    NO_ANSWER,
+    OnePerFile,
+    PrefixQuery,
+    append_prefix_hits,
+    is_full,
+    parse_prefix_query,
+    require_expression,
 )
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
-    from directory_indexer.searching.matching_passages import narrowed_scope
+    from directory_indexer.searching.matching_passages import narrow_scope
     from directory_indexer.searching.nearest import Nearest
 
 
@@ -81,11 +81,11 @@ class Searcher:
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
         has_vectors: bool = True,
-        inquiry: MakeInquiry | None = None,
+        inquiry: MakeRetriever | None = None,
     ) -> None:
         self._docstore = docstore
         self._recognised = recognised or NoPages()
-        self._inquiry = inquiry or partial(Inquiry, nearest=nearest)
+        self._inquiry = inquiry or partial(HybridRetriever, nearest=nearest)
         self._embedder = embedder
         self._has_vectors = has_vectors
 
@@ -99,7 +99,7 @@ class Searcher:
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
             UsageError: the mode is semantic and the configuration disables vectors.
         """
-        with question(self._docstore.path), spans.span("search", mode=request.mode) as span:
+        with recorded_query(self._docstore.path), spans.span("search", mode=request.mode) as span:
             result = self._answer(request)
             span.note(n_hits=len(result.hits), n_notes=len(result.degraded), is_weak=result.is_weak)
             return result
@@ -142,13 +142,13 @@ class Searcher:
 
     def _newest(
         self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
-    ) -> Answer:
+    ) -> QueryAnswer:
         """Return the files in the scope, newest first: without words to search for, this is the best order."""
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
-        return Answer(
-            tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=notes_on(query, scope, is_named=is_named),
+        return QueryAnswer(
+            tuple(RankedPassage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
+            degraded=query_warnings(query, scope, is_named=is_named),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -166,16 +166,16 @@ class Searcher:
         answers = [self._answer_query(snapshot, possible, processed) for processed in processed_queries]
         self._keep(embedder)
         scopes = [processed.scope for processed in processed_queries if processed.embedding]
-        missing = coverage(snapshot, scopes, embedder) if scopes else ()
+        missing = embedding_warnings(snapshot, scopes, embedder) if scopes else ()
         named = processed_queries[0].named
-        answer = answers[0] if len(answers) == 1 else fused(answers, limit=request.limit)
-        answer = without_weak_texts(answer, named) if request.only_good else answer
+        answer = answers[0] if len(answers) == 1 else fuse(answers, limit=request.limit)
+        answer = drop_weak_texts(answer, named) if request.only_good else answer
         # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
-        hits = [hit_of(passage, excerpt_chars=request.excerpt_chars) for passage in answer.passages]
-        arranged = with_named(snapshot, named, hits, request) if named.places else hits
+        hits = [make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in answer.passages]
+        arranged = merge_named_files(snapshot, named, hits, request) if named.places else hits
         return SearchResult(
             request=request,
-            hits=with_documents(snapshot, arranged[: request.limit], self._recognised),
+            hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),
             degraded=(*missing, *answer.degraded),
             is_truncated=answer.is_truncated or len(arranged) > request.limit,
             is_weak=answer.is_weak and not named.are_answer,
@@ -194,77 +194,82 @@ class Searcher:
         scope = resolve_scope(snapshot, request, query)
         named = named_files(snapshot, request, query, scope)
         if scope.is_empty and not named.places:
-            with_words, notes = without_void_filters(snapshot, query)
+            with_words, notes = drop_void_filters(snapshot, query)
             if notes:
                 return self._process_query(snapshot, request, with_words, allowance)._replace(notes=notes)
-        beginnings = unfinished(snapshot, query.text) if request.is_unfinished else None
+        beginnings = parse_prefix_query(snapshot, query.text) if request.is_unfinished else None
         if beginnings and not beginnings.is_word:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
         query, corrections = (query, ()) if named.are_answer else respelled(query, snapshot.words)
-        embedding: BackgroundTask[Meaning] | None = None
+        embedding: BackgroundTask[QueryEmbedding] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
         return _ProcessedQuery(query, corrections, embedding, scope, named, beginnings)
 
-    def _answer_query(self, snapshot: Snapshot, request: SearchRequest, processed: _ProcessedQuery) -> Answer:
+    def _answer_query(self, snapshot: Snapshot, request: SearchRequest, processed: _ProcessedQuery) -> QueryAnswer:
         """Answer a query; if its last word is being typed, also by the words with that prefix."""
         beginnings = processed.beginnings
         if beginnings is None or request.mode is SearchMode.SEMANTIC:
             return self._ranked(snapshot, request, processed)
         room = max(request.limit - len(processed.named.places), 1)
-        whole = self._ranked(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NOTHING
-        if are_enough(snapshot, whole, beginnings, room=room):
+        whole = self._ranked(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
+        if is_full(snapshot, whole, beginnings, room=room):
             return whole
-        most = max(MOST_BEGINNINGS - len(processed.named.places), LEAST_BEGINNINGS)
+        most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)
         by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
         typed = processed._replace(query=beginnings.query, corrections=(), embedding=None)
-        return with_beginnings(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+        return append_prefix_hits(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
 
     def _ranked(
-        self, snapshot: Snapshot, request: SearchRequest, processed: _ProcessedQuery, *, begun: Unfinished | None = None
-    ) -> Answer:
+        self,
+        snapshot: Snapshot,
+        request: SearchRequest,
+        processed: _ProcessedQuery,
+        *,
+        begun: PrefixQuery | None = None,
+    ) -> QueryAnswer:
         query, corrections, embedding, scope, named, _, notes = processed
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
-        scope = narrowed_scope(snapshot, scope, request)
+        scope = narrow_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
-        def retrieve(searched: Query) -> Found:
+        def retrieve(searched: Query) -> RankedChunks:
             plan = plan_match(searched, snapshot.words)
-            plan = requiring(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
+            plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
-            inquiry = OneAFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
-            return found_by(snapshot, inquiry, plan, scope, request)
+            inquiry = OnePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
+            return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = retrieve(query)
         beyond_quotations: tuple[str, ...] = ()
-        if beyond := relaxed(query, ranking, limit=request.limit):
+        if beyond := relax_phrases(query, ranking, limit=request.limit):
             others = retrieve(beyond)
             if len(others.ranking.hits) > len(ranking.hits):
-                chunks, beyond_quotations = chunks | others.chunks, (note_on(query, ranking),)
-                ranking = continued(ranking, others.ranking, limit=request.limit)
-        visible = worth_showing(ranking)
+                chunks, beyond_quotations = chunks | others.chunks, (relaxed_note(query, ranking),)
+                ranking = append_relaxed(ranking, others.ranking, limit=request.limit)
+        visible = drop_zero_scores(ranking)
         is_by_words = request.mode is SearchMode.KEYWORD
         hits = good_ones(visible, by_words_alone=is_by_words) if request.only_good else visible
-        chunks = headed(snapshot, plan, scope, request) | chunks
-        hits = defining_first(hits, chunks, query, limit=request.limit)
-        gaps = gaps_in(snapshot, request, query, is_weak=not hits or ranking.is_weak)
-        answer = Answer(
+        chunks = definition_candidates(snapshot, plan, scope, request) | chunks
+        hits = boost_definitions(hits, chunks, query, limit=request.limit)
+        gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
+        answer = QueryAnswer(
             tuple(_passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near) for hit in hits),
-            degraded=(*notes, *beyond_quotations, *notes_on(query, scope), *gaps),
+            degraded=(*notes, *beyond_quotations, *query_warnings(query, scope), *gaps),
             is_truncated=len(hits) >= request.limit,
             is_weak=ranking.is_weak,
             has_weaker=len(hits) < len(visible),
             corrections=corrections,
         )
-        return named_lines_first(snapshot, answer, plan, scope, request)
+        return boost_named_lines(snapshot, answer, plan, scope, request)
 
-    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
+    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> QueryEmbedding:
         embedder = self._embedder(space)
         with spans.span("embed query"):
             vector = embedder.embed_query(text)
-        return Meaning(text, vector, judged_as(embedder.space), embedder, allowance)
+        return QueryEmbedding(text, vector, judged_as(embedder.space), embedder, allowance)
 
     def _keep(self, embedder: VectorMaking) -> None:
         """Store vectors for later searches, unless another process writes at this moment or the index is read-only."""
@@ -275,11 +280,11 @@ class Searcher:
 
 def _passage(
     snapshot: Snapshot, chunk: IndexedChunk, ranked: Ranked, plan: MatchPlan, /, *, scope: Scope, near: FilePath | None
-) -> Passage:
+) -> RankedPassage:
     """Return a passage in the nearest file that contains it, with the names of the others."""
-    others = also_in(snapshot, ranked, chunk.path, scope)
+    others = other_copies(snapshot, ranked, chunk.path, scope)
     nearest = nearest_copy(snapshot, chunk, others, near)
-    return Passage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
+    return RankedPassage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
 
 
 def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
@@ -296,8 +301,8 @@ class _ProcessedQuery(NamedTuple):
 
     query: Query
     corrections: tuple[Correction, ...]
-    embedding: BackgroundTask[Meaning] | None
+    embedding: BackgroundTask[QueryEmbedding] | None
     scope: Scope
     named: NamedFiles
-    beginnings: Unfinished | None = None
+    beginnings: PrefixQuery | None = None
     notes: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ class SectionStart(NamedTuple):
     line: int
 
 
-def section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[SectionStart]:
+def find_section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[SectionStart]:
     """Yield the sections that a chunk names, in order; one that it only continues comes first.
 
     `open_name` is the name of the continued section, which need not occur in the chunk again.

@@ -20,15 +20,15 @@ from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath, display, os_path
-from directory_indexer.questions import question
+from directory_indexer.questions import recorded_query
 from directory_indexer.relevance.candidates import OTHER_MODEL, Model
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
 from directory_indexer.searching.answers import EXCERPT_CHARS, Agreement, Hit, SearchRequest, SearchResult
-from directory_indexer.searching.copies import all_placed
-from directory_indexer.searching.hits import with_documents
-from directory_indexer.searching.readiness import coverage, require_comparable, require_indexed
+from directory_indexer.searching.copies import copies_in_scope
+from directory_indexer.searching.hits import add_document_facts
+from directory_indexer.searching.readiness import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.searching.scope import Scope, resolve_scope
 from directory_indexer.vectorstore import VectorHit
 
@@ -84,7 +84,7 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=display(path), scope=within, limit=limit)
-        with question(self._docstore.path):
+        with recorded_query(self._docstore.path):
             return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
@@ -98,8 +98,8 @@ class SimilarFiles:
         shown_hits = hits[: request.limit]
         return SearchResult(
             request,
-            with_documents(snapshot, shown_hits, NoPages()),
-            degraded=tuple(coverage(snapshot, [scope])),
+            add_document_facts(snapshot, shown_hits, NoPages()),
+            degraded=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
@@ -164,7 +164,7 @@ def _rank_files(
     exclude: FilePath,
 ) -> list[Hit]:
     stored = snapshot.chunks.by_id({hit.chunk_id for _, hits in hits_by_passage for hit in hits})
-    chunks = all_placed(snapshot, stored, scope)
+    chunks = copies_in_scope(snapshot, stored, scope)
     model = _model(snapshot)
     nearest: dict[FilePath, list[_Pair]] = defaultdict(list)
     for passage, hits in hits_by_passage:

@@ -15,19 +15,19 @@ from directory_indexer.relevance.analyzer import query_words
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.query import Query, filter_in, parse_query
-from directory_indexer.searching.fusing import Answer
-from directory_indexer.searching.inquiry import Asking, Lists
+from directory_indexer.searching.fusing import QueryAnswer
+from directory_indexer.searching.inquiry import CandidateLists, Retriever
 
-MOST_BEGINNINGS: Final = 20
+MAX_PREFIX_FILES: Final = 20
 """The maximum number of files found by a prefix, in names and in texts together."""
 
-LEAST_BEGINNINGS: Final = 5
-NOTHING: Final = Answer((), is_weak=True)
+MIN_PREFIX_FILES: Final = 5
+NO_ANSWER: Final = QueryAnswer((), is_weak=True)
 _MIN_DEPTH: Final = 400
 """The passages that are examined to find one of each file."""
 
 
-class Unfinished(NamedTuple):
+class PrefixQuery(NamedTuple):
     """A query whose last word is a prefix; each hit must match `required`, if it is not empty.
 
     If `is_word`, the last word also is a word of the index, or too short to be a prefix.
@@ -38,7 +38,7 @@ class Unfinished(NamedTuple):
     is_word: bool = True
 
 
-def unfinished(snapshot: Snapshot, text: str) -> Unfinished | None:
+def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
     """Parse a query that is being typed; None if its last word is none, or a prefix of no word of the index."""
     piece = re.search(_LAST_PIECE, text)[0]  # type: ignore[index]  # which may be empty
     word = re.search(_LAST_WORD, piece)
@@ -47,15 +47,15 @@ def unfinished(snapshot: Snapshot, text: str) -> Unfinished | None:
     before = text[: len(text) - len(word[0])]
     if len(word[0]) < _MIN_PREFIX_LENGTH:
         query = parse_query(before)
-        return None if query.is_empty else Unfinished(query)
+        return None if query.is_empty else PrefixQuery(query)
     tokens = query_words(word[0])
     if len(tokens) != 1 or not snapshot.words.starting_with(tokens[0], limit=1):
         return None
     is_word = bool(snapshot.words.known(tokens))
-    return Unfinished(parse_query(f"{before} {word[0]}*"), f'"{tokens[0]}" *', is_word)
+    return PrefixQuery(parse_query(f"{before} {word[0]}*"), f'"{tokens[0]}" *', is_word)
 
 
-def requiring(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> MatchPlan:
+def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> MatchPlan:
     """Return a plan whose hits must match one more FTS5 expression, if that is not empty.
 
     If `is_ranked_by_words`, all candidates come from FTS5, and need not be checked again.
@@ -73,18 +73,18 @@ def requiring(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> 
     )
 
 
-class OneAFile:
+class OnePerFile:
     """Restricts keyword candidates to one of each file, so that many passages of a file hide no other.
 
     Files that are shown anyway are left out.
     """
 
-    def __init__(self, asking: Asking, snapshot: Snapshot, *, without: frozenset[int]) -> None:
+    def __init__(self, asking: Retriever, snapshot: Snapshot, *, without: frozenset[int]) -> None:
         self._asking = asking
         self._snapshot = snapshot
         self._without = without
 
-    def lists(self, depth: int) -> Lists:
+    def lists(self, depth: int) -> CandidateLists:
         """Return the best candidate of each file."""
         lists = self._asking.lists(max(depth, _MIN_DEPTH))
         holders = self._snapshot.chunks.holders_of(lists.by_words)
@@ -95,16 +95,16 @@ class OneAFile:
         return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in islice(others, depth)})
 
 
-def are_enough(snapshot: Snapshot, whole: Answer, beginnings: Unfinished, *, room: int) -> bool:
+def is_full(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
     """Whether whole words fill half of an answer, and too many files match the prefix to show all of them."""
     return (
         2 * len(whole.passages) >= room
         and bool(beginnings.required)
-        and snapshot.words.are_in_files(beginnings.required, MOST_BEGINNINGS)
+        and snapshot.words.are_in_files(beginnings.required, MAX_PREFIX_FILES)
     )
 
 
-def with_beginnings(whole: Answer, begun: Answer, *, room: int) -> Answer:
+def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> QueryAnswer:
     """Append hits with the prefix to those with the whole word, with room for both."""
     paths = {passage.chunk.path for passage in whole.passages[: max(room - len(begun.passages), 0)]}
     more = [passage for passage in begun.passages if passage.chunk.path not in paths]

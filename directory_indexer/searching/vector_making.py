@@ -30,14 +30,14 @@ letters, Korean would take several times as long.
 class VectorMaking:
     """Embeds passages that wait for a vector, for so many seconds in all.
 
-    `judged` are the passages that got a vector for this query, `unjudged` those found by words that did not.
+    `embedded` are the passages that got a vector for this query, `not_embedded` those found by words that did not.
     """
 
     def __init__(self, seconds: float) -> None:
         self.made: dict[ContentHash, bytes] = {}
         self.space = ""
-        self.judged: set[ChunkId] = set()
-        self.unjudged: set[ChunkId] = set()
+        self.embedded: set[ChunkId] = set()
+        self.not_embedded: set[ChunkId] = set()
         self.seconds_left = seconds
 
     def make(self, texts: Mapping[ContentHash, str], embedder: Embedder, *, share: float) -> None:
