@@ -29,7 +29,7 @@ def directory_outline(snapshot: Snapshot, path: FilePath) -> Outline:
         path,
         FileFacts(DIRECTORY),
         top.n_tokens,
-        tuple(_entries(top, 0)),
+        tuple(_branch_entries(top, 0)),
         n_files=top.n_files,
         n_chunks=top.n_chunks,
         is_directory=True,
@@ -62,7 +62,7 @@ class _Branch:
         self.kinds[size.kind] += 1
 
 
-def _entries(top: _Branch, depth: int) -> Iterator[Entry]:
+def _branch_entries(top: _Branch, depth: int) -> Iterator[Entry]:
     """Yield directories before files, each with its contents; recursion would fail at some depth."""
     stack = [(name, branch, depth) for name, branch in _sorted_children(top)][::-1]
     while stack:

@@ -13,7 +13,7 @@ from directory_indexer.searching.texts import joined
 
 FEW_HITS: Final = 3
 _MAX_CHARACTERS: Final = 12_000
-_SEPARATOR: Final = " > "
+_HEADING_SEPARATOR: Final = " > "
 
 
 def in_whole_sections(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -23,7 +23,7 @@ def in_whole_sections(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...
 
 def _widened(snapshot: Snapshot, hit: Hit) -> Hit:
     chunks = [stored.chunk for stored in snapshot.chunks.of_file(hit.path)]
-    names = _names(hit.heading)
+    names = _section_paths(hit.heading)
     if not names or hit.ordinal >= len(chunks) or chunks[hit.ordinal].heading != hit.heading:
         return hit
     preceding = list(_sharing(reversed(chunks[: hit.ordinal]), names))
@@ -37,10 +37,10 @@ def _widened(snapshot: Snapshot, hit: Hit) -> Hit:
 
 
 def _sharing(chunks: Iterable[Chunk], names: frozenset[str]) -> Iterable[Chunk]:
-    return takewhile(lambda chunk: names & _names(chunk.heading), chunks)
+    return takewhile(lambda chunk: names & _section_paths(chunk.heading), chunks)
 
 
-def _names(heading: str) -> frozenset[str]:
+def _section_paths(heading: str) -> frozenset[str]:
     """Return the paths of the sections in a chunk: several small ones may share one."""
-    above, separator, last = heading.rpartition(_SEPARATOR)
+    above, separator, last = heading.rpartition(_HEADING_SEPARATOR)
     return frozenset(f"{above}{separator}{name}" for name in last.split(", ") if name)
