@@ -52,7 +52,7 @@ def embedding_warnings(
     if former is not None and former.space is not None:
         # The new vectors answer once every chunk of the index has one.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
-        status = f"{n_waiting:,} of all {n_total:,} passages {'status' if n_waiting > 1 else 'waits'}"
+        status = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
         yield StandingNote(f"{status} to be embedded again; until then {former.space.name} answers")
         return
     holders = _holders(scopes)
