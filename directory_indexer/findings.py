@@ -1,11 +1,11 @@
-"""What a check of the index came to."""
+"""Results of checks of the index."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Verdict(StrEnum):
-    """What a check of the doctor came to."""
+    """The outcome of a check of the doctor."""
 
     OK = "ok"
     WARNING = "warning"
@@ -14,7 +14,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One thing that was checked, what was found, and what to do about it."""
+    """The result of one check: its outcome, and what to do about it."""
 
     check: str
     verdict: Verdict

@@ -1,7 +1,7 @@
-"""When an index was last asked something, so that what goes on in the background can step aside.
+"""Time of the last query of an index, so that background work can step aside.
 
-It is the time of a file beside the database, which is there only while somebody wants to know: to tell costs a search
-a call to the system, in whichever process it runs, and one that is killed leaves nothing behind that says it goes on.
+It is the modification time of a file beside the database, which exists only while something listens. Recording a query
+costs one system call in any process, and a killed process leaves no stale state.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ QUESTIONS_NAME = "questions"
 
 
 @contextlib.contextmanager
-def question(database: Path) -> Iterator[None]:
-    """Tell at the beginning and at the end of a question that there is one."""
-    _tell(database)
+def recorded_query(database: Path) -> Iterator[None]:
+    """Record a query at its beginning and at its end."""
+    _touch(database)
     try:
         yield
     finally:
-        _tell(database)
+        _touch(database)
 
 
 class QuestionListener:
-    """Knows how long ago the last question was, from when it begins to listen until it is closed."""
+    """Measures the time since the last query, from its creation until it is closed."""
 
     def __init__(self, database: Path) -> None:
         self._file = database.with_name(QUESTIONS_NAME)
-        self._file.unlink(missing_ok=True)  # only its owner may set the time of one that was left behind
+        self._file.unlink(missing_ok=True)  # only the owner of a leftover file may set its time
         self._file.touch(mode=file_mode())
         os.utime(self._file, (0, 0))
 
     def seconds_since(self) -> float:
-        """Tell how long ago the index was asked something; a clock that was set back since counts as long ago."""
+        """Return the seconds since the last query; infinity if there was none, or if the clock was set back since."""
         try:
             ago = time.time() - self._file.stat().st_mtime
         except OSError:
@@ -46,10 +46,10 @@ class QuestionListener:
         return ago if ago >= 0 else float("inf")
 
     def close(self) -> None:
-        """Let questions cost nothing any more."""
+        """Remove the file, so that queries cost nothing any more."""
         self._file.unlink(missing_ok=True)
 
 
-def _tell(database: Path) -> None:
-    with contextlib.suppress(OSError):  # nobody listens, or what is asked may only be read
+def _touch(database: Path) -> None:
+    with contextlib.suppress(OSError):  # nobody listens, or the index is read-only
         os.utime(database.with_name(QUESTIONS_NAME))

@@ -1,4 +1,4 @@
-"""How an index stands: what is in it, which run goes on, and what answers are drawn from."""
+"""Status of an index: its contents, its runs, and the vectors that answer queries."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from directory_indexer.scans import Scan
 with lazily:
     from directory_indexer.lock import is_locked
 
-_LISTED = 1000
+_MAX_LISTED = 1000
 
-_MOST_AT_ONCE = 8
-"""A run that gave way to others is older than they are, and goes on behind them."""
+_MAX_CONCURRENT_RUNS = 8
+"""A run that yielded to others is older than they are, and continues after them."""
 
 
 class WaitingVectors(NamedTuple):
-    """The chunks that wait for their vectors, and what those would take.
+    """Chunks that wait for their vectors, and the estimated cost of embedding them.
 
-    `is_covered` says that static vectors find them meanwhile; `seconds` is None where only the provider knows.
+    `is_covered` means that static vectors find them meanwhile; `seconds` is None where only the provider knows.
     """
 
     n_chunks: int = 0
@@ -44,12 +44,12 @@ class WaitingVectors(NamedTuple):
 
 
 class StatusReport(NamedTuple):
-    """The whole index at a glance, or what lies in one directory. Sizes on disk and runs are those of the whole index.
+    """Status of the whole index, or of one directory. Sizes on disk and runs are those of the whole index.
 
-    While vectors are made anew in `next_space`, those in `space` answer.
+    While vectors are being rebuilt in `next_space`, those in `space` answer.
 
-    `ocr_advice` says what keeps scanned pages from being read, `model_advice` what keeps the configured model from
-    being loaded, and `watch_advice` what keeps directories from being watched, if anything does.
+    `ocr_advice` says why scanned pages are not recognised, `model_advice` why the configured model cannot be loaded,
+    and `watch_advice` why directories cannot be watched; each is empty if nothing is wrong.
     """
 
     directories: tuple[DirectoryStatus, ...]
@@ -72,7 +72,7 @@ class StatusReport(NamedTuple):
 
 
 class Status:
-    """Tell how one index stands; a run that was killed holds no lock any more, and counts as ended."""
+    """Reads the status of one index; a run that was killed no longer holds the lock and counts as ended."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Status:
         self._lock_path = lock_path
 
     def report(self, within: FilePath | None = None) -> StatusReport:
-        """Sum up the index, or the tracked directory that a path lies in.
+        """Return the status of the index, or of the tracked directory that a path lies in.
 
         Raises:
             NotIndexedError: the path lies in no tracked directory.
@@ -100,14 +100,14 @@ class Status:
             directories = tuple(map(self._with_cost, _directories(snapshot, within)))
             root = directories[0].path if within else None
             scope = IndexScope((root,)) if root else WHOLE_INDEX
-            runs = snapshot.runs.latest(_MOST_AT_ONCE)
+            runs = snapshot.runs.latest(_MAX_CONCURRENT_RUNS)
             answering = snapshot.vector_sets.answering().space
             return StatusReport(
                 directories=directories,
-                failures=snapshot.left_out.failures(within=root, limit=_LISTED),
-                skipped_files=snapshot.left_out.skipped(within=root, limit=_LISTED),
+                failures=snapshot.left_out.failures(within=root, limit=_MAX_LISTED),
+                skipped_files=snapshot.left_out.skipped(within=root, limit=_MAX_LISTED),
                 scans=(scans := snapshot.scans.counts(scope)),
-                unreadable=tuple(snapshot.scans.problems(within=root, limit=_LISTED)),
+                unreadable=tuple(snapshot.scans.problems(within=root, limit=_MAX_LISTED)),
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 waiting=self._waiting(snapshot, scope),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
@@ -115,7 +115,7 @@ class Status:
                 next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
-                running=self._going_on(runs),
+                running=self._running_run(runs),
                 last_run=runs[0] if runs else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
@@ -123,35 +123,35 @@ class Status:
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:
-        """List the newest index runs of all processes, newest first."""
+        """Return the newest index runs of all processes, newest first."""
         with self._docstore().snapshot() as snapshot:
             return snapshot.runs.latest(limit)
 
     def running(self) -> RunRecord | None:
-        """Give the run that goes on now, in whichever process."""
-        return self._going_on(self.runs(_MOST_AT_ONCE))
+        """Return the run that is in progress, in whichever process."""
+        return self._running_run(self.runs(_MAX_CONCURRENT_RUNS))
 
     def embeddable(self, scope: IndexScope) -> tuple[int, str | None]:
-        """Count the chunks that wait for vectors and may get them now, and tell what built the index."""
+        """Return the number of chunks that wait for vectors and may get them now, and the fingerprint of the index."""
         with self._docstore().snapshot() as snapshot:
             n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_open(scope)
             return n_chunks, snapshot.meta.get("fingerprint")
 
     def unended(self) -> tuple[RunRecord, ...]:
-        """List the runs that go on: the one that writes, and those that gave way to it."""
-        return tuple(run for run in self.runs(_MOST_AT_ONCE) if run.outcome is None) if self.is_locked() else ()
+        """Return the runs in progress: the one that writes, and those that yielded to it."""
+        return tuple(run for run in self.runs(_MAX_CONCURRENT_RUNS) if run.outcome is None) if self.is_locked() else ()
 
     def is_locked(self) -> bool:
-        """Tell whether some process writes to the index now."""
+        """Whether some process writes to the index now."""
         return is_locked(self._lock_path)
 
     def summary(self) -> IndexSummary:
-        """Tell what answers are drawn from now."""
+        """Return what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:
             return self.checked(snapshot.overview.summary())
 
     def checked(self, summary: IndexSummary) -> IndexSummary:
-        """Correct whether a run goes on."""
+        """Return a summary whose `is_running` is false if no process holds the lock."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
     def _waiting(self, snapshot: Snapshot, scope: IndexScope) -> WaitingVectors:
@@ -166,18 +166,18 @@ class Status:
         return directory._replace(seconds_to_embed=self.seconds_to_embed(directory.n_tokens_to_embed))
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
-        """Tell about how long so many tokens take; None where only the provider knows."""
+        """Return the approximate time that so many tokens take; None where only the provider knows."""
         pace = self._pace()
         return n_tokens / pace if pace else None
 
     def _pace(self) -> int | None:
-        """Tell how many tokens of chunks this machine embeds in a second; None where a service does that."""
+        """Return how many tokens a second this machine embeds; None where a service does that."""
         if self._configured.provider != "embedded":
             return None
         return embedded_model(self._configured.model).tokens_a_second * (os.cpu_count() or 1)
 
-    def _going_on(self, runs: Sequence[RunRecord]) -> RunRecord | None:
-        """Find the run that writes: of those that have not ended, the one that gave the last sign of life."""
+    def _running_run(self, runs: Sequence[RunRecord]) -> RunRecord | None:
+        """Return the run that writes: of those that have not ended, the one with the newest heartbeat."""
         unended = [run for run in runs if run.outcome is None]
         return max(unended, key=lambda run: run.heartbeat_at) if unended and is_locked(self._lock_path) else None
 
@@ -186,7 +186,7 @@ def _directories(snapshot: Snapshot, within: FilePath | None) -> tuple[Directory
     directories = snapshot.directories.statuses()
     if within is None:
         return directories
-    around = tuple(one for one in directories if lies_in(within, one.path))
-    if not around:
+    enclosing = tuple(directory for directory in directories if lies_in(within, directory.path))
+    if not enclosing:
         raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
-    return around
+    return enclosing

@@ -1,4 +1,4 @@
-"""Lines that match a pattern: what a pattern means, which texts a match must hold, and where lines match.
+"""Matching of lines by patterns: compilation, required literals, and spans of lines.
 
-Pure: what is known here of an index is how it cuts text into words.
+Pure: of an index, only its tokenisation is known here.
 """

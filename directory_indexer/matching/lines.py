@@ -1,4 +1,4 @@
-"""Which lines of a text match, and which are shown around them."""
+"""Lines of a text that match a pattern, and those that do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.matching.patterns import LinePattern
 
 
 class LineSpan(NamedTuple):
-    """A line of a text: its number, counted from that of the first line, and where it begins and ends."""
+    """A line of a text: its number, counted from that of the first line, and the offsets of its start and end."""
 
     number: int
     start: int
@@ -17,7 +17,7 @@ class LineSpan(NamedTuple):
 
 
 def matching_lines(text: bytes, pattern: LinePattern, *, first_line: int = 1) -> Iterator[LineSpan]:
-    """Find the lines that match, from top to bottom."""
+    """Yield the matching lines from top to bottom."""
     at, number, counted = 0, first_line, 0
     while at < len(text) and (span := pattern.first(text, at)) is not None and span[0] < len(text):
         start = text.rfind(b"\n", 0, span[0]) + 1
@@ -29,13 +29,13 @@ def matching_lines(text: bytes, pattern: LinePattern, *, first_line: int = 1) ->
 
 
 def other_lines(text: bytes, lines: Iterable[LineSpan], *, first_line: int = 1) -> Iterator[LineSpan]:
-    """Give the lines that are not among these."""
-    left_out = {line.start for line in lines}
-    return (line for line in all_lines(text, first_line=first_line) if line.start not in left_out)
+    """Return the lines that are not among `lines`."""
+    excluded_starts = {line.start for line in lines}
+    return (line for line in all_lines(text, first_line=first_line) if line.start not in excluded_starts)
 
 
 def all_lines(text: bytes, *, first_line: int = 1) -> Iterator[LineSpan]:
-    """Give all lines of a text."""
+    """Yield all lines of a text."""
     start, number = 0, first_line
     while start < len(text):
         end = _line_end(text, start)

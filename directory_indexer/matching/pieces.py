@@ -1,7 +1,7 @@
-"""Which words of the index a text lies in: the words in it, and at its ends parts of words.
+"""Words of the index that a literal text consists of, with partial words at its ends.
 
-Whatever stands around the text, the words of a document that holds it are these. Letters that the analysis may write in
-another way, such as those with marks, are left out.
+A document that contains the text has these words, whatever surrounds it. Characters that the analyzer may write
+differently, such as those with diacritics, are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from directory_indexer.relevance.han import simplified
 
 
 class Piece(NamedTuple):
-    """A word, or a part of one where the word does not begin or end with it."""
+    """A word of the index, or a part of one where the text does not include its beginning or end."""
 
     text: str
     begins: bool
@@ -25,12 +25,12 @@ class Piece(NamedTuple):
 
     @property
     def is_word(self) -> bool:
-        """Tell whether it is a whole word."""
+        """Whether it is a whole word."""
         return self.begins and self.ends
 
 
 def piece_rows(text: str) -> list[tuple[Piece, ...]]:
-    """Cut a text into rows of pieces; those of a row follow each other as words of the index."""
+    """Split a text into rows of pieces; those of a row are consecutive words of the index."""
     rows: list[tuple[Piece, ...]] = []
     row: list[Piece] = []
     for run in re.finditer(_RUN, "".join(map(_shape, text))):
@@ -46,20 +46,20 @@ def piece_rows(text: str) -> list[tuple[Piece, ...]]:
             case _:
                 rows.append(tuple(row))
         row = []
-    return [one for one in (*rows, tuple(row)) if one]
+    return [pieces for pieces in (*rows, tuple(row)) if pieces]
 
 
 def _word_piece(text: str, start: int, end: int) -> Iterator[Piece]:
     begins = start > 0 and _shape(text[start - 1]) == " "
     ends = end < len(text) and _shape(text[end]) == " "
     if not ends and not text[end - 1].isascii():
-        end -= 1  # a mark may follow and become one letter with it
+        end -= 1  # a combining mark may follow and form one letter with it
     if start < end:
         yield Piece(text[start:end].lower(), begins, ends)
 
 
 def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
-    """Cut letters of languages without spaces as the analysis does: the pieces of two begin at every letter."""
+    """Yield the n-grams of a run without spaces as the analyzer does: a bigram begins at every character."""
     if not _is_han(text[end - 1]):
         end -= 1
     letters = simplified(text[start:end])
@@ -71,7 +71,7 @@ def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
 
 @lru_cache(maxsize=1 << 12)
 def _shape(character: str) -> str:
-    """Tell a letter (`a`) from what stands between words (` `), a letter without spaces (`g`), and the rest (`?`)."""
+    """Classify a character: `a` letter, ` ` separator, `g` letter of a language without spaces, `?` any other."""
     if character.isascii():
         return "a" if character.isalnum() else " "
     if re.match(_GRAMS, character):

@@ -1,1 +1,1 @@
-"""What matches a query and how well: the words of texts and queries, ranking, excerpts. Pure."""
+"""Analysis of queries and texts, matching, ranking and excerpts. Pure."""

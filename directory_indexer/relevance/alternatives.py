@@ -1,6 +1,6 @@
-"""Queries with `OR` and parentheses, parted into what is asked for in any case and groups of which one will do.
+"""Parsing of `OR` and parentheses into required text and groups of alternatives.
 
-`OR` binds what stands right beside it: `a b OR c` is `a` with `b` or `c`. Without an `OR`, parentheses mean nothing.
+`OR` binds its direct neighbours: `a b OR c` is `a` with `b` or `c`. Without an `OR`, parentheses mean nothing.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ from typing import Final, NamedTuple
 
 _OR: Final = "OR"
 _NOT: Final = "-("
-_MOST: Final = 32
-"""Of more alternatives, what is written side by side and not within each other is still told apart."""
+_MAX_ALTERNATIVES: Final = 32
+"""Further alternatives of a group are dropped."""
 
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 
 
-class Parted(NamedTuple):
-    """What is asked for in any case, and groups of alternatives, as they were typed."""
+class QueryAlternatives(NamedTuple):
+    """The required text of a query, and its groups of alternatives, as they were typed."""
 
     rest: str
     groups: tuple[tuple[str, ...], ...] = ()
 
 
-def parted(text: str) -> Parted:
-    """Part a query at its `OR`; one without it, or with more than can be told apart, is left as it is."""
+def split_alternatives(text: str) -> QueryAlternatives:
+    """Split a query at its `OR`; without one between two items, it is returned unchanged."""
     if _OR not in text:
-        return Parted(text)
-    tokens = _tokens(text)
-    if _OR not in tokens[1:-1]:
-        return Parted(text)
-    reader = _Reader(tokens)
+        return QueryAlternatives(text)
+    query_tokens = _tokens(text)
+    if _OR not in query_tokens[1:-1]:
+        return QueryAlternatives(text)
+    reader = _Reader(query_tokens)
     rest: list[str] = []
     groups: list[tuple[str, ...]] = []
-    while reader.at < len(tokens):
+    while reader.at < len(query_tokens):
         alternatives = reader.item(0)
         if len(alternatives) == 1:
             rest += alternatives[0]
         elif len(alternatives) > 1:
-            groups.append(tuple(" ".join(one) for one in alternatives))
-    return Parted(" ".join(rest), tuple(groups))
+            groups.append(tuple(" ".join(tokens) for tokens in alternatives))
+    return QueryAlternatives(" ".join(rest), tuple(groups))
 
 
 class _Reader:
@@ -51,62 +51,62 @@ class _Reader:
         self.at = 0
 
     def item(self, depth: int) -> list[list[str]]:
-        """Read what stands between two blanks, with all that `OR` joins to it."""
-        alternatives = self._one(depth)
+        """Read the text up to the next blank, with everything that `OR` joins to it."""
+        alternatives = self._operand(depth)
         while self._peek() == _OR and self.at + 1 < len(self._tokens) and self._tokens[self.at + 1] != ")":
             self.at += 1
-            alternatives = (alternatives + self._one(depth))[:_MOST]
-        return [one for one in alternatives if one]
+            alternatives = (alternatives + self._operand(depth))[:_MAX_ALTERNATIVES]
+        return [tokens for tokens in alternatives if tokens]
 
-    def _one(self, depth: int) -> list[list[str]]:
+    def _operand(self, depth: int) -> list[list[str]]:
         opening = self._tokens[self.at]
         self.at += 1
         if opening in {")", _OR}:
             return [[]]
         if opening not in {"(", _NOT}:
             return [[opening]]
-        if depth >= _DEEPEST:
+        if depth >= _MAX_DEPTH:
             return [[]]
-        found = self._inside(depth)
+        alternatives = self._nested(depth)
         if opening == _NOT:
-            # Neither of them is wanted, so none has to be told from the others.
-            return [list(dict.fromkeys(f"-{one.removeprefix('-')}" for all_of in found for one in all_of))]
-        return found
+            # All of them are excluded, so they form one alternative.
+            return [list(dict.fromkeys(f"-{token.removeprefix('-')}" for tokens in alternatives for token in tokens))]
+        return alternatives
 
-    def _inside(self, depth: int) -> list[list[str]]:
-        found: list[list[str]] = [[]]
+    def _nested(self, depth: int) -> list[list[str]]:
+        combinations: list[list[str]] = [[]]
         while self._peek() not in {")", ""}:
             inner = self.item(depth + 1) or [[]]
-            found = [[*first, *second] for first, second in product(found, inner)][:_MOST]
+            combinations = [[*first, *second] for first, second in product(combinations, inner)][:_MAX_ALTERNATIVES]
         self.at += 1
-        return found
+        return combinations
 
     def _peek(self) -> str:
         return self._tokens[self.at] if self.at < len(self._tokens) else ""
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut a query at blanks that are not in quotes, and at parentheses that hold whole words."""
+    """Split a query at blanks outside quotes, and at parentheses around whole words."""
     tokens: list[str] = []
     word, is_quoted, n_open = "", False, 0
-    for sign in f"{text} ":
-        if sign == '"':
+    for character in f"{text} ":
+        if character == '"':
             is_quoted = not is_quoted
-        if not is_quoted and sign.isspace():
-            tokens += _without_closing(word, n_open)
+        if not is_quoted and character.isspace():
+            tokens += _split_closing(word, n_open)
             n_open = max(tokens.count("(") + tokens.count("-(") - tokens.count(")"), 0)
             word = ""
-        elif not is_quoted and sign == "(" and word in {"", "-"}:
+        elif not is_quoted and character == "(" and word in {"", "-"}:
             tokens.append(f"{word}(")
             n_open += 1
             word = ""
         else:
-            word += sign
+            word += character
     return tokens + ([word] if word.strip() else [])
 
 
-def _without_closing(word: str, n_open: int) -> list[str]:
-    """Part a word from the parentheses behind it that close none of its own."""
+def _split_closing(word: str, n_open: int) -> list[str]:
+    """Split off the parentheses at the end of a word that close none of its own."""
     n_closing = 0
     while word.endswith(")") and n_closing < n_open and word.count(")") > word.count("("):
         word, n_closing = word[:-1], n_closing + 1

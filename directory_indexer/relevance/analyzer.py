@@ -1,7 +1,7 @@
-"""How text becomes words: what the full-text index stores of a chunk, and how the same words are found again.
+"""Analysis of text into words: the fields of the full-text index, and the words of queries.
 
-SQLite's own `unicode61` tokenizer does the work for plain text; here is only what it cannot know: the parts of
-camelCase names, languages without spaces, and spellings that people take for the same.
+SQLite's own `unicode61` tokenizer handles plain text. This module adds what it lacks: parts of camelCase names,
+languages without spaces, and equivalent spellings.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ with lazily:
     from directory_indexer.relevance.han import simplified
 
 ANALYZER_VERSION: Final = 3
-"""Changes whenever `index_fields` gives other words for the same text: the index must then be filled again."""
+"""Changes whenever `index_fields` yields other words for the same text: the index must then be rebuilt."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
 FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
-"""What a word weighs in bm25(), one number for each of `FTS_COLUMNS`."""
+"""The weights of `FTS_COLUMNS` in bm25()."""
 
 
 class HeldWords(NamedTuple):
-    """Words of an index with a part in them, and how many chunks have each.
+    """Words of an index that contain a part, with the number of chunks of each.
 
-    If `last_row` is given, nothing is known of the words of later chunks.
+    If `last_row` is set, words of later chunks are unknown.
     """
 
     words: list[tuple[str, int]]
@@ -40,40 +40,40 @@ class HeldWords(NamedTuple):
 
 
 def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
-    """Give the values of `FTS_COLUMNS` for one chunk; the same input gives the same values in every process.
+    """Return the values of `FTS_COLUMNS` for one chunk; the same in every process for the same input.
 
-    `path` is the path below the tracked directory, with the name of the file.
+    `path` is relative to the tracked directory and includes the file name.
     """
-    everything = f"{text}\n{heading}\n{title}\n{path}"
-    parts = " ".join(sorted(extra_words(everything)))
-    if beside := readings(text):
-        parts = f"{parts} {fold(beside)}"
+    all_text = f"{text}\n{heading}\n{title}\n{path}"
+    parts = " ".join(sorted(extra_words(all_text)))
+    if plain_readings := readings(text):
+        parts = f"{parts} {fold(plain_readings)}"
     return fold(text), parts, fold(heading), fold(title), fold(path)
 
 
 def fold(text: str) -> str:
-    """Give the text in the spelling that is indexed, all but lower case and Latin accents, which SQLite folds."""
+    """Return text in the spelling of the index, except lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
     return re.sub(UNSPACED, lambda run: f" {all_grams(run[0])} ", _respelled(text))
 
 
 def words(text: str) -> list[str]:
-    """Cut text into words exactly as the index does."""
+    """Split text into words exactly as the index does."""
     if text.isascii():
         return text.encode().translate(_ASCII_WORDS).decode().split()
     return re.findall(_WORD, _lowered(fold(text)))
 
 
 def query_words(text: str) -> list[str]:
-    """Cut text into words that are to be found: without the short rests at the end of runs of letters."""
+    """Split text into words to search for, without the short n-grams at the end of runs without spaces."""
     if text.isascii():
         return words(text)
     return re.findall(_WORD, _lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
 
 
-def unspaced_apart(text: str) -> tuple[str, str]:
-    """Give the runs of letters without spaces, a line each, and the rest of a text; quicker than to cut the runs."""
+def split_unspaced(text: str) -> tuple[str, str]:
+    """Return the runs without spaces, one a line, and the rest of a text; faster than splitting the runs."""
     if text.isascii() or not re.search(UNSPACED, text):
         return "", text
     respelled = _respelled(text)
@@ -81,17 +81,17 @@ def unspaced_apart(text: str) -> tuple[str, str]:
 
 
 def extra_words(text: str) -> set[str]:
-    """Return the words that stand for a text beside those that it is cut into.
+    """Return the additional words under which a text is indexed.
 
-    They are the parts of camelCase names, words with umlauts as two letters, what hyphens, points and blanks part
-    (`re-elected`, `U.S.A.`, an IBAN) in one, dates as 20260131, names of signs such as C++, and words with the sign
-    that they begin with, as in `--json` and `#34`.
+    These are the parts of camelCase names, words with transliterated umlauts, words with hyphens, points or blanks
+    joined (`re-elected`, `U.S.A.`, an IBAN), dates as 20260131, names with symbols such as C++, and words with their
+    prefix, as in `--json` and `#34`.
     """
     return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text), *_signed(text)}
 
 
 class ExtraWords:
-    """The words of a query, ready to be compared with the `extra_words` of many texts.
+    """The words of a query, prepared for comparison with the `extra_words` of many texts.
 
     Extra words that no word of the query can match are not computed: most texts have none of its letters in a row, and
     nothing to join.
@@ -109,7 +109,7 @@ class ExtraWords:
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
     def of(self, text: str) -> AbstractSet[str]:
-        """Return extra words of a text, at least those that the query has, too."""
+        """Return the extra words of a text, at least those that the query has, too."""
         if not text.isascii() or len(self._words) > _MANY_WORDS:
             return extra_words(text)
         extra = {word for kind in self._kinds for word in kind(text)}
@@ -122,32 +122,32 @@ class ExtraWords:
         return extra
 
     def _is_joined(self, letters: bytes) -> bool:
-        """Whether a word occurs only once characters other than letters and digits are left out."""
+        """Whether a word occurs only once characters other than letters and digits are removed."""
         together = letters.translate(None, _ASCII_SIGNS)
         return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
 
 
-def signed_word(word: str) -> str:
-    """Return the word of the index for one that was typed with a sign before it, as in `--json`; nothing for others."""
+def prefixed_word(word: str) -> str:
+    """Return the index word for a word typed with a prefix, as in `--json`; "" for others."""
     return next(_signed(word), "")
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
-    """Return the words that stand for a typed word in the index, too: with two letters for an umlaut, or a date."""
+    """Return other words of the index for a typed word: with transliterated umlauts, or as a date."""
     spelled = transliterated(word.casefold())
     return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
 
 
-def sign_name(word: str) -> str:
-    """Return the word that stands for a name with signs, such as `cpp` for C++; nothing for any other."""
+def symbol_name(word: str) -> str:
+    """Return the index word for a name with symbols, such as `cpp` for C++; "" for any other."""
     return _SIGN_NAMES.get(word.casefold(), "")
 
 
 def phrase_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text in a row as they follow each other in the index, up to the last run of letters.
+    """Return the consecutive words of a phrase in the index, up to its last run of letters.
 
-    The index has a short piece at the end of every run without spaces: between two runs it must be asked for, behind
-    the last one it must not.
+    The index has a short n-gram at the end of every run without spaces: it belongs to the phrase between two runs, but
+    not at its end.
     """
     if text.isascii():
         return tuple(words(text))
@@ -160,11 +160,11 @@ def phrase_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def name_parts(name: str) -> tuple[str, ...]:
-    """Split a camelCase name into its parts in lower case; nothing where no small letter meets a capital in it."""
+    """Split a camelCase name into its parts in lower case; () if no lower-case letter precedes a capital in it."""
     if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
         return ()
-    found = _HUMPS.findall(name)
-    return tuple(part.lower() for part in found) if len(found) > 1 else ()
+    parts = _HUMPS.findall(name)
+    return tuple(part.lower() for part in parts) if len(parts) > 1 else ()
 
 
 def transliterated(word: str) -> str:
@@ -175,7 +175,7 @@ def transliterated(word: str) -> str:
 def _hump_parts(text: str) -> set[str]:
     parts: set[str] = set()
     letters = text.encode("ascii", "replace")
-    # Where small and capital letters meet, found ten times faster than by a regular expression.
+    # Changes of case are detected ten times faster than by a regular expression.
     shape = letters.translate(_SHAPES)
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
@@ -185,27 +185,27 @@ def _hump_parts(text: str) -> set[str]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    for found in _PARTED.finditer(text):
-        joined = _NO_WORD_SIGN.sub("", found[0]).lower()
-        if len(joined) <= _LONGEST_JOINED and (found["number"] is None or len(joined) >= _FEWEST_DIGITS):
+    for match in _SEPARATED.finditer(text):
+        joined = _NON_WORD.sub("", match[0]).lower()
+        if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
             yield joined
 
 
 def _dates(text: str) -> Iterator[str]:
-    for found in _DATE.finditer(text):
+    for match in _DATE.finditer(text):
         year, month, day = (
-            (found["y1"], found["m1"], found["d1"]) if found["y1"] else (found["y2"], found["m2"], found["d2"])
+            (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
         if 1 <= int(month) <= _MONTHS and 1 <= int(day) <= _DAYS:
             yield f"{year}{int(month):02}{int(day):02}"
 
 
 def _named_signs(text: str) -> Iterator[str]:
-    return (_SIGN_NAMES[found[0].lower()] for found in _SIGNS.finditer(text))
+    return (_SIGN_NAMES[match[0].lower()] for match in _SIGNS.finditer(text))
 
 
 def _signed(text: str) -> Iterator[str]:
-    return (_PREFIXES[found[1]] + found[2].lower() for found in _SIGNED.finditer(text))
+    return (_PREFIXES[match[1]] + match[2].lower() for match in _SIGNED.finditer(text))
 
 
 def _spelled(text: str) -> list[str]:
@@ -239,9 +239,9 @@ _MARKS: Final = bytes(
 ) + bytes(128)
 _JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
 _MANY_WORDS: Final = 64
-"""From so many words on, computing all of `extra_words` is as fast."""
+"""From this number on, computing all of `extra_words` is as fast."""
 
-_PARTED: Final = re.compile(
+_SEPARATED: Final = re.compile(
     r"(?<![\w.-])(?:"
     r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
     r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
@@ -249,12 +249,12 @@ _PARTED: Final = re.compile(
     r"|(?:[A-Za-z]\.){2,}[A-Za-z]?"
     r")"
 )
-"""What is written as one as well: numbers in groups, an IBAN, words with hyphens or broken at the end of a line, MAC
-addresses, and abbreviations with points."""
+"""Text that is also written as one word: numbers in groups, an IBAN, words with hyphens or broken at the end of a line,
+MAC addresses, and abbreviations with points."""
 
-_NO_WORD_SIGN: Final = re.compile(r"[\W_]+")
-_LONGEST_JOINED: Final = 40
-_FEWEST_DIGITS: Final = 5
+_NON_WORD: Final = re.compile(r"[\W_]+")
+_MAX_JOINED_LENGTH: Final = 40
+_MIN_DIGITS: Final = 5
 _DATE: Final = re.compile(
     r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
     r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
@@ -265,7 +265,7 @@ _DAYS: Final = 31
 _SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
 _SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
 _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
-"""Letters for private use, which the tokenizer takes for those of a word, stand for the signs before words."""
+"""Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
 
 _SIGNED: Final = re.compile(r"(?<![\w-])(--|[#@$])([A-Za-z\d]+)")
 _SHAPES: Final = bytes(
@@ -273,16 +273,16 @@ _SHAPES: Final = bytes(
     for byte in range(128)
 ) + bytes(128)
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Plain ASCII does without the patterns that are text here; `re` compiles them when they are first used.
+# Plain ASCII does not need the patterns that are strings here; `re` compiles them on first use.
 _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"
-"""It begins where a word does: from each letter of a long one, the time would grow with the square of it."""
+"""Anchored at the start of a word: starting at each letter of a long one would take quadratic time."""
 
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
 _WORD: Final = rf"(?:[^\W_]|[{UNSPACED_MARKS}])+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
 _HAN: Final = "[\u3400-\u9fff\uf900-\ufaff]"
 _PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
-"""Emoji, each of which is a word; the colours of skin are none."""
+"""Emoji, each of which is a word, without skin-tone modifiers."""
 
 _ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
 _SPELLINGS: Final[dict[str, str]] = {

@@ -1,6 +1,6 @@
-"""What stands beside the code that a question is about: tests, examples, generated files, and what is no code.
+"""Penalties for tests, examples, generated files and prose among code.
 
-Only how passages stand to each other counts: where all of them are tests, or none is code, nothing changes.
+Only differences between passages count: where all of them are tests, or none is code, nothing changes.
 """
 
 from __future__ import annotations
@@ -15,37 +15,39 @@ from directory_indexer.relevance.roles import has_role
 from directory_indexer.relevance.textmatch import Matcher
 
 
-def set_back(query: Query, matcher: Matcher, candidates: Sequence[Candidate], places: Sequence[str]) -> list[float]:
-    """Tell how far each candidate stands behind the code, unless the question names what it is."""
+def code_penalties(
+    query: Query, matcher: Matcher, candidates: Sequence[Candidate], paths: Sequence[str]
+) -> list[float]:
+    """Return the penalty of each candidate relative to code, unless the query names its kind."""
     if not candidates:
         return []
-    asked = {token for word in query.words for token in word.tokens}
+    query_tokens = {token for word in query.words for token in word.tokens}
     subject = _Subject(
-        is_code=_are_code(candidates, places),
-        is_tests=not asked.isdisjoint(_TEST_WORDS),
-        is_prose=not asked.isdisjoint(_PROSE_WORDS),
-        is_changes=not asked.isdisjoint(_CHANGE_WORDS),
+        is_code=_is_about_code(candidates, paths),
+        is_tests=not query_tokens.isdisjoint(_TEST_WORDS),
+        is_prose=not query_tokens.isdisjoint(_PROSE_WORDS),
+        is_changes=not query_tokens.isdisjoint(_CHANGE_WORDS),
     )
-    found = [_distance(one, place, subject, matcher) for one, place in zip(candidates, places, strict=True)]
-    least = min(found)
-    return [distance - least for distance in found]
+    penalties = [_penalty(candidate, path, subject, matcher) for candidate, path in zip(candidates, paths, strict=True)]
+    lowest = min(penalties)
+    return [penalty - lowest for penalty in penalties]
 
 
-def _are_code(candidates: Sequence[Candidate], places: Sequence[str]) -> bool:
-    """Tell whether at least half is code, without generated files and lists of changes, whose passages are many.
+def _is_about_code(candidates: Sequence[Candidate], paths: Sequence[str]) -> bool:
+    """Whether at least half of the candidates are code, not counting generated files and changelogs.
 
-    One passage tells nothing.
+    Those have many passages. A single passage proves nothing.
     """
     counted = [
-        one.is_code
-        for one, place in zip(candidates, places, strict=True)
-        if not has_role(place, "generated") and not re.search(_CHANGE_LOG, place)
+        candidate.is_code
+        for candidate, path in zip(candidates, paths, strict=True)
+        if not has_role(path, "generated") and not re.search(_CHANGE_LOG, path)
     ]
-    return sum(counted) >= max(_LEAST, len(counted) / 2)
+    return sum(counted) >= max(_MIN_CODE_PASSAGES, len(counted) / 2)
 
 
 class _Subject(NamedTuple):
-    """What a question is about, as the passages that were found and its words tell."""
+    """The subject of a query, judged by its words and by the candidates."""
 
     is_code: bool
     is_tests: bool
@@ -53,30 +55,30 @@ class _Subject(NamedTuple):
     is_changes: bool
 
 
-def _distance(one: Candidate, place: str, subject: _Subject, matcher: Matcher) -> float:
-    if subject.is_code and has_role(place, "generated"):
-        return _FAR_BEHIND
-    if not one.is_code:
-        return _distance_of_prose(place, subject)
-    marks = [found.group() for found in _MARK.finditer(place)]
+def _penalty(candidate: Candidate, path: str, subject: _Subject, matcher: Matcher) -> float:
+    if subject.is_code and has_role(path, "generated"):
+        return _HEAVY_PENALTY
+    if not candidate.is_code:
+        return _prose_penalty(path, subject)
+    marks = [match.group() for match in _MARK.finditer(path)]
     if not marks or matcher.terms_in(" ".join(marks)):
         return 0.0
     if all(re.fullmatch(_OTHER_CODE, mark) for mark in marks) or not subject.is_code:
-        return _BEHIND
-    return 0.0 if subject.is_tests else _FAR_BEHIND
+        return _PENALTY
+    return 0.0 if subject.is_tests else _HEAVY_PENALTY
 
 
-def _distance_of_prose(place: str, subject: _Subject) -> float:
-    """Put a list of changes further behind than other prose: it has a sentence about everything."""
+def _prose_penalty(path: str, subject: _Subject) -> float:
+    """Return a heavier penalty for changelogs than for other prose: they have a sentence about everything."""
     if subject.is_prose or not subject.is_code:
         return 0.0
-    return _FAR_BEHIND if re.search(_CHANGE_LOG, place) and not subject.is_changes else _BEHIND
+    return _HEAVY_PENALTY if re.search(_CHANGE_LOG, path) and not subject.is_changes else _PENALTY
 
 
-_LEAST: Final = 2
-_BEHIND: Final = 0.2
-_FAR_BEHIND: Final = 0.6
-"""What these give, and what other values do, is in docs/ranking.md."""
+_MIN_CODE_PASSAGES: Final = 2
+_PENALTY: Final = 0.2
+_HEAVY_PENALTY: Final = 0.6
+"""docs/ranking.md compares other values."""
 
 _TEST_WORDS: Final = frozenset(
     "test tests tested testing testcase testcases unittest unittests spec specs fixture fixtures mock mocks testdata "
@@ -99,6 +101,6 @@ _MARK: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""Names of directories and files that hold what goes with the code, in the conventions of many languages."""
+"""Names of directories and files that accompany code, in the conventions of many languages."""
 
 _OTHER_CODE: Final = "website|legacy|compat|deprecated|vendor|third_party"

@@ -1,7 +1,7 @@
-"""Judges what was found by words alone, where that leaves its quality in doubt, by what the texts are about.
+"""Recalibration of keyword-only quality by the semantic similarity of the passages.
 
-A question that the collection cannot answer shares common words with passages, but hardly their subject. A question of
-few words says too little about its subject, and a passage with all of the words is beyond doubt.
+A query that the corpus cannot answer shares common words with passages, but hardly their subject. A query of few words
+says too little about its subject, and a passage with all of its words is certain.
 """
 
 from __future__ import annotations
@@ -11,42 +11,46 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.relevance.judging import Judged
+from directory_indexer.relevance.judging import ScoredCandidate
 from directory_indexer.relevance.languages import NAMES_OF_ALL
 from directory_indexer.relevance.matchplan import MatchPlan
 
-Likeness = Callable[[str, Sequence[str]], float | None]
-"""Tells how alike a question and passages are, from -1 to 1; None if that is unknown."""
+SimilarityFunction = Callable[[str, Sequence[str]], float | None]
+"""Returns the similarity of a query and passages, from -1 to 1; None if it is unknown."""
 
 
-def beyond_doubt(quality: float, plan: MatchPlan, best: Sequence[Judged], likeness: Likeness | None) -> float:
-    """Correct the quality of the best passages, which so far rests on words alone."""
-    if likeness is None or not _is_doubtful(quality, plan, best):
+def recalibrated_quality(
+    quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate], likeness: SimilarityFunction | None
+) -> float:
+    """Return the quality of the best passages, corrected by their similarity where it rests on words alone."""
+    if likeness is None or not _is_uncertain(quality, plan, best):
         return quality
-    passages = [one for one in (judged.candidate for judged in best) if _reads(one)][:_PASSAGES]
+    passages = [scored.candidate for scored in best if _is_readable(scored.candidate)][:_PASSAGES]
     if not passages:
         return quality
-    alike = likeness(plan.query.meaning, [f"{one.heading}\n{one.text}" for one in passages])
-    return quality if alike is None else min(quality * math.exp(_STEEPNESS * (alike - _neutral(passages))), _CERTAIN)
+    similarity = likeness(plan.query.meaning, [f"{passage.heading}\n{passage.text}" for passage in passages])
+    if similarity is None:
+        return quality
+    return min(quality * math.exp(_STEEPNESS * (similarity - _neutral(passages))), _CERTAIN)
 
 
 def _neutral(passages: Sequence[Candidate]) -> float:
-    """Give the likeness that speaks neither for an answer nor against it: less in code, which has other words."""
-    return math.fsum(_NEUTRAL_IN_CODE if one.is_code else _NEUTRAL for one in passages) / len(passages)
+    """Return the similarity that is neither evidence for an answer nor against it; it is lower in code."""
+    return math.fsum(_NEUTRAL_IN_CODE if passage.is_code else _NEUTRAL for passage in passages) / len(passages)
 
 
-def _is_doubtful(quality: float, plan: MatchPlan, best: Sequence[Judged]) -> bool:
+def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate]) -> bool:
     return (
         _HOPELESS < quality < _CERTAIN
         and len(plan.terms) >= _FEW_TERMS
         and not plan.query.has_only_names
         and EMBEDDED_MODEL.reads(plan.query.language)
-        and all(one.candidate.cosine is None for one in best)
-        and max(one.coverage for one in best[:_PASSAGES]) < _ALL
+        and all(scored.candidate.cosine is None for scored in best)
+        and max(scored.coverage for scored in best[:_PASSAGES]) < _ALL
     )
 
 
-def _reads(candidate: Candidate) -> bool:
+def _is_readable(candidate: Candidate) -> bool:
     return EMBEDDED_MODEL.reads(NAMES_OF_ALL.get(candidate.language, "english"))
 
 

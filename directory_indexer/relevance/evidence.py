@@ -1,12 +1,13 @@
-"""Why a passage was found: which part of it matched, and what its score is made of."""
+"""Explanation of a hit: the part that matched, and the composition of its score."""
 
 from typing import NamedTuple
 
 
 class Excerpt(NamedTuple):
-    """The part of a chunk that matched, with the (start, end) characters of the matching words in it.
+    """The part of a chunk that matched, with the (start, end) offsets of the matching words in it.
 
-    `best_line` is the definition that the query names, else the line with most of the query; None for the first.
+    `best_line` is the definition that the query names, else the line that matches most of the query; None for the
+    first.
     """
 
     text: str
@@ -22,7 +23,7 @@ class Excerpt(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a hit stands where it does: its rank (from 1) and score in each list, and what moved it."""
+    """The rank (from 1) and score of a hit in each list, and the signals that make up its score."""
 
     keyword_rank: int | None = None
     keyword_score: float | None = None

@@ -1,8 +1,8 @@
-"""Whether a passage holds what was typed, as it was typed: the evidence that it is the one somebody looks for.
+"""Exactness: the evidence that a passage contains what was typed, as it was typed.
 
-Who types a word, a name or a line knows that it stands somewhere, and a passage that holds it is the answer, however
-near others are in meaning. What such evidence is worth follows its information: that one passage of ten thousand holds
-something says nearly all, that half of them do says nothing.
+Whoever types a word, a name or a line knows that it occurs somewhere, and a passage that contains it is the answer,
+however similar others are. Such evidence weighs as much as its information: much if one passage of ten thousand
+contains it, nothing if half of them do.
 """
 
 from __future__ import annotations
@@ -20,53 +20,53 @@ from directory_indexer.relevance.textmatch import NAMED_LEVEL
 
 
 class TypedText:
-    """The text of a query, ready to be looked for in passages."""
+    """The text of a query, prepared for the search in passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
         words = [word for word in plan.typed if "*" not in word.text]
-        self._needles = [needle for word in words if (needle := _bare(_folded(word.text)))]
+        self._needles = [needle for word in words if (needle := _strip_punctuation(_folded(word.text)))]
         self._words = list(map(_pattern, self._needles))
         self._row = _pattern(_folded(plan.query.meaning)) if plan.row else None
         self._knows_all_words = bool(words) and len(words) == len(plan.typed)
 
     @property
     def has_signs(self) -> bool:
-        """Whether the words of the index leave out something of what was typed."""
+        """Whether the words of the index leave out some characters of the query."""
         return any(not re.fullmatch(r"\w+", word) for word in self._needles)
 
     def level(self, text: str, names: str, *, share: float) -> float:
-        """Return how much of what was typed a passage holds as it stands.
+        """Return how much of the query a passage contains literally.
 
-        1 stands for all words, less than 1 for the `share` of what they tell, 2 for all words with their signs, 3 for
-        the whole of it in a row. `names` is what stands above the passage, in which its words count less.
+        1 stands for all words, less than 1 for their `share` of the information, 2 for all words with their
+        punctuation, 3 for the whole query in a row. `names` is the text above the passage, in which words count less.
         """
         # A passage that lacks some of the words cannot have all of them in a row.
         if share < 1 and (not self._row or (self._knows_all_words and share < NAMED_LEVEL)):
             return share
-        held = f"{_folded(text)}\n{_folded(names)}"
-        if self._row and self._row.search(held):
-            return _ALL
+        haystack = f"{_folded(text)}\n{_folded(names)}"
+        if self._row and self._row.search(haystack):
+            return _HIGHEST_LEVEL
         if share < 1:
             return share
-        is_literal = all(word.search(held) for word in self._words)
-        return (2 if self._row else _ALL) if is_literal else 1
+        is_literal = all(word.search(haystack) for word in self._words)
+        return (2 if self._row else _HIGHEST_LEVEL) if is_literal else 1
 
 
-def weights_of(levels: Sequence[float], n_chunks: int) -> list[float]:
-    """Return what the levels of passages are worth: each step adds the information that so few passages reach it.
+def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:
+    """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
 
-    More of what was typed is never worth less, and what one passage of all has is worth most.
+    A higher level never weighs less, and the only passage with all of the query weighs most.
     """
-    most = math.log(max(n_chunks, len(levels)) + 1)
+    highest = math.log(max(n_chunks, len(levels)) + 1)
     ordered = sorted(levels)
 
     def information(level: float) -> float:
-        return 1 - math.log(len(ordered) - bisect_left(ordered, level)) / most
+        return 1 - math.log(len(ordered) - bisect_left(ordered, level)) / highest
 
     return [
         math.fsum(
-            worth * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
-            for step, worth in enumerate(_WORTH, start=1)
+            weight * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
+            for step, weight in enumerate(_STEP_WEIGHTS, start=1)
             if level > step - 1
         )
         for level in levels
@@ -79,21 +79,21 @@ def _folded(text: str) -> str:
     return " ".join(lowered.split())
 
 
-def _bare(word: str) -> str:
-    """Return a word without the signs of a sentence and the quotation marks around it."""
+def _strip_punctuation(word: str) -> str:
+    """Return a word without the punctuation and quotation marks around it."""
     return word.rstrip(".,;:!?'\"").lstrip("'\"")
 
 
 def _pattern(needle: str) -> re.Pattern[str]:
-    """Return what finds a text where it does not begin or end within a word."""
+    """Return a pattern for a text that does not begin or end within a word."""
     before = r"(?<!\w)" if re.match(r"\w", needle) and not is_gram(needle[0]) else ""
     behind = r"(?!\w)" if re.search(r"\w\Z", needle) and not is_gram(needle[-1]) else ""
     return re.compile(before + re.escape(needle) + behind)
 
 
-_ALL: Final = 3
+_HIGHEST_LEVEL: Final = 3
 _CERTAINTY: Final = 8
-"""Other passages have a part of what was typed by accident, so that only nearly all of it is evidence."""
+"""Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
-_WORTH: Final = (1.2, 0.6, 1.2)
-"""What each level adds for a passage that is the only one to reach it; docs/ranking.md has what other values give."""
+_STEP_WEIGHTS: Final = (1.2, 0.6, 1.2)
+"""The weight of each level for the only passage that reaches it; docs/ranking.md compares other values."""

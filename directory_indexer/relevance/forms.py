@@ -1,8 +1,8 @@
-"""The forms in which an index has a word of a query: words with the same stem stand for each other.
+"""Word forms: the words of an index that have the same stem as a word of a query.
 
-The index keeps words as they are written, so endings are dealt with here, for the languages of query and documents.
-Where the forms make up most of what begins alike, one prefix asks for all of them, so that bm25() weighs them as the
-one word they are.
+The index stores words as they are written, so endings are handled here, in the languages of query and documents. Where
+the forms make up most of the words with a common prefix, a prefix query covers them all, so that bm25() weighs them as
+one word.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from directory_indexer.relevance.query import Query
 
 
 class Vocabulary(Protocol):
-    """What the full-text index knows about its words."""
+    """Statistics of the words of a full-text index."""
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks the index holds."""
+        """The number of chunks in the index."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """In which languages, by their tags, a good part of the documents is written."""
+        """Tags of the languages in which a good part of the documents is written."""
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each of these words occurs; words that do not occur are left out."""
+        """Return in how many chunks each of these words occurs; words that do not occur are left out."""
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that begin so, in their order, with the number of chunks they occur in."""
+        """Return words of the index with a prefix, in order, with the number of chunks of each."""
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
-        """Return words of the index that have a part, or end with it, with the number of chunks they occur in."""
+        """Return words of the index that contain a part, or end with it, with the number of chunks of each."""
 
 
 class Term(NamedTuple):
-    """One word that is looked for.
+    """A term of a query.
 
-    `forms` are the words of the index that stand for it, `rows` those that follow each other to stand for it.
-    `n_chunks` is about the number of chunks that hold any of the forms, `n_times` how often the query has it.
+    `forms` are the words of the index that match it, `rows` the sequences of words that match it. `n_chunks` is
+    approximately the number of chunks with any of the forms, `n_times` how often the query contains it.
     """
 
     typed: str
@@ -55,76 +55,76 @@ class Term(NamedTuple):
     n_times: int = 1
 
 
-class Wanted(NamedTuple):
-    """A term, and the FTS5 phrases that ask for it."""
+class TermQuery(NamedTuple):
+    """A term, and the FTS5 phrases that match it."""
 
     term: Term
     phrases: tuple[str, ...]
 
 
 def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Name the languages whose endings count: a few words are taken for English that may be of another language."""
-    if query.language != _TAKEN_FOR:
+    """Return the languages whose endings count; a few words taken for English may be of another language."""
+    if query.language != _DEFAULT_LANGUAGE:
         return (query.language,)
     others = (NAMES[code] for code in vocabulary.languages if code in NAMES)
-    return tuple(dict.fromkeys((_TAKEN_FOR, *others)))
+    return tuple(dict.fromkeys((_DEFAULT_LANGUAGE, *others)))
 
 
-def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> Wanted:
-    """Ask for a word in all the forms that the index has, with endings of these languages."""
+def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> TermQuery:
+    """Return a term for a word in all its forms in the index, with the endings of these languages."""
     stems = [stem_of(token, language) for language in languages]
-    beginnings = _beginnings(token, stems, languages) if token.isalpha() else []
-    if not beginnings:
-        return exact(token, vocabulary)
+    prefixes = _prefixes(token, stems, languages) if token.isalpha() else []
+    if not prefixes:
+        return exact_term(token, vocabulary)
     joined = vocabulary.counts(_with_joined_words(token)) if "א" <= token[0] <= "ת" else {}
-    lists = {beginning: vocabulary.starting_with(beginning, limit=_MOST_SIMILAR) for beginning in beginnings}
+    lists = {prefix: vocabulary.starting_with(prefix, limit=_MAX_SIMILAR) for prefix in prefixes}
     similar = dict(chain.from_iterable(lists.values())) | joined
     counts = {
         form: n for form, n in similar.items() if form == token or form in joined or _is_form(form, stems, languages)
     }
     if set(counts) <= {token}:
-        is_all = all(len(one) < _MOST_SIMILAR for one in lists.values())
-        return _alone(token, counts.get(token, 0)) if is_all else exact(token, vocabulary)
+        is_all = all(len(words) < _MAX_SIMILAR for words in lists.values())
+        return _single_form(token, counts.get(token, 0)) if is_all else exact_term(token, vocabulary)
     n_chunks = sum(counts.values())
     forms = frozenset(counts) | {token}
     common = os.path.commonprefix(tuple(forms))
-    beside = sum(n for form, n in similar.items() if form.startswith(common))
-    if common.startswith(tuple(beginnings)) and beside <= _MOST_BESIDE * n_chunks:
+    n_with_prefix = sum(n for form, n in similar.items() if form.startswith(common))
+    if common.startswith(tuple(prefixes)) and n_with_prefix <= _MAX_OTHERS_RATIO * n_chunks:
         phrases: tuple[str, ...] = (f'"{common}" *',)
     else:
-        by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MOST_FORMS]
+        by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MAX_FORMS]
         phrases = tuple(phrase_of((form,)) for form in by_count)
-    return Wanted(Term(token, forms, n_chunks), phrases)
+    return TermQuery(Term(token, forms, n_chunks), phrases)
 
 
 def _with_joined_words(token: str) -> tuple[str, ...]:
-    """Return a Hebrew word with the short words that may be written before it, and without one that it begins with."""
-    bare = [token.removeprefix(before) for before in _BEFORE_HEBREW if token.startswith(before)]
-    words = [token, *(word for word in bare if len(word) >= _SHORTEST_AFTER_ANOTHER)]
-    return tuple(dict.fromkeys((*words, *(before + word for word in words for before in _BEFORE_HEBREW))))
+    """Return a Hebrew word with the short words that may be joined to it, and without one that it begins with."""
+    bare = [token.removeprefix(prefix) for prefix in _HEBREW_PREFIXES if token.startswith(prefix)]
+    words = [token, *(word for word in bare if len(word) >= _MIN_JOINED_LENGTH)]
+    return tuple(dict.fromkeys((*words, *(prefix + word for word in words for prefix in _HEBREW_PREFIXES))))
 
 
-def _beginnings(token: str, stems: Sequence[str], languages: Sequence[str]) -> list[str]:
-    """Tell with which letters the forms of a word can begin."""
+def _prefixes(token: str, stems: Sequence[str], languages: Sequence[str]) -> list[str]:
+    """Return the prefixes with which the forms of a word can begin."""
     shared = os.path.commonprefix((*(stem.rstrip("iy") for stem in stems), token))
-    beginnings = [shared] if len(shared) >= _SHORTEST else []
+    prefixes = [shared] if len(shared) >= _MIN_PREFIX_LENGTH else []
     for stem, language in zip(stems, languages, strict=True):
-        if len(stem) >= _SHORTEST_AFTER_ANOTHER:
-            beginnings += [before + stem for before in _WRITTEN_BEFORE.get(language, ())]
-    return beginnings
+        if len(stem) >= _MIN_JOINED_LENGTH:
+            prefixes += [joined + stem for joined in _JOINED_PREFIXES.get(language, ())]
+    return prefixes
 
 
-def exact(token: str, vocabulary: Vocabulary) -> Wanted:
-    """Ask for a word in this form alone."""
-    return _alone(token, vocabulary.counts((token,)).get(token, 0))
+def exact_term(token: str, vocabulary: Vocabulary) -> TermQuery:
+    """Return a term for a word in this form alone."""
+    return _single_form(token, vocabulary.counts((token,)).get(token, 0))
 
 
-def _alone(token: str, n_chunks: int) -> Wanted:
-    return Wanted(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
+def _single_form(token: str, n_chunks: int) -> TermQuery:
+    return TermQuery(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
 
 
 def phrase_of(tokens: tuple[str, ...]) -> str:
-    """Write words that follow each other for FTS5."""
+    """Format consecutive words as an FTS5 phrase."""
     return f'"{" ".join(tokens)}"'
 
 
@@ -134,12 +134,12 @@ def _is_form(word: str, stems: Sequence[str], languages: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def stem_of(word: str, language: str) -> str:
-    """Give what the forms of a word have in common in a language; the word itself where no endings are known."""
+    """Return the stem of a word in a language; the word itself where no endings are known."""
     stemmer = _stemmer(language)
     if not stemmer:
         return word
     if language == "arabic":
-        # Snowball leaves the conjunction before an article, and takes one ending at a time.
+        # Snowball keeps the conjunction before an article, and removes one ending at a time.
         bare = word[1:] if word.startswith("وال") else word
         return str(stemmer.stemWord(stemmer.stemWord(bare)))
     return str(stemmer.stemWord(word))
@@ -150,17 +150,17 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
-_TAKEN_FOR: Final = "english"
-_SHORTEST: Final = 2
-_SHORTEST_AFTER_ANOTHER: Final = 3
-_WRITTEN_BEFORE: Final = {
+_DEFAULT_LANGUAGE: Final = "english"
+_MIN_PREFIX_LENGTH: Final = 2
+_MIN_JOINED_LENGTH: Final = 3
+_JOINED_PREFIXES: Final = {
     "arabic": ("", "ال", "وال", "بال", "وبال", "فال", "كال", "لل", "ولل", "و", "ب", "وب", "ل", "ول", "ف", "ك"),
 }
-"""Articles, prepositions and conjunctions that a language joins to the word behind them, as Arabic light stemmers know
-them (L. Larkey et al., Improving Stemming for Arabic Information Retrieval, 2002)."""
-_BEFORE_HEBREW: Final = tuple("ו ה ב כ ל מ ש וה וב וכ ול ומ וש שה כש מה לכ".split())
-"""The article, prepositions and conjunctions that Hebrew joins to the word behind them."""
+"""Articles, prepositions and conjunctions that are joined to the following word, as in Arabic light stemmers
+(L. Larkey et al., Improving Stemming for Arabic Information Retrieval, 2002)."""
+_HEBREW_PREFIXES: Final = tuple("ו ה ב כ ל מ ש וה וב וכ ול ומ וש שה כש מה לכ".split())
+"""The article, prepositions and conjunctions that Hebrew joins to the following word."""
 
-_MOST_SIMILAR: Final = 2000
-_MOST_FORMS: Final = 12
-_MOST_BESIDE: Final = 4
+_MAX_SIMILAR: Final = 2000
+_MAX_FORMS: Final = 12
+_MAX_OTHERS_RATIO: Final = 4

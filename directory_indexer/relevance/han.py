@@ -1,6 +1,6 @@
-"""Chinese characters that are written in two ways, traditional and simplified, to take them for the same.
+"""Conversion of traditional to simplified Chinese characters, so that both match.
 
-The pairs are those of OpenCC (`TSCharacters.txt`) that Big5 or GBK have, of several the first.
+The pairs are those of OpenCC (`TSCharacters.txt`) that Big5 or GBK contain; of several, the first.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 
 def simplified(text: str) -> str:
-    """Return a text with simplified characters for traditional ones, each in its place."""
+    """Return a text with simplified characters for traditional ones, one for one."""
     return text.translate(_PAIRS)
 
 

@@ -1,7 +1,7 @@
-"""Recognises the language of a text by short sequences of its bytes (Lui and Baldwin, "langid.py", ACL 2012).
+"""Language identification by short byte sequences (Lui and Baldwin, "langid.py", ACL 2012).
 
-The table is made by `scripts/build_languages` from the model of py3langid, which takes 0.8 s of processor time to
-load where this takes 5 ms. It is read without numpy, which many a run that reads a note does not need otherwise.
+The table is made by `scripts/build_languages` from the model of py3langid, which takes 0.8 s of processor time to load;
+this takes 5 ms. It is read without numpy, which many runs that read a note do not need otherwise.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Final, NamedTuple, cast
 
 
 def language_of_document(text: str) -> str:
-    """Recognise the language of prose, as the first part of its BCP 47 tag; "" where it is not certain.
+    """Return the language of prose, as the first part of its BCP 47 tag; "" where it is not certain.
 
-    Lines of code, of tables and of addresses say nothing, so that only those are asked that hold hardly anything but
-    words. 600 characters suffice: of 715 translated manual pages, some of which are English in part, 93 % are named
-    rightly, as they are by the whole model of py3langid.
+    Only lines that consist almost entirely of words are examined, as code, tables and addresses say nothing. 600
+    characters suffice: of 715 translated manual pages, some partly in English, 93 % are identified correctly, the same
+    as by the whole model of py3langid.
     """
-    sample = "".join(_prose(text[:_WITHIN]))
-    if len(sample) < _FEW_CHARACTERS:
+    sample = "".join(_prose(text[:_MAX_EXAMINED]))
+    if len(sample) < _MIN_CHARACTERS:
         return ""
     first = guess_language(sample[:_FIRST_CHARACTERS])
     if first.lead >= _OBVIOUS:
@@ -41,8 +41,8 @@ def _prose(text: str) -> Iterator[str]:
     n_characters = 0
     for line in text.split("\n"):
         part = line[: _SAMPLE_CHARACTERS - n_characters]
-        is_sentence = part.count(" ") >= _FEW_BLANKS or (not part.isascii() and re.search(_WITHOUT_BLANKS, part))
-        if is_sentence and len(re.findall(_SIGN, part)) <= _FEW_SIGNS * len(part):
+        is_sentence = part.count(" ") >= _MIN_BLANKS or (not part.isascii() and re.search(_WITHOUT_BLANKS, part))
+        if is_sentence and len(re.findall(_SYMBOL, part)) <= _MAX_SIGN_SHARE * len(part):
             yield part + "\n"
             n_characters += len(part)
             if n_characters >= _SAMPLE_CHARACTERS:
@@ -50,14 +50,14 @@ def _prose(text: str) -> Iterator[str]:
 
 
 class Guess(NamedTuple):
-    """A language by the first part of its BCP 47 tag, and how far it is ahead of the next one for each byte read."""
+    """A language by the first part of its BCP 47 tag, and its lead over the next one per byte read."""
 
     language: str
     lead: float
 
 
 def guess_language(text: str) -> Guess:
-    """Tell which language a text is most probably in; a text without any known sequence is in none."""
+    """Return the most probable language of a text; "" for a text without any known sequence."""
     table = _table()
     written = unicodedata.normalize("NFC", text.lower() if text.isupper() else text).encode("utf-8", "replace")
     counts = Counter(_rows_of(written))
@@ -68,7 +68,7 @@ def guess_language(text: str) -> Guess:
     for row, count in counts.items():
         rows_by_count[count].append(cast("int", row))
     # One number holds the sums of all languages side by side, so that a row is added at once.
-    total = sum(sum(map(_lanes_of, rows)) * _WEIGHTS[min(count, _MOST)] for count, rows in rows_by_count.items())
+    total = sum(sum(map(_lanes_of, rows)) * _WEIGHTS[min(count, _MAX_COUNT)] for count, rows in rows_by_count.items())
     n_languages = len(table.languages)
     sums = struct.unpack(f"<{n_languages}I", total.to_bytes(_LANE_BYTES * n_languages, "little"))
     (best, language), (second, _) = sorted(zip(sums, table.languages, strict=True), reverse=True)[:2]
@@ -76,7 +76,7 @@ def guess_language(text: str) -> Guess:
 
 
 class _Table(NamedTuple):
-    """`rows` numbers the sequences, `weights` has a byte for each language in each row, 128 more than it weighs."""
+    """`rows` numbers the sequences; `weights` has a byte for each language in each row, offset by 128."""
 
     languages: tuple[str, ...]
     rows: dict[bytes, int]
@@ -103,21 +103,24 @@ def _table() -> _Table:
 
 
 def _rows_of(written: bytes) -> Iterable[int | None]:
-    """Give, for each byte, the row of the longest known sequence that ends with it: one of 4, of 3 or of 2 bytes."""
-    # Four bytes are one number, and all numbers that begin a multiple of four behind the same byte are read at once.
-    padded = memoryview(bytes(_LONGEST - 2) + written)
-    ends = (start + (len(padded) - start) // _LONGEST * _LONGEST for start in range(_LONGEST))
+    """Return, for each byte, the row of the longest known sequence that ends with it: of 4, 3 or 2 bytes."""
+    # Four bytes are one number; all numbers at the same offset modulo four are read at once.
+    padded = memoryview(bytes(_MAX_SEQUENCE_BYTES - 2) + written)
+    ends = (
+        start + (len(padded) - start) // _MAX_SEQUENCE_BYTES * _MAX_SEQUENCE_BYTES
+        for start in range(_MAX_SEQUENCE_BYTES)
+    )
     numbers = chain.from_iterable(padded[start:end].cast("I").tolist() for start, end in enumerate(ends))
     return map(_row_of_number.__getitem__, numbers)
 
 
 class _RowOfNumber(dict[int, "int | None"]):
-    """The rows of the sequences met, by the number of their last four bytes; forgotten when there are too many."""
+    """Cache of the row of each sequence, by the number of its last four bytes; cleared when it is full."""
 
     def __missing__(self, number: int) -> int | None:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        last, rows = number.to_bytes(_LONGEST, sys.byteorder), _table().rows
+        last, rows = number.to_bytes(_MAX_SEQUENCE_BYTES, sys.byteorder), _table().rows
         row = rows.get(last)
         if row is None:
             row = rows.get(last[1:], rows.get(last[2:]))
@@ -126,7 +129,7 @@ class _RowOfNumber(dict[int, "int | None"]):
 
 @cache
 def _lanes_of(row: int) -> int:
-    """Give the weights of a row as one number, with room between them for sums."""
+    """Return the weights of a row as one number, with room between them for sums."""
     weights = _table().weights[row]
     spread = bytearray(_LANE_BYTES * len(weights))
     spread[::_LANE_BYTES] = weights
@@ -135,23 +138,23 @@ def _lanes_of(row: int) -> int:
 
 _PATH: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "languages", "table.bin")
 _LANE_BYTES: Final = 4
-_LONGEST: Final = 4
-"""How many bytes the longest sequences have."""
+_MAX_SEQUENCE_BYTES: Final = 4
+"""The length of the longest sequences in bytes."""
 _MAX_CACHED: Final = 1 << 15
-_MOST: Final = 255
-_WEIGHTS: Final = tuple(round(16 * math.log1p(count)) for count in range(_MOST + 1))
-"""A sequence that comes again says less, as of py3langid."""
-_WITHIN: Final = 20_000
+_MAX_COUNT: Final = 255
+_WEIGHTS: Final = tuple(round(16 * math.log1p(count)) for count in range(_MAX_COUNT + 1))
+"""A repeated sequence adds less, as in py3langid."""
+_MAX_EXAMINED: Final = 20_000
 _SAMPLE_CHARACTERS: Final = 600
-_FEW_CHARACTERS: Final = 20
-_FEW_BLANKS: Final = 3
+_MIN_CHARACTERS: Final = 20
+_MIN_BLANKS: Final = 3
 _WITHOUT_BLANKS: Final = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
 _CERTAIN: Final = 4.0
 _FIRST_CHARACTERS: Final = 260
 _OBVIOUS: Final = 8.0
-"""Of 2,897 manual pages and notes 2,531 are so far ahead after so few characters; 6 of these are others by all 600."""
+"""Of 2,897 manual pages and notes, 2,531 have this lead after so few characters; 6 of these differ by all 600."""
 
-_FEW_SIGNS: Final = 0.08
-_SIGN: Final = r"[0-9#$%&*+/<=>@\[\\\]^_`{|}~]"
-"""What code, tables and addresses have more of than prose."""
+_MAX_SIGN_SHARE: Final = 0.08
+_SYMBOL: Final = r"[0-9#$%&*+/<=>@\[\\\]^_`{|}~]"
+"""Symbols that code, tables and addresses have more of than prose."""
 _row_of_number: Final = _RowOfNumber()

@@ -1,6 +1,6 @@
-"""Which language a query is written in, as far as a few words tell, and which of its words say nothing by themselves.
+"""The language of a query, as far as a few words show it, and its function words.
 
-Words here are spelled as the index spells them: in lower case and without Latin accents.
+Words are spelled here as in the index: in lower case and without Latin accents.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ UNKNOWN: Final = ""
 
 
 def language_of(text: str, words: Sequence[str]) -> str:
-    """Name the language of a query, in English; "" where the script or the words leave it open.
+    """Return the English name of the language of a query; "" where script and words leave it open.
 
-    Letters that only one language uses count first, then its function words. Latin text with neither is taken to be
-    English: so are names, symbols and the words of computing.
+    Letters that only one language uses count first, then its function words. Latin text with neither counts as English:
+    so are names, symbols and the words of computing.
     """
     votes = {language: sum(word in fillers for word in words) for language, fillers in _FILLERS.items()}
-    # Names, commands and English words that other languages have for function words tell nothing by themselves.
+    # Names, commands and English words that are function words in other languages prove nothing by themselves.
     spoken = [word for word in words if len(word) > 1 and word not in _ALSO_ENGLISH]
     votes |= {
         language: 0
         for language, fillers in _FILLERS.items()
         if language != "english" and has_latin_letters(language)
-        if not any(word in fillers for word in spoken) and len({*words} & fillers - _LETTERS_ALONE) < _SURE
+        if not any(word in fillers for word in spoken) and len({*words} & fillers - _SINGLE_LETTERS) < _MIN_FILLERS
     }
     votes["french"] += 2 * len(_FRENCH_ELISION.findall(text))
-    # Patterns are compiled when they are first needed: all of them take longer than a search by words.
+    # Patterns are compiled when they are first needed: compiling all takes longer than a keyword search.
     if not text.isascii():
         for script, language in _SCRIPTS:
             if re.search(script, text):
                 return language
-        for letters, language in _LETTERS:
+        for letters, language in _DISTINCTIVE_LETTERS:
             votes[language] += 2 * len(re.findall(letters, text))
     best = max(votes, key=lambda language: (votes[language], language == "english"))
     return best if votes[best] else "english"
 
 
 def has_latin_letters(language: str) -> bool:
-    """Tell whether a language is written in Latin letters."""
+    """Whether a language is written in Latin letters."""
     return language not in _OTHER_SCRIPTS
 
 
 def is_another_language(code: str, *, than: str) -> bool:
-    """Tell whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
+    """Whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
     return code in NAMES_OF_ALL and than in NAMES_OF_ALL.values() and NAMES_OF_ALL[code] != than
 
 
 def is_filler(word: str, language: str) -> bool:
-    """Tell whether a word of a language says nothing about what a text is about."""
+    """Whether a word of a language is a function word, which says nothing about the subject of a text."""
     return word in _FILLERS.get(language, ())
 
 
@@ -80,10 +80,10 @@ CODES: Final = {
 NAMES: Final = {code: language for language, code in CODES.items()}
 
 NAMES_OF_ALL: Final = {**NAMES, "ja": "japanese", "zh": "chinese", "ko": "korean", "th": "thai", "vi": "vietnamese"}
-"""With those that are known by their letters alone."""
+"""`NAMES`, with the languages that are identified by their letters alone."""
 
 
-def _lists(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+def _word_sets(listed: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in listed}
 
 
@@ -106,7 +106,7 @@ _SCRIPTS: Final = (
     ("[\u1ea0-\u1ef9ăơưĂƠƯ](?=.*[\u1ea0-\u1ef9ơưƠƯđĐ])", "vietnamese"),
 )
 _OTHER_SCRIPTS: Final = frozenset(language for _, language in _SCRIPTS)
-_LETTERS: Final = (
+_DISTINCTIVE_LETTERS: Final = (
     ("[äöüßÄÖÜ]", "german"),
     ("[èêùçœÈÊÙÇŒ]", "french"),
     ("[ñ¿¡Ñ]", "spanish"),
@@ -119,8 +119,8 @@ _LETTERS: Final = (
     ("[ąęłńśźżĄĘŁŃŚŹŻ]", "polish"),
     ("[ěřůĚŘŮ]", "czech"),
 )
-_SURE: Final = 2
-_LETTERS_ALONE: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_MIN_FILLERS: Final = 2
+_SINGLE_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ALSO_ENGLISH: Final = frozenset(
     "a al am an ante as ate bin but by co com come con dance de del den des die do dos du e el em en er era es et for fra "
     "from go had hat her i il in is it j la le les lo los man me men mit mi mu my ni no node non o om on or os out over par "
@@ -128,7 +128,7 @@ _ALSO_ENGLISH: Final = frozenset(
     "um un under up var ve was we war will word y z za".split()
 )
 _FRENCH_ELISION: Final = re.compile("l'|d'|qu'")
-_FILLERS: Final = _lists(
+_FILLERS: Final = _word_sets(
     (
         (
             "english",

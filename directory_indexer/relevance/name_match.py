@@ -1,6 +1,6 @@
-"""How well what somebody typed names a file or a directory: by all of its name, by words of it, or by parts of those.
+"""Matching of a typed query against the name of a file or directory: the whole name, words of it, or parts.
 
-Names are cut into words as the index cuts texts, so that case, accents and signs between words do not matter.
+Names are split into words as the index splits texts, so that case, accents and punctuation do not matter.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from directory_indexer.relevance.analyzer import extra_words, transliterated, wo
 from directory_indexer.relevance.grams import is_gram
 from directory_indexer.relevance.query import Query, WordKind
 
-MOST_WORDS: Final = 3
-"""Longer queries are questions, or words of a text."""
+MAX_NAME_WORDS: Final = 3
+"""Longer queries are questions or words of a text."""
 
 
 class NameMatch(IntEnum):
-    """Which part of a name was typed, the surest first."""
+    """The part of a name that was typed, the surest first."""
 
     WHOLE = 1
     STEM = 2
-    """All but what stands behind a dot."""
+    """All but the extension."""
     WORDS = 3
     BEGINNINGS = 4
-    """Words of it, of which some were typed in part."""
+    """Words of it, some of which are incomplete."""
     PARTS = 5
     """Letters from within its words."""
 
 
 class TypedName(NamedTuple):
-    """What may be a name, in the words of the index.
+    """A possible name, in the words of the index.
 
-    Of the last word only a part may have been typed, where `is_unfinished`. `unknown` words are in no text, so that
-    they may be beginnings and parts of others.
+    If it `is_unfinished`, the last word may be incomplete. `unknown` words occur in no text, so that they may be
+    prefixes and parts of others.
     """
 
     text: str
@@ -45,17 +45,17 @@ class TypedName(NamedTuple):
 
 
 def typed_name(query: Query) -> TypedName | None:
-    """Read a query as a name; None where it can be none."""
-    if query.excluded or query.alternatives or not 0 < len(query.words) <= MOST_WORDS:
+    """Return a query as a possible name; None where it can be none."""
+    if query.excluded or query.alternatives or not 0 < len(query.words) <= MAX_NAME_WORDS:
         return None
-    if any(word.kind is WordKind.WILDCARD for word in query.words) or query.text.startswith(_SIGNS_OF_NO_NAME):
+    if any(word.kind is WordKind.WILDCARD for word in query.words) or query.text.startswith(_NON_NAME_PREFIXES):
         return None
     tokens = tuple(token for word in query.words for token in word.tokens)
     return TypedName(query.meaning.strip('" ').casefold(), tokens)
 
 
 def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> NameMatch | None:
-    """Return how well a name matches; None where it does not, or with nothing but what stands behind its last dot."""
+    """Return how well a name matches; None if it does not, or only by its extension."""
     if not _may_match(typed, name.casefold()):
         return None
     own = words(name)
@@ -73,7 +73,7 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
 
 
 def _may_match(typed: TypedName, name: str) -> bool:
-    """Whether a name in lower case has all of the letters, which takes a tenth of the time that its words take."""
+    """Whether a name in lower case has all of the letters, a check that takes a tenth of the time of splitting it."""
     has_dots = all(part in name for part in typed.text.split() if _DOTTED.match(part))
     return has_dots and (not name.isascii() or all(word in name for word in typed.words))
 
@@ -85,7 +85,7 @@ def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch |
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
     if None not in matches:
         return max(match for match in matches if match is not None)
-    is_begun = typed.is_unfinished and len(typed.text) >= _SHORTEST_BEGINNING and name.casefold().startswith(typed.text)
+    is_begun = typed.is_unfinished and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
     return NameMatch.BEGINNINGS if is_begun else None
 
 
@@ -94,30 +94,30 @@ def _word_match(typed: TypedName, at: int, parts: Iterable[str]) -> NameMatch | 
     if word in parts:
         return NameMatch.WORDS
     rest = min((len(part) - len(word) for part in parts if part.startswith(word)), default=None)
-    if rest is not None and _may_be_beginning(typed, at, rest):
+    if rest is not None and _may_be_prefix(typed, at, rest):
         return NameMatch.BEGINNINGS
-    if word in typed.unknown and len(word) >= _SHORTEST_PART and any(word in part for part in parts):
+    if word in typed.unknown and len(word) >= _MIN_PART_LENGTH and any(word in part for part in parts):
         return NameMatch.PARTS
     return None
 
 
-def _may_be_beginning(typed: TypedName, at: int, rest: int) -> bool:
-    """Whether a word of which so many letters are missing may be meant."""
+def _may_be_prefix(typed: TypedName, at: int, rest: int) -> bool:
+    """Whether a word may be meant of which so many letters are missing."""
     word = typed.words[at]
     if is_gram(word) or (typed.is_unfinished and at > 0 and at == len(typed.words) - 1):
         return True
-    if len(word) < _SHORTEST_BEGINNING:
+    if len(word) < _MIN_PREFIX_LENGTH:
         return False
-    return rest <= _LONGEST_ENDING or word in typed.unknown or (typed.is_unfinished and at == len(typed.words) - 1)
+    return rest <= _MAX_ENDING_LENGTH or word in typed.unknown or (typed.is_unfinished and at == len(typed.words) - 1)
 
 
-_SIGNS_OF_NO_NAME: Final = ("-", "#")
-"""An option or a number of an issue; hardly a name begins with them."""
+_NON_NAME_PREFIXES: Final = ("-", "#")
+"""Prefixes of options and issue numbers; hardly any name begins with them."""
 
 _DOTTED: Final = re.compile(r"\w+\.\w+\Z")
-"""A name with an extension, which means no other one."""
+"""A name with an extension, which matches no other extension."""
 
-_SHORTEST_BEGINNING: Final = 3
-_SHORTEST_PART: Final = 4
-_LONGEST_ENDING: Final = 2
-"""So many letters more are mostly another form of the word, as in `sessions` or `configs`."""
+_MIN_PREFIX_LENGTH: Final = 3
+_MIN_PART_LENGTH: Final = 4
+_MAX_ENDING_LENGTH: Final = 2
+"""So many more letters are mostly another form of the word, as in `sessions` or `configs`."""

@@ -1,6 +1,6 @@
-"""Moments and periods as people and programs write them: ages, dates in several notations, and `last week`.
+"""Parsing of moments and periods: ages, dates in several notations, and phrases such as `last week`.
 
-A date or a word without a zone is that of this machine, as dates are shown.
+A date or phrase without a time zone is in that of this machine, as dates are displayed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 
 class Period(NamedTuple):
-    """A stretch of time in seconds since the epoch, without its end.
+    """A half-open interval in seconds since the epoch.
 
-    A year, a month or a day is `written` as ISO 8601 does.
+    `written` is the ISO 8601 form of a year, a month or a day.
     """
 
     start: float
@@ -23,7 +23,7 @@ class Period(NamedTuple):
 
 
 def period_of(text: str, *, now: float) -> Period | None:
-    """Parse an age, a date, a time of ISO 8601, or words such as `yesterday` and `last week`; None if it is none.
+    """Parse an age, a date, an ISO 8601 time, or a phrase such as `yesterday` and `last week`; None if it is none.
 
     Ages are `7d`, `2 weeks ago` and `last 30 days`, the moment so long ago. Dates are `2026`, `2026-1`, `2026-01-31`,
     `2026/1/31`, `31.1.2026` and `1.2026`. Weeks begin on Monday.
@@ -36,25 +36,25 @@ def period_of(text: str, *, now: float) -> Period | None:
 
 
 def beginning_of_date(text: str) -> str:
-    """Write a year, a month or a day as ISO 8601 does; any other text stands for itself."""
+    """Format a year, a month or a day as in ISO 8601; return any other text unchanged."""
     period = period_of(text, now=time.time())
     return (period and period.written) or text
 
 
 def _age(typed: str, now: float) -> Period | None:
-    found = re.fullmatch(_AGE, typed)
-    if not found or found["unit"] not in _SECONDS:
+    match = re.fullmatch(_AGE, typed)
+    if not match or match["unit"] not in _SECONDS:
         return None
-    seconds = now - int(found["n"]) * _SECONDS[found["unit"]]
+    seconds = now - int(match["n"]) * _SECONDS[match["unit"]]
     return Period(seconds, seconds)
 
 
 def _calendar(typed: str) -> Period | None:
     """Parse a year, a month or a day in any of the notations."""
-    found = next((match for form in _DATES if (match := re.fullmatch(form, typed))), None)
-    if found is None:
+    match = next((candidate for form in _DATES if (candidate := re.fullmatch(form, typed))), None)
+    if match is None:
         return None
-    year, month, day = (int(found[part] or 0) for part in "ymd")
+    year, month, day = (int(match[part] or 0) for part in "ymd")
     first = date(year, month or 1, day or 1)
     if day:
         return _days(first, first + timedelta(days=1), _DAY)
@@ -62,20 +62,20 @@ def _calendar(typed: str) -> Period | None:
 
 
 def _named(typed: str, now: float) -> Period | None:
-    """Parse words for a moment, a day, or this or the last week, month or year."""
+    """Parse phrases for a moment, a day, or this or the last week, month or year."""
     name = typed.removeprefix("the ").replace("previous ", "last ").replace("past ", "last ")
     if name == "now":
         return Period(now, now)
     today = datetime.fromtimestamp(now).astimezone().date()
-    one = timedelta(days=1)
-    week, month, year = today - today.weekday() * one, today.replace(day=1), today.replace(month=1, day=1)
+    day = timedelta(days=1)
+    week, month, year = today - today.weekday() * day, today.replace(day=1), today.replace(month=1, day=1)
     periods = {
-        "today": (today, today + one, _DAY),
-        "yesterday": (today - one, today, _DAY),
-        "this week": (week, week + 7 * one, ""),
-        "last week": (week - 7 * one, week, ""),
+        "today": (today, today + day, _DAY),
+        "yesterday": (today - day, today, _DAY),
+        "this week": (week, week + 7 * day, ""),
+        "last week": (week - 7 * day, week, ""),
         "this month": (month, _next_month(month), _MONTH),
-        "last month": ((month - one).replace(day=1), month, _MONTH),
+        "last month": ((month - day).replace(day=1), month, _MONTH),
         "this year": (year, year.replace(year=year.year + 1), _YEAR),
         "last year": (year.replace(year=year.year - 1), year, _YEAR),
     }
@@ -92,7 +92,7 @@ def _next_month(first: date) -> date:
 
 
 def _days(first: date, end: date, form: str) -> Period:
-    # Each by the clock of its own day: where the clocks are changed, a day has 23 or 25 hours.
+    # Each day has its own UTC offset: where clocks are changed, a day has 23 or 25 hours.
     start, after = (datetime(day.year, day.month, day.day).astimezone().timestamp() for day in (first, end))
     return Period(start, after, f"{first:{form}}" if form else "")
 

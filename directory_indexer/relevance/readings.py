@@ -1,8 +1,8 @@
 r"""Sentences without the markup in them, and words without the hyphen at a line end.
 
-The index has the text as it is written, and these readings beside it: so `read the guide first` is found as it is
-quoted in `Read [the guide](https://…) first`, and so is the address. Which language a text is in is not asked: chats,
-mail and comments hold markup, too. A reading more costs some words in the index, and no word of the text.
+The index stores the text as it is written, and these readings beside it: so `read the guide first` is found as it is
+quoted in `Read [the guide](https://…) first`, and so is the address. The markup language of a text does not matter:
+chats, mail and comments contain markup, too. An extra reading costs some words in the index, and no word of the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class _Markup(NamedTuple):
-    """A form of markup: a text without the mark has none of it; what is read of a match is its groups."""
+    """A form of markup. A text without `mark` has none of it; the groups of a match are what is read."""
 
     mark: str
     pattern: re.Pattern[str]
@@ -22,22 +22,22 @@ class _Markup(NamedTuple):
 
 
 def readings(text: str) -> str:
-    """Return what is read around each piece of markup in a text, a line each; "" where there is none."""
+    """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
     if not _ANY_MARK.search(text):
         return ""
     forms = [form for form in _FORMS if form.mark in text]
-    spans = sorted(found.span() for form in forms for found in form.pattern.finditer(text))
+    spans = sorted(match.span() for form in forms for match in form.pattern.finditer(text))
     return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
 
 
 def _read(text: str, forms: Sequence[_Markup]) -> str:
-    """Return a text without markup, and without the one that lay in other markup."""
+    """Return a text without markup, nested once at most."""
     once = reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, text)
     return reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, once)
 
 
 def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches around markup, as far as a quotation may reach, each of whole words."""
+    """Yield the stretches around markup that a quotation may span, each of whole words."""
     last: tuple[int, int] | None = None
     for start, end in spans:
         window = (
@@ -55,13 +55,13 @@ def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def _word_end(text: str, start: int, end: int) -> int:
-    """Return where the word ends in which a stretch begins that begins within the text; a long one is cut."""
-    found = _WORD_END.search(text, start, min(start + _LONGEST_WORD, end)) if start else None
-    return found.start() if found else start
+    """Return the end of the word at an offset; a long word is cut."""
+    match = _WORD_END.search(text, start, min(start + _MAX_WORD_LENGTH, end)) if start else None
+    return match.start() if match else start
 
 
 _REACH: Final = 120
-_LONGEST_WORD: Final = 80
+_MAX_WORD_LENGTH: Final = 80
 _WORD_END: Final = re.compile(r"\s")
 _INLINE: Final = (
     "a abbr acronym b bdi bdo big br cite code del dfn em emphasis font hi i ins kbd link literal mark nobr phrase q "
@@ -74,7 +74,7 @@ _UNREAD: Final = "cite[a-z]*|[a-z]*ref|label|footnote|footnotemark|index|nocite|
 _FORMS: Final = tuple(
     _Markup(mark, re.compile(pattern), *instead)
     for mark, pattern, *instead in (
-        # A word that is cut at the end of a line, or may be.
+        # Words that are hyphenated at the end of a line, or may be.
         *((f"{hyphen}\n", rf"(?<=[^\W\d_]{{2}}){hyphen}\n[ \t>]*+(?=[^\W\d_A-Z])", "") for hyphen in "-\u2010\xad"),
         ("\\-", r"(?<=[^\W\d_])\\-(?=[^\W\d_])", ""),
         # Markdown: links, references, footnotes, and attributes of Pandoc; a text in brackets behind a word is code.
@@ -96,15 +96,15 @@ _FORMS: Final = tuple(
         # reStructuredText: links and roles.
         ("`_", r"`(?P<read>[^`<\n]{1,400}?)[ ]?<[^<>`\n]{1,1000}>`_{1,2}"),
         (":`", r"(?<!\w):[\w:+-]{1,60}:`(?P<read>[^`<\n]{1,400}?)(?:[ ]?<[^<>`\n]{1,400}>)?`"),
-        # HTML and the XML of documents: what stands in a line.
+        # HTML and the XML of documents: inline elements.
         ("<", r"<(?:br|BR)[ ]?/?>", " "),
         ("</", rf"<(?:/(?i:{_INLINE})|(?i:{_INLINE})(?:\s[^<>]{{0,1000}})?)\s?/?>", ""),
-        # LaTeX: commands with what is read of them, and Typst: functions with theirs.
+        # LaTeX commands and Typst functions, with the argument that is read.
         ("\\", rf"\\(?:{_UNREAD})\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{[^{{}}]{{0,400}}\}}", ""),
         ("\\href", r"\\href\{[^{}\n]{0,1000}\}\{(?P<read>[^{}]{0,400})\}"),
         ("\\", r"\\[A-Za-z]{2,30}\*?(?:\[[^\[\]\n]{0,200}\])?\{(?P<read>[^{}]{0,400})\}"),
         ("#", r"#(?<!\w#)[a-z]{1,30}(?:\([^()\n]{0,1000}\))?\[(?P<read>[^\[\]\n]{0,400})\]"),
-        # What stands out within a word.
+        # Emphasis within a word.
         ("**", r"(?<=[^\W\d_])\*{2,3}(?=[^\W\d_])", ""),
         ("'''", r"(?<=[^\W\d_])'{3,5}(?=[^\W\d_])", ""),
     )

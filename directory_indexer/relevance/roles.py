@@ -1,4 +1,4 @@
-"""What a file is for, as its path says it: tests, and what a program has written."""
+"""Roles of files by their paths: tests, and generated files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import Final
 
 ROLES: Final = ("test", "generated")
-"""What may stand behind `is:`."""
+"""The values of the filter `is:`."""
 
 
 def has_role(path: str, role: str) -> bool:
-    """Tell whether a path below a tracked directory, with slashes, is that of a test or of a generated file."""
+    """Whether a path below a tracked directory, with slashes, is that of a test or of a generated file."""
     return bool(re.search(_TEST if role == "test" else _GENERATED, path))
 
 

@@ -1,7 +1,7 @@
-"""The words of passages and questions as sparse vectors, whose product with inverse document frequencies is BM25.
+"""Sparse vectors of passages and queries, whose product with inverse document frequencies is BM25.
 
-Each word stands twice in a passage: as it is written, and by its stem, which all of its forms share. A question asks
-for a share of both, as a word in another form counts less than the one that was typed.
+Each word occurs twice in a passage: as it is written, and by its stem, which all of its forms share. A query weighs
+both, as a word in another form counts less than the typed one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from directory_indexer.relevance.forms import Term, stem_of
 from directory_indexer.relevance.languages import NAMES
 
 SPARSE_VERSION: Final = 2
-"""Changes whenever the same words give other numbers: vectors of two versions cannot be compared."""
+"""Changes whenever the same words yield other values: vectors of different versions cannot be compared."""
 
 
 class SparseVector(NamedTuple):
-    """Numbers by their places, of which the others are zero."""
+    """The non-zero values of a vector, with their indices."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
 
 
 class PassageFields(NamedTuple):
-    """What of a passage is looked for by words; `path` is that below its tracked directory."""
+    """The searchable fields of a passage; `path` is relative to its tracked directory."""
 
     text: str
     heading: str
@@ -36,62 +36,62 @@ class PassageFields(NamedTuple):
 
 
 def passage_weights(fields: PassageFields, *, language: str) -> SparseVector:
-    """Weigh the words of a passage as BM25 does, but for how rare they are; `language` is a BCP 47 tag or empty."""
-    stemmed_in = NAMES.get(language, _TAKEN_FOR)
+    """Return the BM25 weights of the words of a passage, without their rarity; `language` is a BCP 47 tag or ""."""
+    stemmed_in = NAMES.get(language, _DEFAULT_LANGUAGE)
     counts: Counter[str] = Counter()
     length = 0
     for field, weight in zip(index_fields(**fields._asdict()), FTS_WEIGHTS, strict=True):
-        found = words(field)
-        length += len(found)
-        for word in found:
+        field_words = words(field)
+        length += len(field_words)
+        for word in field_words:
             counts[word] += weight  # type: ignore[assignment]  # weights have fractions
             counts[_stem_key(word, stemmed_in)] += weight  # type: ignore[assignment]  # as above
     spread = _SATURATION * (1 - _SLOPE + _SLOPE * length / _USUAL_LENGTH)
     return _sparse({word: n * (_SATURATION + 1) / (n + spread) for word, n in counts.items()})
 
 
-def question_weights(terms: Iterable[Term], languages: Sequence[str]) -> SparseVector:
-    """Ask for the terms of a plan, with endings of these languages."""
-    asked: dict[str, float] = {}
+def query_weights(terms: Iterable[Term], languages: Sequence[str]) -> SparseVector:
+    """Return the weights of the terms of a plan, with the endings of these languages."""
+    weights: dict[str, float] = {}
     for term in terms:
         if term.rows:  # a name in parts, each of which is a term by itself
-            asked |= dict.fromkeys(term.forms, 1.0)
+            weights |= dict.fromkeys(term.forms, 1.0)
         elif "*" in term.typed:
-            asked |= dict.fromkeys(sorted(term.forms)[:_MOST_FORMS], 1.0)
+            weights |= dict.fromkeys(sorted(term.forms)[:_MAX_FORMS], 1.0)
         else:
-            stems = {_stem_key(term.typed, language): _OTHER_FORM for language in languages}
-            asked |= {term.typed: 1 - _OTHER_FORM, **stems}
-    return _sparse(asked)
+            stems = {_stem_key(term.typed, language): _VARIANT_WEIGHT for language in languages}
+            weights |= {term.typed: 1 - _VARIANT_WEIGHT, **stems}
+    return _sparse(weights)
 
 
 def words_of(fields: PassageFields) -> str:
-    """Give all words of a passage as the index cuts them, one after the other, for a full-text filter."""
+    """Return all words of a passage as the index splits them, joined by blanks, for a full-text filter."""
     return " ".join(word for field in index_fields(**fields._asdict()) for word in words(field))
 
 
 def _stem_key(word: str, language: str) -> str:
-    """Give the key of all forms of a word; a zero byte keeps it apart from words."""
+    """Return the key of all forms of a word; its zero byte keeps it apart from words."""
     return f"\0{stem_of(word, language)}"
 
 
 def _sparse(parts: Mapping[str, float]) -> SparseVector:
-    """Two words may share a place; of 100,000 different ones each does with a chance of one in 43,000."""
-    by_place: dict[int, float] = {}
+    """Return a vector indexed by hashes; of 100,000 different words, each collides with a chance of one in 43,000."""
+    values: dict[int, float] = {}
     for word, value in parts.items():
-        place = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-        by_place[place] = max(value, by_place.get(place, 0.0))
-    return SparseVector(tuple(by_place), tuple(by_place.values()))
+        index = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+        values[index] = max(value, values.get(index, 0.0))
+    return SparseVector(tuple(values), tuple(values.values()))
 
 
-_TAKEN_FOR: Final = "english"
+_DEFAULT_LANGUAGE: Final = "english"
 _SATURATION: Final = 1.2
 _SLOPE: Final = 0.75
-"""k1 and b of BM25, as FTS5 has them."""
+"""k1 and b of BM25, as in FTS5."""
 
 _USUAL_LENGTH: Final = 150
-"""How many words a passage usually has: the average of an index would change every vector at every run."""
+"""The usual number of words in a passage: the average of an index would change every vector at every run."""
 
-_OTHER_FORM: Final = 0.6
-"""What a word in another form than the typed one counts, as in ranking."""
+_VARIANT_WEIGHT: Final = 0.6
+"""The weight of a word in another form than the typed one, as in ranking."""
 
-_MOST_FORMS: Final = 100
+_MAX_FORMS: Final = 100

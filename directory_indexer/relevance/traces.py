@@ -1,7 +1,7 @@
-"""Places in files as programs print them, and what failed: stack traces, messages of compilers and linters, logs.
+"""Parsing of stack traces, compiler and linter messages, and logs: places in files, and the message.
 
-Nearly all of them write a file name, a sign and a number. What differs is which end of a trace is the deepest, and what
-of the text is the message: the lines that are neither frames nor the code shown beside them.
+Nearly all of them contain a file name, a separator and a number. They differ in which end of a trace is the deepest,
+and in which lines are the message: those that are neither frames nor the code shown beside them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 
 class Frame(NamedTuple):
-    """A line of a file that a text names; `path` has slashes, and `context` is what is said beside it.
+    """A line of a file that a text names; `path` has slashes, and `context` is the text beside it.
 
-    In a library, `n_telling` parts of the path, from its end, tell which file of the library it is.
+    In a library, the last `n_telling` parts of the path identify the file of the library.
     """
 
     path: str
@@ -32,28 +32,28 @@ class Trace(NamedTuple):
 
 
 def read_trace(text: str) -> Trace:
-    """Read the places in a text; one with a single line has no message apart from itself."""
+    """Parse the places in a text; a single line has no message of its own."""
     lines = _plain_lines(text)
     frames = [(at, frame) for at, line in enumerate(lines) for frame in _frames_in(line, lines[at + 1 : at + 2])]
-    is_trace = bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(_MARK.search(text)))
-    said = list(_message_lines(lines, {at for at, _ in frames})) if is_trace else lines
-    is_log = len(lines) >= _FEW_LINES and 2 * sum(map(_is_logged, text.splitlines())) > len(lines)
-    message = "\n".join(_failing(said) if is_log else said) if is_trace or is_log else ""
-    return Trace(tuple(dict.fromkeys(_deepest_first(lines, frames)))[:_MOST_FRAMES], message)
+    is_trace = bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(_TRACE_MARK.search(text)))
+    message_lines = list(_message_lines(lines, {at for at, _ in frames})) if is_trace else lines
+    is_log = len(lines) >= _MIN_LOG_LINES and 2 * sum(map(_is_logged, text.splitlines())) > len(lines)
+    message = "\n".join(_failing(message_lines) if is_log else message_lines) if is_trace or is_log else ""
+    return Trace(tuple(dict.fromkeys(_deepest_first(lines, frames)))[:_MAX_FRAMES], message)
 
 
 def _is_logged(line: str) -> bool:
-    return bool(_LOG_PREFIX.match(line) or _MOMENT.match(line))
+    return bool(_LOG_PREFIX.match(line) or _TIMESTAMP.match(line))
 
 
 def _failing(lines: Sequence[str]) -> list[str]:
-    """Return the last lines of a log that say what failed, without moments and levels; its last line without any."""
-    plain = list(dict.fromkeys(_MOMENT.sub("", line) for line in lines))
-    return [line for line in plain if _FAILURE.search(line)][-_MOST_MESSAGES:] or plain[-1:]
+    """Return the last lines of a log that report a failure, without timestamps and levels, or else its last line."""
+    plain = list(dict.fromkeys(_TIMESTAMP.sub("", line) for line in lines))
+    return [line for line in plain if _FAILURE.search(line)][-_MAX_MESSAGES:] or plain[-1:]
 
 
 def _plain_lines(text: str) -> list[str]:
-    """Cut a text into lines without what a logger put before each of them; JSON writes their ends as two letters."""
+    """Split a text into lines without the prefix of a logger; JSON escapes their ends."""
     if _ESCAPED_LINES.search(text):
         text = text.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
@@ -64,7 +64,7 @@ def _plain_lines(text: str) -> list[str]:
 
 def _frames_in(line: str, following: Sequence[str]) -> Iterator[Frame]:
     context = _PLACE.sub(" ", line)
-    if following and _PYTHON.search(line):
+    if following and _PYTHON_FRAME.search(line):
         context = f"{context} {following[0]}"
     for place in _PLACE.finditer(line):
         path = place["path"].replace("\\", "/").removeprefix("./")
@@ -79,7 +79,7 @@ def _frames_in(line: str, following: Sequence[str]) -> Iterator[Frame]:
 
 
 def _package_directory(method: str) -> str:
-    """Write the package of a method of the JVM as the directory that its file lies in."""
+    """Return the package of a JVM method as the directory of its file."""
     parts = method.split(".")
     n_packages = next((at for at, part in enumerate(parts) if part[:1].isupper()), max(len(parts) - 2, 0))
     return "".join(f"{part}/" for part in parts[:n_packages])
@@ -88,7 +88,7 @@ def _package_directory(method: str) -> str:
 def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) -> list[Frame]:
     """Order frames by how near they are to the failure.
 
-    Python and older Ruby print that last; Java prints the cause of a failure behind it, as a trace of its own.
+    Python and older Ruby print the deepest last; Java prints the cause of a failure after it, as a trace of its own.
     """
     text = "\n".join(lines)
     if _LAST_IS_DEEPEST.search(text) and not _FIRST_IS_DEEPEST.search(text):
@@ -103,25 +103,25 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
 
 def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]:
     for at, line in enumerate(lines):
-        said = _SIGNS_OF_A_FRAME.sub(" ", _PLACE.sub(" ", line)) if at in with_frames else line
-        is_inside = line[:1].isspace() and not _FAILURE.search(said)
-        if is_inside or _NO_MESSAGE.match(line) or not _WORD.search(said):
+        text = _FRAME_SYMBOLS.sub(" ", _PLACE.sub(" ", line)) if at in with_frames else line
+        is_inside = line[:1].isspace() and not _FAILURE.search(text)
+        if is_inside or _NO_MESSAGE.match(line) or not _WORD.search(text):
             continue
-        yield " ".join(_ADDRESS.sub(" ", said).split())
+        yield " ".join(_ADDRESS.sub(" ", text).split())
 
 
-def telling_line(text: str) -> str:
-    """Return the last line of a text that says what failed; the last line where none does."""
+def failure_line(text: str) -> str:
+    """Return the last line of a text that reports a failure, or else its last line."""
     lines = [line for line in text.splitlines() if _WORD.search(line)]
     failing = [line for line in lines if _FAILURE.search(line)]
     return (failing or lines or [""])[-1].strip()
 
 
-_MOST_FRAMES: Final = 50
-_MOST_MESSAGES: Final = 3
-_FEW_LINES: Final = 3
+_MAX_FRAMES: Final = 50
+_MAX_MESSAGES: Final = 3
+_MIN_LOG_LINES: Final = 3
 _NAME: Final = r"[^\s\"'`()\[\]{}<>|*?:;,=]"
-# A name is tried from its first letter alone: a run of 20,000 of them takes as long as it is.
+# A name is matched from its first letter only, so that a run of 20,000 letters takes linear time.
 _PLACE: Final = re.compile(
     rf"""(?<!{_NAME})(?P<path>{_NAME}*\.[A-Za-z]\w{{0,9}})(?<!\.)(?:\?[\w=&.-]*)?
          (?:["']?,?[ ](?:on[ ]|at[ ])?line[ ]|:line[ ]|:[ ]line[ ]|:|\()(?P<line>[1-9]\d{{0,6}})(?!\d|\.\d)""",
@@ -133,11 +133,11 @@ _LIBRARY: Final = re.compile(
     r"(?:.*/)?(?:(?:site|dist)-packages|node_modules|gems/[^/]+/lib|pkg/mod|usr/(?:local/)?go/src|vendor"
     r"|lib(?:64)?/python[\d.]+|lib/ruby/[\d.]+|registry/src/[^/]+|rustc/\w+)/"
 )
-_PYTHON: Final = re.compile(r'File ".*", line \d')
+_PYTHON_FRAME: Final = re.compile(r'File ".*", line \d')
 _LAST_IS_DEEPEST: Final = re.compile(r'most recent call last|^\s*File ".+", line \d', re.MULTILINE)
 _FIRST_IS_DEEPEST: Final = re.compile("most recent call first")
 _CAUSE: Final = ("Caused by:", "[cause]:")
-_MARK: Final = re.compile(
+_TRACE_MARK: Final = re.compile(
     r'^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
     r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d",
     re.MULTILINE | re.IGNORECASE,
@@ -146,11 +146,11 @@ _ESCAPED_LINES: Final = re.compile(r"\\n(?:\s|\\t)*(?:at |File |from |#\d)")
 _LOG_PREFIX: Final = re.compile(
     r"(?:[\w.-]+\s+\| ?|\w{3} [ \d]\d [\d:]{8} \S+ \S+?\[\d+\]: ?|\d{4}-\d\d-\d\dT[\d:.]+Z? (?:std(?:out|err) [FP] )?)"
 )
-_MOMENT: Final = re.compile(
+_TIMESTAMP: Final = re.compile(
     r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
 )
-_SIGNS_OF_A_FRAME: Final = re.compile(r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->")
+_FRAME_SYMBOLS: Final = re.compile(r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->")
 _NO_MESSAGE: Final = re.compile(
     r"""\s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
         During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|

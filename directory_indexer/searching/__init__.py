@@ -1,1 +1,1 @@
-"""The reading side: searches, similar files, and the text of files."""
+"""Search, similar files, and the indexed text of files."""

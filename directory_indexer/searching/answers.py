@@ -1,4 +1,4 @@
-"""What is looked for, and what is found."""
+"""Requests and results of a search."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -18,14 +18,14 @@ EXCERPT_CHARS: Final = 600
 
 
 class OnDisk(StrEnum):
-    """What became of a file since it was indexed."""
+    """The change of a file since it was indexed."""
 
     CHANGED = "changed"
     GONE = "gone"
 
 
 class SearchMode(StrEnum):
-    """Which lists of results a search draws on."""
+    """The lists of candidates that a search draws on."""
 
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
@@ -33,7 +33,7 @@ class SearchMode(StrEnum):
 
 
 class Order(StrEnum):
-    """In which order the best hits are shown."""
+    """The order in which the best hits are displayed."""
 
     SCORE = "score"
     DATE = "date"
@@ -41,12 +41,12 @@ class Order(StrEnum):
 
 
 class SearchRequest(NamedTuple):
-    """What is looked for, and where.
+    """A query, and where to search.
 
-    `scope` holds directories or files, of which a hit must lie in one; `globs` and `kinds` likewise, where given.
-    `since` and `until` are in seconds since the epoch, `metadata` names with what their values must hold. So many
-    `embedding_seconds` may be spent on passages that wait for their vectors. With `only_good`, hits that are much
-    weaker than the best are left out.
+    `scope` contains directories or files, one of which must contain a hit; `globs` and `kinds` likewise, if given.
+    `since` and `until` are in seconds since the epoch; `metadata` are names with the text that their values must
+    contain. Up to `embedding_seconds` are spent on passages that wait for their vectors. With `only_good`, hits that
+    are much weaker than the best are dropped.
     """
 
     query: str
@@ -62,22 +62,22 @@ class SearchRequest(NamedTuple):
     excerpt_chars: int = EXCERPT_CHARS
     embedding_seconds: float = 0.0
     grep: str = ""
-    """A regular expression that a line of every hit matches, or nothing."""
+    """A regular expression that a line of every hit must match; "" for none."""
     queries: tuple[str, ...] = ()
-    """More wordings of the query, or sides of the question; each is asked, and one answer is made of all."""
+    """Other wordings of the query, or aspects of the question; the results of all are merged."""
     near: FilePath | None = None
-    """The directory where it is asked: of several files that have a passage, the nearest one is shown."""
+    """The working directory: of several files with the same passage, the nearest one is shown."""
     is_unfinished: bool = False
-    """Whether the last word is still being typed, so that it may be the beginning of others."""
+    """Whether the last word is still being typed, so that it may be a prefix of others."""
 
     @property
     def has_filters(self) -> bool:
-        """Tell whether it names files in another way than by where they are."""
+        """Whether it selects files by anything but their location."""
         return bool(self.kinds or self.globs or self.metadata or self.since is not None or self.until is not None)
 
 
 class SentPlace(NamedTuple):
-    """Which document that was sent a passage lies in, and what its sender calls it; `url` is empty for most."""
+    """The id and the name of a sent document that contains a passage; `url` is empty for most."""
 
     doc_id: str
     filename: str
@@ -85,7 +85,7 @@ class SentPlace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """A passage of a similar file, and the passage of the given one that it is like."""
+    """A passage of a similar file, and the most similar passage of the original file."""
 
     score: float
     start_line: int
@@ -96,10 +96,10 @@ class Agreement(NamedTuple):
     own_heading: str
 
 
-class NamedPlace(NamedTuple):
-    """A file or directory that was found by its name, and why the index holds no text of it, if it does not.
+class NamedPath(NamedTuple):
+    """A file or directory that was found by its name; `why_without_text` says why the index has no text of it.
 
-    Without `match` it has no text and is what the filters of a query leave.
+    Without `match`, it has no text and was selected by the filters of the query.
     """
 
     path: FilePath
@@ -110,11 +110,10 @@ class NamedPlace(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One passage of an answer. `score` lies between 0 and 1 and means the same from query to query.
+    """A passage in a result. `score` lies between 0 and 1 and is comparable between queries.
 
-    `page` is where what matched begins, `pages` are all that the passage stands on.
-    `collection` is named where several were searched, or another one than the first; `sent` is for documents that were
-    sent.
+    `page` is where the match begins, `pages` are all pages of the passage. `collection` is set if several were
+    searched, or another one than the first; `sent` is set for documents that were sent.
     """
 
     path: FilePath
@@ -139,33 +138,33 @@ class Hit(NamedTuple):
     source: SourceFile | None = None
     """The file as it was indexed."""
     dated_at: float | None = None
-    """The time that the document gives itself, else that of the last change of its file, in seconds since the epoch."""
+    """The date in the document, else the modification time of its file, in seconds since the epoch."""
     agreements: tuple[Agreement, ...] = ()
-    """Of a similar file, what of it is like what of the given one; best first."""
+    """For a similar file: pairs of matching passages, best first."""
 
     pages: tuple[int, ...] = ()
     also_in: tuple[FilePath, ...] = ()
-    """Other files with the very passage, which is shown once."""
+    """Other files with the same passage, which is shown once."""
 
     row: int = 0
-    """The row of a sheet in which it begins, counted from 1; 0 where it is not known."""
+    """The row of a sheet in which it begins, counted from 1; 0 if it is unknown."""
 
-    named: NamedPlace | None = None
-    """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""
+    named: NamedPath | None = None
+    """The file or directory, if it was found by name; `text` is that of its best passage, if there is any."""
 
     @property
     def is_passage(self) -> bool:
-        """Whether it is a passage of a text, and not a directory or a file without text."""
+        """Whether it is a passage of text, not a directory or a file without text."""
         return self.named is None or not (self.named.is_directory or self.named.why_without_text)
 
 
 class SearchResult(NamedTuple):
-    """An answer: the hits, best first, and what a reader must know to trust them.
+    """Hits, best first, and what a reader must know to trust them.
 
-    `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
-    not be used; `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out.
-    `corrections` are words that were looked for in place of typing errors. `n_named` files and directories have names
-    that match, of which the first are among the hits.
+    `summary` describes the index that was searched, and `state` identifies that moment. `degraded` contains sentences
+    on what could not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits.
+    `corrections` are words that were searched for instead of typing errors. `n_named` counts the files and directories
+    with matching names, the first of which are among the hits.
     """
 
     request: SearchRequest
@@ -181,12 +180,12 @@ class SearchResult(NamedTuple):
 
     @property
     def standing(self) -> tuple[StandingNote, ...]:
-        """The notes that hold for other questions, too."""
+        """The notes that apply to other queries, too."""
         return tuple(note for note in self.degraded if isinstance(note, StandingNote))
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:
-    """Put the hits in another order than the best first: by `date`, newest first, or by `path` and line."""
+    """Return a result in another order: by `date`, newest first, or by `path` and line."""
     match order:
         case "date":
             hits = sorted(result.hits, key=lambda hit: -(hit.dated_at or 0.0))

@@ -1,4 +1,4 @@
-"""Work that another thread does while this one goes on."""
+"""Tasks in a background thread."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Result = TypeVar("Result")
 
 
 class BackgroundTask(Generic[Result]):
-    """Do `work` in a thread of its own, or at once where no thread can be had.
+    """Runs `work` in its own thread, or at once if no thread can be started.
 
-    It pays where either side spends its time outside of Python. What is noted of it is a part of what goes on here.
+    It pays if either side spends its time outside of Python. Its telemetry is part of that of the caller.
 
-    As a block it ends no earlier than the work, so that what both share is not taken away from it. To import an
-    executor would cost a search 8 ms, and a `threading.Thread` is waited for until it runs: half a millisecond, and
-    sometimes ten times that.
+    As a context manager it waits for the work, so that shared resources are not released before. Importing an executor
+    would cost a search 8 ms, and starting a `threading.Thread` waits until it runs: half a millisecond, sometimes ten
+    times that.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._result: Result
         self._error: BaseException | None = None
-        self._going_on = _thread.allocate_lock()
-        self._going_on.acquire()
+        self._running = _thread.allocate_lock()
+        self._running.acquire()
         try:
             _thread.start_new_thread(contextvars.copy_context().run, (self._run,))
-        except RuntimeError:  # there are as many as the system allows
+        except RuntimeError:  # the system allows no more threads
             self._run()
 
     def __enter__(self) -> Self:
@@ -38,11 +38,11 @@ class BackgroundTask(Generic[Result]):
         self._wait()
 
     def result(self, *, within: float | None = None) -> Result:
-        """Wait for the work to end, and give what it returned.
+        """Wait for the work to end, and return its result.
 
         Raises:
-            TimeoutError: it has not ended within so many seconds; it goes on by itself.
-            BaseException: what the work raised.
+            TimeoutError: it has not ended within so many seconds; it continues by itself.
+            BaseException: the exception that the work raised.
         """
         self._wait(within)
         if self._error:
@@ -50,14 +50,14 @@ class BackgroundTask(Generic[Result]):
         return self._result
 
     def _wait(self, within: float | None = None) -> None:
-        if not self._going_on.acquire(timeout=-1 if within is None else max(within, 0.0)):
+        if not self._running.acquire(timeout=-1 if within is None else max(within, 0.0)):
             raise TimeoutError
-        self._going_on.release()
+        self._running.release()
 
     def _run(self) -> None:
         try:
             self._result = self._work()
-        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that wants the result
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits for the result
             self._error = error
         finally:
-            self._going_on.release()
+            self._running.release()

@@ -1,4 +1,4 @@
-"""Groups of vectors that are alike, and the words that set each group apart; pure and deterministic."""
+"""Clusters of similar vectors, and the words that distinguish each cluster; pure and deterministic."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from directory_indexer.relevance.languages import is_filler, language_of
 with lazily:
     from numpy.typing import NDArray
 
-_MOST_CLUSTERS = 6
+_MAX_CLUSTERS = 6
 _VECTORS_A_CLUSTER = 8
 _ROUNDS = 12
 _WORDS_OF_A_TOPIC = 3
 _WORD = re.compile(r"[^\W\d_]{4,24}")
 
 
-def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Give each vector the number of its group, the largest group first; few vectors make few groups."""
-    n_clusters = max(1, min(_MOST_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
+def assign_clusters(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the cluster of each vector, numbered from the largest; few vectors form few clusters."""
+    n_clusters = max(1, min(_MAX_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.maximum(norms, 1e-9)
     centres = _far_apart(units, n_clusters)
@@ -32,25 +32,28 @@ def clustered(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     for _ in range(_ROUNDS):
         groups = np.argmax(units @ centres.T, axis=1)
         centres = np.array(
-            [units[groups == one].mean(axis=0) if (groups == one).any() else centres[one] for one in range(n_clusters)]
+            [
+                units[groups == group].mean(axis=0) if (groups == group).any() else centres[group]
+                for group in range(n_clusters)
+            ]
         )
     order = np.argsort(-np.bincount(groups, minlength=n_clusters), kind="stable")
     return np.argsort(order)[groups]
 
 
 def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
-    """Name each group by words that its texts have and those of other groups lack; empty if there are none."""
+    """Name each cluster by words that its texts have and those of other clusters lack; "" if there are none."""
     n_clusters = int(max(clusters)) + 1
-    having = [Counter[str]() for _ in range(n_clusters)]
+    counts_by_cluster = [Counter[str]() for _ in range(n_clusters)]
     for text, cluster in zip(texts, clusters, strict=True):
-        having[cluster].update(_telling_words(text))
-    everywhere = sum(having, Counter[str]())
+        counts_by_cluster[cluster].update(_telling_words(text))
+    everywhere = sum(counts_by_cluster, Counter[str]())
     sizes = Counter(map(int, clusters))
     names = []
-    for cluster, counts in enumerate(having):
+    for cluster, counts in enumerate(counts_by_cluster):
         share = sizes[cluster] / len(texts)
-        worth = {word: n * log(n / (everywhere[word] * share)) for word, n in counts.items()}
-        best = sorted((word for word in worth if worth[word] > 0), key=lambda word: (-worth[word], word))
+        weights = {word: n * log(n / (everywhere[word] * share)) for word, n in counts.items()}
+        best = sorted((word for word in weights if weights[word] > 0), key=lambda word: (-weights[word], word))
         names.append(", ".join(best[:_WORDS_OF_A_TOPIC]))
     return tuple(names)
 
@@ -62,7 +65,7 @@ def _telling_words(text: str) -> set[str]:
 
 
 def _far_apart(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:
-    """Choose vectors to start from: the first, then each time the one farthest from those chosen."""
+    """Select initial centres: the first vector, then each time the one farthest from those selected."""
     chosen = [0]
     nearest = units @ units[0]
     while len(chosen) < number:

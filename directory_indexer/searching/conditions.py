@@ -1,4 +1,4 @@
-"""What is asked of documents beside words, as people and assistants write it, read into the values of a request."""
+"""Parsing of search conditions, as people and assistants write them, into the values of a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from directory_indexer.relevance.periods import Period, beginning_of_date, perio
 
 
 def since_moment(text: str, *, name: str) -> float | None:
-    """Give the beginning of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is what it was given as.
+    """Return the start of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is used in messages.
 
     Raises:
         UsageError: the text is neither an age nor a date.
@@ -22,7 +22,7 @@ def since_moment(text: str, *, name: str) -> float | None:
 
 
 def until_moment(text: str, *, name: str) -> float | None:
-    """Give the end of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is what it was given as.
+    """Return the end of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is used in messages.
 
     Raises:
         UsageError: the text is neither an age nor a date.
@@ -32,18 +32,20 @@ def until_moment(text: str, *, name: str) -> float | None:
 
 
 def metadata_conditions(
-    wanted: Mapping[str, Iterable[str]], *, names: Mapping[str, str]
+    values_by_name: Mapping[str, Iterable[str]], *, names: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Give what documents must say about themselves; `names` tells what each condition was given as.
+    """Return the conditions on the metadata of documents; `names` are the names of the options for messages.
 
     Raises:
-        UsageError: a value is blank, or `created` is no beginning of a date.
+        UsageError: a value is blank, or `created` is not the beginning of a date.
     """
-    conditions = tuple((name, well_formed(value).strip()) for name, values in wanted.items() for value in values)
+    conditions = tuple(
+        (name, well_formed(value).strip()) for name, values in values_by_name.items() for value in values
+    )
     for name, value in conditions:
         if not value:
             raise UsageError(f"{names[name]} is empty", hint="leave it out, or give what the document must say")
-        if len(value) > _MOST_CHARACTERS:
+        if len(value) > _MAX_VALUE_LENGTH:
             raise UsageError(f"{names[name]} is longer than anything that a document says of itself")
     conditions = tuple((name, beginning_of_date(value) if name == "created" else value) for name, value in conditions)
     for name, value in conditions:
@@ -66,5 +68,5 @@ def _period(text: str, name: str) -> Period | None:
     return period
 
 
-_MOST_CHARACTERS = 500
+_MAX_VALUE_LENGTH = 500
 _DATE = r"[0-9]{4}(?:-[0-9]{2}){0,2}(?:[Tt][0-9:.+-]*)?"

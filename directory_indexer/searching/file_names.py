@@ -1,7 +1,7 @@
-"""Files and directories by their names: those that a query names stand before all that was found in texts.
+"""Search for files and directories by name; those that a query names rank before hits in texts.
 
-Of a file with text the best passage is shown, or else the first. Files without text and directories have no passages:
-what lies in a directory stands in the place of one.
+A file with text is represented by its best passage, or else its first. Files without text and directories have no
+passages: a directory is represented by a list of its files.
 """
 
 from __future__ import annotations
@@ -23,100 +23,104 @@ from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.name_match import NameMatch, TypedName, name_match, typed_name
 from directory_indexer.relevance.query import Query
 from directory_indexer.relevance.ranking import Ranked
-from directory_indexer.searching.answers import Hit, NamedPlace, SearchMode, SearchRequest
-from directory_indexer.searching.fusing import Answer, Passage
+from directory_indexer.searching.answers import Hit, NamedPath, SearchMode, SearchRequest
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage
 from directory_indexer.searching.gaps import may_be_of_kind
-from directory_indexer.searching.hits import hit_of
+from directory_indexer.searching.hits import make_hit
 from directory_indexer.searching.scope import Scope, dated_request, path_tests
 
 with lazily:
     from directory_indexer.docstore.typed_paths import MetFile
 
-_FIRST: Final = 5
-"""So many stand before the texts; the others stand behind them, so that a common word hides no text."""
+_MAX_BEFORE_TEXTS: Final = 5
+"""So many rank before the texts, the others after them, so that a common word hides no text."""
 
-_MOST: Final = 20
-_MOST_INSIDE: Final = 5
-_NO_TEXT_OF_ITS_OWN: Final = "no text of its own"
+_MAX_NAMED: Final = 20
+_MAX_LISTED: Final = 5
+_NO_OWN_TEXT: Final = "no text of its own"
 _MEMBERS: Final = f"!{os.sep}"
-_PATTERN_SIGNS: Final = frozenset("*?[")
+_PATTERN_CHARACTERS: Final = frozenset("*?[")
 _NO_CONTENT: Final = ContentHash(b"")
 
 
 class NamedFiles(NamedTuple):
-    """The files and directories that a query names, the surest first; `n_all` counts those beyond, too."""
+    """The files and directories that a query names, the surest first; `n_all` includes those that were cut off."""
 
-    places: tuple[NamedPlace, ...] = ()
+    places: tuple[NamedPath, ...] = ()
     n_all: int = 0
 
     @property
     def file_ids(self) -> frozenset[int]:
-        """The rows of the files."""
-        return frozenset(one.file_id for one in self.places if one.file_id is not None)
+        """The ids of the files."""
+        return frozenset(place.file_id for place in self.places if place.file_id is not None)
 
     @property
     def are_answer(self) -> bool:
-        """Whether there are some that the query is about, and not only its filters."""
-        return any(one.match for one in self.places)
+        """Whether some match the query, and not only its filters."""
+        return any(place.match for place in self.places)
 
 
 def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> NamedFiles:
-    """Find the files and directories that a query names, where it looks."""
+    """Return the files and directories within the scope that a query names."""
     if request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings:
         return NamedFiles()
     is_meant = _scope_test(snapshot, request, query, scope)
     if query.has_only_filters:
-        left = [one for one in _met_at(snapshot, query.required.paths) if not one.is_indexed and is_meant(one)]
-        return NamedFiles(tuple(NamedPlace(one.path, one.reason) for one in left[:_MOST]), len(left))
+        files = [
+            file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
+        ]
+        return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
     typed = typed_name(query)
     if typed is None:
         return NamedFiles()
     unknown = frozenset(typed.words) - snapshot.words.known(typed.words)
     typed = typed._replace(is_unfinished=request.is_unfinished, unknown=unknown)
-    met = snapshot.typed_paths.met_with([word for word in typed.words if word.isascii()])
+    known_files = snapshot.typed_paths.met_with([word for word in typed.words if word.isascii()])
     places = [
-        *_files(filter(is_meant, met), typed),
-        *_directories(snapshot, request, query, typed, met),
+        *_files(filter(is_meant, known_files), typed),
+        *_directories(snapshot, request, query, typed, known_files),
     ]
-    best = sorted(places, key=lambda one: _rank(one, typed, request.near))
-    return NamedFiles(tuple(best[:_MOST]), len(best))
+    best = sorted(places, key=lambda place: _rank(place, typed, request.near))
+    return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
-def without_weak_texts(answer: Answer, named: NamedFiles) -> Answer:
-    """Leave out passages of other files where nothing good is among them and a name is the answer."""
+def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:
+    """Drop passages of other files if none of them is good and a name is the answer."""
     if not (answer.is_weak and named.are_answer):
         return answer
-    paths = {one.path for one in named.places}
-    passages = tuple(one for one in answer.passages if one.chunk.path in paths)
+    paths = {place.path for place in named.places}
+    passages = tuple(passage for passage in answer.passages if passage.chunk.path in paths)
     return answer._replace(passages=passages, has_weaker=len(passages) < len(answer.passages))
 
 
-def with_named(snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest) -> tuple[Hit, ...]:
-    """Put named files with their best passages into an answer, of which these are the hits in texts.
+def merge_named_files(
+    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest
+) -> tuple[Hit, ...]:
+    """Merge named files, with their best passages, into the hits in texts.
 
     While a word is being typed, there is room for all of them.
     """
     best: dict[FilePath, Hit] = {}
     for hit in hits:
         best.setdefault(hit.path, hit)
-    first = [one for one in named.places if one.match][:_FIRST]
+    first = [place for place in named.places if place.match][:_MAX_BEFORE_TEXTS]
     others = named.places[len(first) :]
-    moved = {best[one.path].chunk_id for one in first if one.path in best}
+    moved = {best[place.path].chunk_id for place in first if place.path in best}
     texts = [hit for hit in hits if hit.chunk_id not in moved]
     if request.is_unfinished:
         texts = texts[: max(request.limit - len(named.places), 0)]
-    seen = {hit.path for hit in texts}
-    shown = [*first, *(one for one in others if one.path not in seen)]
-    passages = best | _first_passages(snapshot, [one for one in shown if one.path not in best], request)
-    return arranged([_named_hit(snapshot, one, passages.get(one.path)) for one in shown], texts)
+    paths = {hit.path for hit in texts}
+    places = [*first, *(place for place in others if place.path not in paths)]
+    passages = best | _first_passages(snapshot, [place for place in places if place.path not in best], request)
+    return arranged([_named_hit(snapshot, place, passages.get(place.path)) for place in places], texts)
 
 
 def arranged(named: Sequence[Hit], texts: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Put hits by name before and behind those in texts."""
-    first = [hit for hit in named if hit.named and hit.named.match][:_FIRST]
-    least = min((hit.score for hit in texts), default=1.0)
-    behind = (hit._replace(score=min(hit.score, least)) for hit in named[len(first) :])
-    return (*first, *texts, *behind)
+    """Put the first hits by name before the hits in texts, and the others after them."""
+    first = [hit for hit in named if hit.named and hit.named.match][:_MAX_BEFORE_TEXTS]
+    lowest = min((hit.score for hit in texts), default=1.0)
+    last = (hit._replace(score=min(hit.score, lowest)) for hit in named[len(first) :])
+    return (*first, *texts, *last)
 
 
 def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Callable[[MetFile], bool]:
@@ -139,47 +143,47 @@ def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
     return is_in_scope
 
 
-def _met_at(snapshot: Snapshot, paths: Sequence[str]) -> list[MetFile]:
-    """List what has been met where these filters may look, in order; nothing without any."""
+def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[MetFile]:
+    """Return the known files that these path filters select, sorted; none without filters."""
     if not paths:
         return []
-    plain = [path for path in paths if path.isascii() and not _PATTERN_SIGNS.intersection(path)]
-    return sorted(snapshot.typed_paths.met_with(plain), key=lambda one: one.path)
+    plain = [path for path in paths if path.isascii() and not _PATTERN_CHARACTERS.intersection(path)]
+    return sorted(snapshot.typed_paths.met_with(plain), key=lambda file: file.path)
 
 
-def _files(met: Iterable[MetFile], typed: TypedName) -> Iterator[NamedPlace]:
-    for one in met:
-        if match := name_match(typed, os.path.basename(one.path)):
-            yield NamedPlace(one.path, one.reason, match, one.id)
+def _files(known_files: Iterable[MetFile], typed: TypedName) -> Iterator[NamedPath]:
+    for file in known_files:
+        if match := name_match(typed, os.path.basename(file.path)):
+            yield NamedPath(file.path, file.reason, match, file.id)
 
 
 def _directories(
-    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, met: Iterable[MetFile]
-) -> Iterator[NamedPlace]:
-    """Yield the directories around some files that match, where a query looks for no files alone."""
+    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, known_files: Iterable[MetFile]
+) -> Iterator[NamedPath]:
+    """Yield the matching ancestors of some files, unless a query searches for files alone."""
     filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
     if request.has_filters or any(map(any, filters)):
         return
     is_meant = path_tests(snapshot, request, query)
-    for path in _around({os.path.dirname(one.path) for one in met if _MEMBERS not in one.path}):
+    for path in _with_ancestors({os.path.dirname(file.path) for file in known_files if _MEMBERS not in file.path}):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
-            yield NamedPlace(path, match=match, is_directory=True)
+            yield NamedPath(path, match=match, is_directory=True)
 
 
-def _around(directories: Iterable[str]) -> Iterator[FilePath]:
-    """Yield directories and those around them, each once."""
-    seen = {""}
+def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
+    """Yield directories and their ancestors, each once."""
+    visited = {""}
     for directory in directories:
-        while directory not in seen:
-            seen.add(directory)
+        while directory not in visited:
+            visited.add(directory)
             yield FilePath(directory)
-            directory = os.path.dirname(directory)  # noqa: PLW2901 - it is climbed
+            directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
 
 
-def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
+def _rank(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
     match = place.match or NameMatch.PARTS
-    # A directory has no more of a name than what files have before the dot.
+    # A directory has no extension: a match of its whole name is that of a stem.
     match = max(match, NameMatch.STEM) if place.is_directory else match
     is_far = near is not None and not lies_in(place.path, near)
     name = os.path.basename(place.path)
@@ -195,22 +199,22 @@ def _rank(place: NamedPlace, typed: TypedName, near: FilePath | None) -> tuple[o
     )
 
 
-def _first_passages(snapshot: Snapshot, places: Iterable[NamedPlace], request: SearchRequest) -> dict[FilePath, Hit]:
-    ids = [one.file_id for one in places if one.file_id is not None and not one.why_without_text]
+def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest) -> dict[FilePath, Hit]:
+    ids = [place.file_id for place in places if place.file_id is not None and not place.why_without_text]
     if not ids:
         return {}
     plan = MatchPlan(Query(request.query, ""), None)
     chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
-    passages = (Passage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
-    return {one.chunk.path: hit_of(one, excerpt_chars=request.excerpt_chars) for one in passages}
+    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+    return {passage.chunk.path: make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in passages}
 
 
-def _named_hit(snapshot: Snapshot, place: NamedPlace, passage: Hit | None) -> Hit:
+def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
     if passage is not None:
         explanation = passage.explanation._replace(signals=(*passage.explanation.signals, ("name", 1.0)))
         return passage._replace(score=1.0, named=place, explanation=explanation)
-    text = _content(snapshot, place.path) if place.is_directory else ""
-    why = place.why_without_text or ("" if place.is_directory else _NO_TEXT_OF_ITS_OWN)
+    text = _directory_listing(snapshot, place.path) if place.is_directory else ""
+    reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT)
     return Hit(
         path=place.path,
         facts=FileFacts(DIRECTORY if place.is_directory else _kind(place.path)),
@@ -224,17 +228,17 @@ def _named_hit(snapshot: Snapshot, place: NamedPlace, passage: Hit | None) -> Hi
         text=text,
         excerpt=Excerpt(text, 1, max(1, text.count("\n"))),
         explanation=Explanation(signals=(("name", 1.0),)),
-        named=place._replace(why_without_text=why),
+        named=place._replace(why_without_text=reason),
     )
 
 
-def _content(snapshot: Snapshot, directory: FilePath) -> str:
-    """List the first files in a directory, a line each."""
-    paths, n_files = snapshot.typed_paths.met_in(directory, limit=_MOST_INSIDE)
+def _directory_listing(snapshot: Snapshot, directory: FilePath) -> str:
+    """Format the first files in a directory, a line each."""
+    paths, n_files = snapshot.typed_paths.met_in(directory, limit=_MAX_LISTED)
     more = f"and {n_files - len(paths):,} more\n" if n_files > len(paths) else ""
     return "".join(f"{display(FilePath(path[len(prefix_of(directory)) :]))}\n" for path in paths) + more
 
 
 def _kind(path: FilePath) -> str:
-    """Name the kind of a file by its name, empty where that does not tell."""
+    """Return the kind of a file by its name; "" if its name does not show it."""
     return kind_for_alias(os.path.splitext(path)[1]) or ""

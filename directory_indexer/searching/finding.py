@@ -1,4 +1,4 @@
-"""What one plan finds in a scope: the candidates of both stores that its query permits, read and ranked."""
+"""Retrieval and ranking of the candidates of one plan within a scope."""
 
 from __future__ import annotations
 
@@ -15,62 +15,66 @@ from directory_indexer.relevance.definitions import names_in
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranking, rank
 from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.searching.copies import placed
-from directory_indexer.searching.defining import headed_by_name
-from directory_indexer.searching.inquiry import Asking, Lists, bands_of
+from directory_indexer.searching.copies import nearest_in_scope
+from directory_indexer.searching.defining import heading_expression
+from directory_indexer.searching.inquiry import CandidateLists, Retriever, rank_bands
 from directory_indexer.searching.scope import Scope
 
 with lazily:
     from directory_indexer.embedders.likeness import likeness
-    from directory_indexer.searching.matching_passages import wanted_passages
+    from directory_indexer.searching.matching_passages import filter_passages
 
 
-class Found(NamedTuple):
-    """What one plan finds: the ranking, with the chunks in it."""
+class RankedChunks(NamedTuple):
+    """The ranking of one plan, with its chunks."""
 
     plan: MatchPlan
     chunks: dict[ChunkId, IndexedChunk]
     ranking: Ranking
 
 
-def found_by(snapshot: Snapshot, inquiry: Asking, plan: MatchPlan, scope: Scope, request: SearchRequest) -> Found:
-    """Rank the best candidates, so many of them that as many hits are given as a request wants, if there are."""
+def retrieve_and_rank(
+    snapshot: Snapshot, inquiry: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> RankedChunks:
+    """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
     depth = _depth(limit)
     while True:
         lists = inquiry.lists(depth)
-        bands = bands_of(lists)
+        bands = rank_bands(lists)
         permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
-        chunks = wanted_passages(placed(snapshot, permitted, scope, request.near), request)
+        chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
-        # Copies of a passage, which are shown once, and what the query excludes may take up all the places.
-        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _DEEPEST:
-            return Found(plan, chunks, ranking)
+        # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
+        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
+            return RankedChunks(plan, chunks, ranking)
         depth *= 2
 
 
-def headed(snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
-    """Give passages under the name that a query consists of, which a hundred that use it may rank before."""
-    expression = headed_by_name(plan)
+def definition_candidates(
+    snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> dict[ChunkId, IndexedChunk]:
+    """Return passages under the name that is the query, which may rank behind a hundred that use it."""
+    expression = heading_expression(plan)
     if expression is None:
         return {}
-    found = snapshot.words.ranked(
-        expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=_MOST_UNDER_A_NAME
+    matches = snapshot.words.ranked(
+        expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=_MAX_MATCHES
     )
     (name,) = names_in(plan.query)
-    headed = snapshot.chunks.headed((chunk_id for chunk_id, _ in found), name)
-    chunks = snapshot.chunks.by_id(headed[:_MOST_HEADED])
-    return wanted_passages(placed(snapshot, chunks, scope, request.near), request)
+    chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
+    chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_HEADED])
+    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
 
 
 def _depth(limit: int) -> int:
-    """Look deep enough for as many hits as are wanted."""
+    """Return a depth that is sufficient for so many hits."""
     return -(-limit // DEPTH) * DEPTH
 
 
 def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
-    """Leave out what the phrases, exclusions and headings of the query rule out; meaning knows nothing of them."""
+    """Drop what phrases, exclusions and headings of the query rule out; semantic search ignores them."""
     permitted = set(chunk_ids)
     for expression in plan.required:
         permitted &= snapshot.words.matching(expression, permitted)
@@ -79,7 +83,7 @@ def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkI
     return permitted
 
 
-def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
+def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candidate:
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,
@@ -96,7 +100,7 @@ def _candidate(stored: IndexedChunk, lists: Lists, band: int) -> Candidate:
     )
 
 
-_MOST_UNDER_A_NAME: Final = 1000
-_MOST_HEADED: Final = 100
-_DEEPEST: Final = 1000
-"""No further than this is looked for passages that are no copies of others."""
+_MAX_MATCHES: Final = 1000
+_MAX_HEADED: Final = 100
+_MAX_DEPTH: Final = 1000
+"""The maximum depth of the search for passages that are not copies of others."""

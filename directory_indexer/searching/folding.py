@@ -1,4 +1,4 @@
-"""Which entries of an outline are shown where not all of them fit: whole levels first, then the largest parts."""
+"""Folding of outlines to a size limit: whole levels first, then the largest parts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from directory_indexer.searching.outlines import Entry, Outline
 
 
 def folded(outline: Outline, *, room: int, cost: Callable[[Entry], int]) -> Outline:
-    """Fold what has no room: as many whole levels are shown as fit, then what lies in the largest of their parts.
+    """Fold entries that do not fit: show as many whole levels as fit, then the parts of the largest entries.
 
-    Where not even the first level fits, its largest entries are shown.
+    If not even the first level fits, its largest entries are shown.
     """
     entries = outline.entries
-    shown = _levels_that_fit(entries, room, cost)
-    if not shown:
-        shown = _largest_that_fit(entries, room, cost)
+    visible = _levels_that_fit(entries, room, cost)
+    if not visible:
+        visible = _largest_that_fit(entries, room, cost)
         n_top = sum(entry.depth == 0 for entry in entries)
-        outline = outline._replace(n_left_out=n_top - len(shown))
+        outline = outline._replace(n_left_out=n_top - len(visible))
     else:
-        shown |= _unfolded(entries, shown, room - sum(cost(entries[at]) for at in shown), cost)
-    return outline._replace(entries=_with_counts(entries, shown))
+        visible |= _unfolded(entries, visible, room - sum(cost(entries[at]) for at in visible), cost)
+    return outline._replace(entries=_with_counts(entries, visible))
 
 
 def _levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
@@ -35,60 +35,62 @@ def _levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry]
 
 
 def _largest_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
-    shown: set[int] = set()
+    visible: set[int] = set()
     top = [at for at, entry in enumerate(entries) if entry.depth == 0]
-    for at in sorted(top, key=lambda one: -entries[one].n_tokens):
+    for at in sorted(top, key=lambda index: -entries[index].n_tokens):
         room -= cost(entries[at])
         if room < 0:
             break
-        shown.add(at)
-    return shown
+        visible.add(at)
+    return visible
 
 
-def _unfolded(entries: Sequence[Entry], shown: set[int], room: int, cost: Callable[[Entry], int]) -> set[int]:
-    """Choose more entries: those right in the largest folded part whose parts all fit, and so on."""
-    inner = _inner(entries)
+def _unfolded(entries: Sequence[Entry], visible: set[int], room: int, cost: Callable[[Entry], int]) -> set[int]:
+    """Return more entries to show: the children of the largest folded entry whose children all fit, and so on."""
+    children = _children(entries)
     more: set[int] = set()
-    candidates = [(-entries[at].n_tokens, at) for at in shown if inner[at] and not shown.intersection(inner[at])]
+    candidates = [
+        (-entries[at].n_tokens, at) for at in visible if children[at] and not visible.intersection(children[at])
+    ]
     heapq.heapify(candidates)
     while candidates:
         _, at = heapq.heappop(candidates)
-        needed = sum(cost(entries[one]) for one in inner[at])
+        needed = sum(cost(entries[child]) for child in children[at])
         if needed > room:
             continue
         room -= needed
-        more.update(inner[at])
-        for one in inner[at]:
-            if inner[one]:
-                heapq.heappush(candidates, (-entries[one].n_tokens, one))
+        more.update(children[at])
+        for child in children[at]:
+            if children[child]:
+                heapq.heappush(candidates, (-entries[child].n_tokens, child))
     return more
 
 
-def _inner(entries: Sequence[Entry]) -> list[list[int]]:
-    """Find the entries right in each of them."""
-    inner: list[list[int]] = [[] for _ in entries]
-    for at, around in enumerate(_around(entries)):
-        if around is not None:
-            inner[around].append(at)
-    return inner
+def _children(entries: Sequence[Entry]) -> list[list[int]]:
+    """Return the children of each entry."""
+    children: list[list[int]] = [[] for _ in entries]
+    for at, parent in enumerate(_parents(entries)):
+        if parent is not None:
+            children[parent].append(at)
+    return children
 
 
-def _around(entries: Sequence[Entry]) -> Iterator[int | None]:
-    """Yield for each entry the one that it lies right in."""
-    above: list[int] = []
+def _parents(entries: Sequence[Entry]) -> Iterator[int | None]:
+    """Yield the parent of each entry."""
+    ancestors: list[int] = []
     for at, entry in enumerate(entries):
-        while above and entries[above[-1]].depth >= entry.depth:
-            above.pop()
-        yield above[-1] if above else None
-        above.append(at)
+        while ancestors and entries[ancestors[-1]].depth >= entry.depth:
+            ancestors.pop()
+        yield ancestors[-1] if ancestors else None
+        ancestors.append(at)
 
 
-def _with_counts(entries: Sequence[Entry], shown: set[int]) -> tuple[Entry, ...]:
-    """Give the shown entries, each with how many parts of it are not shown."""
+def _with_counts(entries: Sequence[Entry], visible: set[int]) -> tuple[Entry, ...]:
+    """Return the visible entries, each with the number of its parts that are not visible."""
     n_folded = Counter[int]()
-    seen_in: list[int | None] = []
-    for at, around in enumerate(_around(entries)):
-        seen_in.append(at if at in shown else None if around is None else seen_in[around])
-        if at not in shown and seen_in[at] is not None:
-            n_folded[seen_in[at] or 0] += 1
-    return tuple(entries[at]._replace(n_folded=n_folded[at]) for at in sorted(shown))
+    visible_ancestors: list[int | None] = []
+    for at, parent in enumerate(_parents(entries)):
+        visible_ancestors.append(at if at in visible else None if parent is None else visible_ancestors[parent])
+        if at not in visible and visible_ancestors[at] is not None:
+            n_folded[visible_ancestors[at] or 0] += 1
+    return tuple(entries[at]._replace(n_folded=n_folded[at]) for at in sorted(visible))

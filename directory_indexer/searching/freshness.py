@@ -1,4 +1,4 @@
-"""Whether a file is still what the index holds, by its stamp alone."""
+"""Comparison of a file with its state in the index, by size and modification time alone."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from directory_indexer.walker.git_history import is_history
 
 
 def since_indexed(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
-    """Tell what became of a file, if anything; a member is what it was while its container is.
+    """Return the change of a file since it was indexed, if any; that of a member is that of its container.
 
-    What cannot be looked at counts as changed.
+    A file that cannot be read counts as changed.
     """
     path = snapshot.files.container_of(path) or path
     if not snapshot.is_here:
         return None
     if is_history(path):
-        return None  # a commit never changes, and goes with the next run when nothing leads to it any more
+        return None  # a commit never changes; the next run removes it when it is unreachable
     known = snapshot.files.get(path)
     try:
-        now = source_file(path)
+        current = source_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return OnDisk.GONE
     except OSError:
         return OnDisk.CHANGED
-    is_same = known is not None and (now.size, now.mtime_ns) == (known.source.size, known.source.mtime_ns)
+    is_same = known is not None and (current.size, current.mtime_ns) == (known.source.size, known.source.mtime_ns)
     return None if is_same else OnDisk.CHANGED

@@ -1,7 +1,7 @@
-"""Answers to several wordings of a question, or to several sides of it, as one.
+"""Fusion of the answers to several wordings or aspects of a question.
 
-Scores say how well a passage answers on one scale, so that what several queries find counts for more: a passage of .6
-and .5 answers one of the two as surely as 1 - .4 * .5.
+Scores are on one scale, so that a passage that several queries find counts for more: one with .6 and .5 answers at
+least one of the two with 1 - .4 * .5.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from directory_indexer.relevance.ranking import Ranked
 from directory_indexer.relevance.spelling import Correction
 
 
-class Passage(NamedTuple):
-    """A chunk in its place, and the plan of the query that it answers, which tells what of it is shown."""
+class RankedPassage(NamedTuple):
+    """A ranked chunk, and the plan of the query that it answers, which determines its excerpt."""
 
     chunk: IndexedChunk
     ranked: Ranked
     plan: MatchPlan
     also_in: tuple[FilePath, ...] = ()
-    """Other files that have it, too."""
+    """Other files that contain it, too."""
     line: int | None = None
-    """The line of it that the query names."""
+    """Its line that the query names."""
 
 
-class Answer(NamedTuple):
-    """What a query finds, best first, before it is known which of it is shown; the rest as in `SearchResult`."""
+class QueryAnswer(NamedTuple):
+    """The passages that a query finds, best first, before their hits are made; the rest as in `SearchResult`."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[RankedPassage, ...]
     degraded: tuple[str, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
@@ -43,36 +43,38 @@ class Answer(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
-def fused(answers: Sequence[Answer], *, limit: int) -> Answer:
-    """Put answers together, best first; the best hit of every query that has a good one is among the first."""
-    found: defaultdict[ChunkId, list[Passage]] = defaultdict(list)
+def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
+    """Merge answers, best first; the best hit of every query with a good one is among the first."""
+    by_chunk: defaultdict[ChunkId, list[RankedPassage]] = defaultdict(list)
     for passage in chain.from_iterable(answer.passages for answer in answers):
-        found[passage.ranked.chunk_id].append(passage)
-    passages = sorted(map(_together, found.values()), key=_place)
-    bests = [one.passages[0].ranked.chunk_id for one in answers if one.passages and not one.is_weak]
-    return Answer(
+        by_chunk[passage.ranked.chunk_id].append(passage)
+    passages = sorted(map(_combine, by_chunk.values()), key=_sort_key)
+    bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
+    return QueryAnswer(
         passages=tuple(_with_bests(passages, frozenset(bests), limit)),
         degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
         is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
         is_weak=all(answer.is_weak for answer in answers),
         has_weaker=any(answer.has_weaker for answer in answers),
-        corrections=tuple(dict.fromkeys(one for answer in answers for one in answer.corrections)),
+        corrections=tuple(dict.fromkeys(correction for answer in answers for correction in answer.corrections)),
     )
 
 
-def _together(passages: Sequence[Passage]) -> Passage:
-    """Show a passage as the query does that it answers best."""
-    best = max(passages, key=lambda one: one.ranked.score)
-    score = 1 - math.prod(1 - one.ranked.score for one in passages)
+def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
+    """Return a passage as found by the query that it answers best, with the score of all."""
+    best = max(passages, key=lambda passage: passage.ranked.score)
+    score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
     return best._replace(ranked=best.ranked._replace(score=score))
 
 
-def _place(passage: Passage) -> tuple[float, str, int]:
+def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
     return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
 
 
-def _with_bests(passages: Sequence[Passage], bests: frozenset[ChunkId], limit: int) -> list[Passage]:
+def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
     n_others = max(limit - len(bests), 0)
-    ids = [one.ranked.chunk_id for one in passages]
-    others = [one for one in ids if one not in bests][:n_others]
-    return [one for one in passages if one.ranked.chunk_id in bests or one.ranked.chunk_id in others][:limit]
+    ids = [passage.ranked.chunk_id for passage in passages]
+    others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]
+    return [passage for passage in passages if passage.ranked.chunk_id in bests or passage.ranked.chunk_id in others][
+        :limit
+    ]

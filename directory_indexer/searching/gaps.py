@@ -1,4 +1,4 @@
-"""What is missing in an answer, since the index holds nothing of it: said in a line, with the command that names it."""
+"""Coverage warnings: parts of the scope that no search can find, with the command that lists them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALWAYS: Final = {
     "unreadable": ("scanned page that OCR cannot read", "scanned pages that OCR cannot read"),
     "refused": ("passage that the provider refuses to embed", "passages that the provider refuses to embed"),
 }
-_WHERE_NOTHING_WAS_FOUND: Final = {
+_IF_WEAK: Final = {
     "binary": ("file of no known format", "files of no known format"),
     "secret": ("file left out as a secret", "files left out as secrets"),
     "broken link": ("broken link", "broken links"),
@@ -37,34 +37,36 @@ _WHERE_NOTHING_WAS_FOUND: Final = {
     "not a regular file": ("file that is not regular", "files that are not regular"),
     "empty": ("empty file", "empty files"),
 }
-"""What is usual in every tree, and tells something only who does not find what he looks for."""
+"""Usual in every tree, and relevant only to a search that finds nothing good."""
 
 
-def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
-    """Say how much of what a request looks into no search can find; more of it where nothing good was found."""
+def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
+    """Yield warnings on what no search can find within the scope of a request; more of them if no hit is good."""
     names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
-    found = _gaps(snapshot, names)
-    if found:
-        is_meant = path_tests(snapshot, request, query)
-        found = [gap for gap in found if is_meant(gap.path) and may_be_of_kind(gap.path, request, query)]
-    yield from _told(found, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)])
+    gaps = _gaps(snapshot, names)
+    if gaps:
+        is_in_scope = path_tests(snapshot, request, query)
+        gaps = [gap for gap in gaps if is_in_scope(gap.path) and may_be_of_kind(gap.path, request, query)]
+    yield from _format_warnings(
+        gaps, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)]
+    )
 
 
-def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
-    """Say the same of all that is indexed, and of what is found by words."""
+def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+    """Yield the same warnings for the whole index and a keyword search."""
     names = _names(is_weak=is_weak, by_words=True)
-    yield from _told(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
+    yield from _format_warnings(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
 
 
 def may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool:
-    """Tell whether a file may be one of those asked for; what its name does not tell, nobody knows."""
-    wanted = {*request.kinds, *query.required.kinds}
-    kind = kind_for_alias(os.path.splitext(path)[1]) if wanted else None
-    return kind is None or any(kind in (GROUPS.get(name.lower()) or {kind_for_alias(name)}) for name in wanted)
+    """Whether a file may be of a requested kind; if its name does not show its kind, it may."""
+    kinds = {*request.kinds, *query.required.kinds}
+    kind = kind_for_alias(os.path.splitext(path)[1]) if kinds else None
+    return kind is None or any(kind in (GROUPS.get(name.lower()) or {kind_for_alias(name)}) for name in kinds)
 
 
 def _names(*, is_weak: bool, by_words: bool) -> dict[str, tuple[str, str]]:
-    names = {**_ALWAYS, **(_WHERE_NOTHING_WAS_FOUND if is_weak else {})}
+    names = {**_ALWAYS, **(_IF_WEAK if is_weak else {})}
     if by_words:
         del names["refused"]
     return names
@@ -74,21 +76,23 @@ def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Gap]:
     return [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
 
 
-def _told(found: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]) -> Iterator[str]:
-    if counted := list(_counted(found, names)):
+def _format_warnings(
+    gaps: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]
+) -> Iterator[str]:
+    if counted := list(_format_counts(gaps, names)):
         yield StandingNote(f"missing here: {', '.join(counted)}; dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
         yield StandingNote(f"the first run over {roots} has not ended; dirindex status tells how far it is")
 
 
-def _counted(found: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:
+def _format_counts(gaps: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:
     counts = Counter[str]()
-    for gap in found:
+    for gap in gaps:
         counts[gap.reason] += gap.number
-    for reason, (one, several) in names.items():
+    for reason, (singular, plural) in names.items():
         if counts[reason]:
-            yield f"{counts[reason]:,} {one if counts[reason] == 1 else several}"
+            yield f"{counts[reason]:,} {singular if counts[reason] == 1 else plural}"
 
 
 def _is_in_scope(root: FilePath, request: SearchRequest) -> bool:
-    return not request.scope or any(lies_in(root, one) or lies_in(one, root) for one in request.scope)
+    return not request.scope or any(lies_in(root, path) or lies_in(path, root) for path in request.scope)

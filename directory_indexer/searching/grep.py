@@ -1,4 +1,4 @@
-"""All lines of the indexed texts that match a pattern: exact, and exhaustive as the index is."""
+"""Lines of the indexed texts that match a pattern: exact, and as exhaustive as the index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.matching.lines import LineSpan, all_lines, matching_lines, other_lines
 from directory_indexer.matching.patterns import LinePattern, PatternOptions
 from directory_indexer.paths import FilePath
-from directory_indexer.searching.gaps import all_gaps, gaps_in
+from directory_indexer.searching.gaps import index_warnings, scope_warnings
 from directory_indexer.searching.line_lookup import plan_lookup
 from directory_indexer.searching.readiness import require_indexed
 
@@ -27,10 +27,10 @@ with lazily:
 
 
 class GrepRequest(NamedTuple):
-    """Which lines are looked for, and where.
+    """A pattern, and where to search.
 
-    With `invert` the lines are those that do not match, with `max_count` at most so many of each file. So many lines
-    are shown `before` and `after` each one. At most `most_spans` matches of each line are told; if it is None, all are.
+    `invert` selects the lines that do not match, `max_count` limits them for each file. `before` and `after` are lines
+    of context. At most `most_spans` matches of each line are returned; None means all.
     """
 
     pattern: PatternOptions
@@ -45,12 +45,12 @@ class GrepRequest(NamedTuple):
 
     @property
     def is_everywhere(self) -> bool:
-        """Tell whether it looks into all that is indexed."""
+        """Whether it covers the whole index."""
         return not (self.scope or self.kinds or self.globs)
 
 
 class GrepLine(NamedTuple):
-    """A line that was found, or one that stands beside it; `spans` are its matches, in characters from 0."""
+    """A matching line, or one of its context; `spans` are its matches, in characters from 0."""
 
     number: int
     text: str
@@ -60,7 +60,7 @@ class GrepLine(NamedTuple):
 
 
 class GrepMatches(NamedTuple):
-    """What was found in one file; `n_found` counts its lines without those that stand beside them."""
+    """The matching lines of one file; `n_found` counts them without their context."""
 
     path: FilePath
     kind: str
@@ -69,9 +69,9 @@ class GrepMatches(NamedTuple):
 
 
 class Grep(NamedTuple):
-    """Lines that match: the files that have any come sorted by path, as they are read.
+    """Matching lines: the files that have any, sorted by path, as they are read.
 
-    Where `is_looked_up` is false, no word could be looked up, and all files of the scope are read.
+    If `is_looked_up` is false, no word could be looked up, and all files of the scope are read.
     """
 
     files: Iterator[GrepMatches]
@@ -79,42 +79,42 @@ class Grep(NamedTuple):
 
 
 def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
-    """Find the lines that match, in the files that a request is about.
+    """Find the matching lines in the files of a request.
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
         UsageError: there is no such type, or the pattern is invalid.
     """
     pattern = LinePattern(request.pattern)
-    scope = _files_meant(snapshot, request)
+    scope = _files_in_scope(snapshot, request)
     lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
-    texts = _all_texts(snapshot, scope) if lookup is None else _texts_found(snapshot, scope, lookup, request)
+    texts = _all_texts(snapshot, scope) if lookup is None else _matching_texts(snapshot, scope, lookup, request)
     read = (_FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
-    return Grep((found for found in read if found is not None), lookup is not None)
+    return Grep((matches for matches in read if matches is not None), lookup is not None)
 
 
-def files_without(snapshot: Snapshot, request: GrepRequest, found: Grep) -> Iterator[GrepMatches]:
-    """Give the files in which nothing is found, each without a line."""
-    found_in = {one.path for one in found.files}
-    for file in snapshot.files.texts(_files_meant(snapshot, request).as_json):
-        if file.path not in found_in:
+def files_without(snapshot: Snapshot, request: GrepRequest, matches: Grep) -> Iterator[GrepMatches]:
+    """Yield the files without matches, each with no lines."""
+    matching_paths = {file.path for file in matches.files}
+    for file in snapshot.files.texts(_files_in_scope(snapshot, request).as_json):
+        if file.path not in matching_paths:
             yield GrepMatches(file.path, file.kind, (), 0)
 
 
 def grep_notes(
-    snapshot: Snapshot, request: GrepRequest, found: Grep, *, has_any: bool, seconds: float
+    snapshot: Snapshot, request: GrepRequest, matches: Grep, *, has_any: bool, seconds: float
 ) -> tuple[str, ...]:
-    """Say what could not be looked into, more of it where nothing was found, and why it took long if it did."""
-    is_slow = seconds > _SLOW and not found.is_looked_up and not request.invert
+    """Return warnings on what could not be searched, more if nothing matched, and on why a slow search was slow."""
+    is_slow = seconds > _SLOW and not matches.is_looked_up and not request.invert
     if request.is_everywhere:
-        gaps = all_gaps(snapshot, is_weak=not has_any)
+        gaps = index_warnings(snapshot, is_weak=not has_any)
     else:
-        gaps = gaps_in(snapshot, *_asked(request), is_weak=not has_any)
+        gaps = scope_warnings(snapshot, *_as_search(request), is_weak=not has_any)
     return (*((_ALL_READ,) if is_slow else ()), *gaps)
 
 
 class _Files(NamedTuple):
-    """The ids of the files that are looked into, the same as a JSON array, and the rows that hold their texts.
+    """The ids of the files to search, the same as a JSON array, and the ids of the files that hold their texts.
 
     None means all.
     """
@@ -124,19 +124,19 @@ class _Files(NamedTuple):
     holder_ids: frozenset[int] | None = None
 
 
-def _files_meant(snapshot: Snapshot, request: GrepRequest) -> _Files:
+def _files_in_scope(snapshot: Snapshot, request: GrepRequest) -> _Files:
     require_indexed(snapshot, request.scope)
     if request.is_everywhere:
-        return _Files()  # without loading what resolves a scope
+        return _Files()  # without importing the module that resolves a scope
     require_types(request.kinds)
-    scope = resolve_scope(snapshot, *_asked(request))
+    scope = resolve_scope(snapshot, *_as_search(request))
     return _Files(scope.file_ids, scope.file_ids_json, scope.holder_ids)
 
 
-def _asked(request: GrepRequest) -> tuple[SearchRequest, Query]:
-    """Give the search that looks into the same files."""
-    places = SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
-    return places, Query("", "")
+def _as_search(request: GrepRequest) -> tuple[SearchRequest, Query]:
+    """Return the search request and query with the same scope."""
+    search = SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
+    return search, Query("", "")
 
 
 def _all_texts(snapshot: Snapshot, scope: _Files) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
@@ -144,27 +144,27 @@ def _all_texts(snapshot: Snapshot, scope: _Files) -> Iterator[tuple[TextFile, It
         yield file, snapshot.stretches.of_file(file.holder_id)
 
 
-def _texts_found(
+def _matching_texts(
     snapshot: Snapshot, scope: _Files, lookup: WordLookup, request: GrepRequest
 ) -> Iterator[tuple[TextFile, Iterable[Stretch]]]:
-    found: dict[int, list[Stretch]] = {}
+    stretches: dict[int, list[Stretch]] = {}
     for stretch in snapshot.stretches.holding(lookup):
         if scope.holder_ids is None or stretch.file_id in scope.holder_ids:
-            found.setdefault(stretch.file_id, []).append(stretch)
+            stretches.setdefault(stretch.file_id, []).append(stretch)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(_files_with(snapshot, scope, found)):
-        yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else found[file.holder_id]
+    for file in snapshot.files.texts(_files_with(snapshot, scope, stretches)):
+        yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else stretches[file.holder_id]
 
 
 def _files_with(snapshot: Snapshot, scope: _Files, holder_ids: Collection[int]) -> str:
-    """Give the files of a scope that have the texts which these hold, as a JSON array of their rows."""
+    """Return the files of a scope whose texts these files hold, as a JSON array of their ids."""
     sharing = snapshot.shared_texts.sharing(holder_ids)
-    file_ids = {*holder_ids, *(one.id for files in sharing.values() for one in files)}
+    file_ids = {*holder_ids, *(file.id for files in sharing.values() for file in files)}
     return json.dumps(sorted(file_ids if scope.ids is None else file_ids & scope.ids))
 
 
 class _FileReader:
-    """Finds the lines of one file."""
+    """Finds the matching lines of one file."""
 
     def __init__(self, file: TextFile, pattern: LinePattern, request: GrepRequest) -> None:
         self._file = file
@@ -174,32 +174,32 @@ class _FileReader:
 
     def read(self, stretches: Iterable[Stretch]) -> GrepMatches | None:
         lines: list[GrepLine] = []
-        n_found = 0
+        n_matches = 0
         for stretch in stretches:
-            found = self._found(stretch, n_found)
-            n_found += len(found)
-            lines += self._shown(stretch, found)
-        return GrepMatches(self._file.path, self._file.kind, tuple(lines), n_found) if n_found else None
+            matches = self._matching_spans(stretch, n_matches)
+            n_matches += len(matches)
+            lines += self._grep_lines(stretch, matches)
+        return GrepMatches(self._file.path, self._file.kind, tuple(lines), n_matches) if n_matches else None
 
-    def _found(self, stretch: Stretch, n_before: int) -> Sequence[LineSpan]:
+    def _matching_spans(self, stretch: Stretch, n_before: int) -> Sequence[LineSpan]:
         lines = matching_lines(stretch.text, self._pattern, first_line=stretch.start_line)
         if self._request.invert:
             lines = other_lines(stretch.text, lines, first_line=stretch.start_line)
         most = self._request.max_count
         return list(islice(lines, None if most is None else most - n_before))
 
-    def _shown(self, stretch: Stretch, found: Sequence[LineSpan]) -> Iterator[GrepLine]:
-        if not found or not (self._request.before or self._request.after):
-            return (self._line(stretch, line, is_found=True) for line in found)
-        return self._with_lines_around(stretch, [line.number for line in found])
+    def _grep_lines(self, stretch: Stretch, spans: Sequence[LineSpan]) -> Iterator[GrepLine]:
+        if not spans or not (self._request.before or self._request.after):
+            return (self._line(stretch, line, is_found=True) for line in spans)
+        return self._with_context(stretch, [line.number for line in spans])
 
-    def _with_lines_around(self, stretch: Stretch, numbers: Sequence[int]) -> Iterator[GrepLine]:
-        found = set(numbers)
+    def _with_context(self, stretch: Stretch, numbers: Sequence[int]) -> Iterator[GrepLine]:
+        matching_numbers = set(numbers)
         for line in all_lines(stretch.text, first_line=stretch.start_line):
-            # The first match that this line may stand beside. The lines around are not listed: they may be millions.
+            # The first match that this line may be context of. Context lines are not listed: they may be millions.
             at = bisect_left(numbers, line.number - self._request.after)
             if at < len(numbers) and numbers[at] <= line.number + self._request.before:
-                yield self._line(stretch, line, is_found=line.number in found)
+                yield self._line(stretch, line, is_found=line.number in matching_numbers)
 
     def _line(self, stretch: Stretch, line: LineSpan, *, is_found: bool) -> GrepLine:
         raw = stretch.text[line.start : line.end]
@@ -211,7 +211,7 @@ class _FileReader:
         return GrepLine(line.number, raw.decode(), is_found, tuple(spans), page)
 
     def _spans(self, raw: bytes) -> list[tuple[int, int]]:
-        """Find the matches that are told, and at least the first one where pages are known, which it decides."""
+        """Return the matches up to the limit, and at least the first one if it decides the page."""
         most = self._request.most_spans
         least = int(bool(self._page_starts))
         return list(islice(self._pattern.spans(raw), None if most is None else max(most, least)))

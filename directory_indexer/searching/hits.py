@@ -1,6 +1,6 @@
-"""Hits made of passages that were ranked, and what is known of the documents and pages that they lie in.
+"""Hits made from ranked passages, and facts about their documents and pages.
 
-The latter is added when it is clear which hits are shown.
+Facts are added once it is decided which hits are shown.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from directory_indexer.relevance.excerpts import excerpt
 from directory_indexer.scans import RecognisedPages, Recognition, Scan
 from directory_indexer.searching.answers import Hit, OnDisk
 from directory_indexer.searching.freshness import since_indexed
-from directory_indexer.searching.fusing import Passage
+from directory_indexer.searching.fusing import RankedPassage
 
 with lazily:
-    from directory_indexer.searching.scanned import scanned_passage
+    from directory_indexer.searching.scanned import locate_on_page
 
 
-def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
-    """Show a passage that was ranked: its place, and the part of it that matched."""
+def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
+    """Return the hit for a ranked passage: its position, and the excerpt that matched."""
     stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
     return Hit(
@@ -50,8 +50,8 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     )
 
 
-def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
-    """Add metadata of the documents, what became of them, and of scanned pages what read them and where."""
+def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
+    """Add the metadata of documents, their changes on disk, and the OCR engine and position of scanned pages."""
     hits = tuple(hits)
     paths = {hit.path for hit in hits}
     metadata = snapshot.metadata.of(paths)
@@ -71,13 +71,13 @@ def with_documents(snapshot: Snapshot, hits: Iterable[Hit], recognised: Recognis
 
 def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
     if known and known.hash:
-        # Whichever file holds a text that several have, the passages of each have ids of their own.
+        # The passages of files that share a text have their own ids, whichever file holds it.
         hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
     return hit._replace(source=known.source if known else None, on_disk=on_disk)
 
 
 def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
-    """Name the page of what matched and all pages of the passage, which may begin on one and go on over others."""
+    """Set the page of the match and all pages of the passage, which may span several."""
     if not page_starts:
         return hit
     first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
@@ -87,14 +87,14 @@ def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
 
 
 def _row(hit: Hit, rows: Sequence[SheetRow]) -> int:
-    """Return the row of a hit, counted from the first row of its passage; 0 if rows without text were left out there.
+    """Return the row of a hit, counted from the first row of its passage; 0 if that skips rows without text.
 
-    The beginning of the next passage shows whether they were.
+    The start of the next passage shows whether it does.
     """
-    for this, following in pairwise(rows):
-        if this.line <= hit.excerpt.line < following.line and this.sheet == following.sheet:
-            is_dense = following.number - this.number == following.line - this.line
-            return this.number + hit.excerpt.line - this.line if is_dense else 0
+    for row, next_row in pairwise(rows):
+        if row.line <= hit.excerpt.line < next_row.line and row.sheet == next_row.sheet:
+            is_dense = next_row.number - row.number == next_row.line - row.line
+            return row.number + hit.excerpt.line - row.line if is_dense else 0
     return 0
 
 
@@ -103,7 +103,7 @@ def _page_at(character: int, page_starts: Sequence[int]) -> int:
 
 
 def _first_and_last_character(text: str) -> tuple[int, int]:
-    """Find where a text begins and ends without the white space around it, which may reach to another page."""
+    """Return the offsets of a text without surrounding white space, which may belong to another page."""
     return len(text) - len(text.lstrip()), max(len(text.rstrip()) - 1, 0)
 
 
@@ -111,5 +111,7 @@ def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: Re
     scan = scans.get((hit.path, hit.page or 0))
     if scan is None or not scan.engine:
         return hit
-    found = recognised.get(scan.key)
-    return hit._replace(scan=scanned_passage(scan, hit.excerpt, found if isinstance(found, Recognition) else None))
+    recognition = recognised.get(scan.key)
+    return hit._replace(
+        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
+    )

@@ -1,4 +1,4 @@
-"""Asks both stores for the candidates of one search, side by side where that is faster."""
+"""Retrieval of the candidates of one search from both stores, in parallel where that is faster."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ with lazily:
 
     from directory_indexer.embedders import Embedder
     from directory_indexer.searching.nearest import Nearest
-    from directory_indexer.searching.on_demand import OnDemandEmbedding
+    from directory_indexer.searching.on_demand import WaitingCandidates
 
-_MOST_EXACT = DEPTH // 2
-_MOST_READ = 400
-_FEW_ROWS = 0.1
-_MOST_WEIGHED = 10_000
-_MOST_WEIGHED_OF_SEVERAL = 100_000
-"""Of several words, one chunk may have more than another."""
+_MAX_EXACT = DEPTH // 2
+_MAX_READ = 400
+_SMALL_SHARE = 0.1
+_MAX_WEIGHED = 10_000
+_MAX_WEIGHED_OF_SEVERAL = 100_000
+"""With several words, one chunk may have more of them than another."""
 
 
 class _Step(NamedTuple):
-    """What FTS5 is asked, and one in how many of the chunks that match is weighed."""
+    """An FTS5 expression, of whose matching chunks one in `one_in` is weighed."""
 
     expression: str
     one_in: int = 1
 
 
-class Meaning(NamedTuple):
-    """What is looked for by meaning, its vector, what made that, and what it may spend on those of passages."""
+class QueryEmbedding(NamedTuple):
+    """The embedded query: its text and vector, the model, and the time that may be spent on vectors of passages."""
 
     text: str
     vector: NDArray[np.float32]
@@ -54,10 +54,10 @@ class Meaning(NamedTuple):
     allowance: Allowance
 
 
-class Lists(NamedTuple):
+class CandidateLists(NamedTuple):
     """The two lists of candidates, each with its scores.
 
-    `cosines` holds those of both lists, which `model` made.
+    `cosines` are those of both lists, by `model`.
     """
 
     by_words: dict[ChunkId, float]
@@ -66,19 +66,21 @@ class Lists(NamedTuple):
     model: Model
 
 
-class Asking(Protocol):
-    """What is asked for the candidates of one query."""
+class Retriever(Protocol):
+    """Retrieves the candidates of one query."""
 
-    def lists(self, depth: int) -> Lists:
-        """Give the best candidates by words and by meaning, so many of each."""
-
-
-MakeInquiry: TypeAlias = "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[Meaning] | None], Asking]"
-"""Makes what is asked about one moment of an index; the moment is of the kind that its store gives."""
+    def lists(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, so many of each."""
 
 
-class Inquiry:
-    """What is asked of the two stores for one query, at any depth; `embedding` is None where only words are."""
+MakeRetriever: TypeAlias = (
+    "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
+)
+"""Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
+
+
+class HybridRetriever:
+    """Retrieves the candidates of one query from both stores; `embedding` is None for a keyword search."""
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class Inquiry:
         request: SearchRequest,
         plan: MatchPlan,
         scope: Scope,
-        embedding: BackgroundTask[Meaning] | None,
+        embedding: BackgroundTask[QueryEmbedding] | None,
         nearest: Callable[[], Nearest],
     ) -> None:
         self._snapshot = snapshot
@@ -95,13 +97,13 @@ class Inquiry:
         self._scope = scope
         self._embedding = embedding
         self._nearest = nearest
-        self._on_demand: OnDemandEmbedding | None = None
+        self._on_demand: WaitingCandidates | None = None
         self._typed = TypedText(plan)
 
-    def lists(self, depth: int) -> Lists:
-        """Give the best candidates by words and by meaning, so many of each."""
+    def lists(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, so many of each."""
         if self._embedding is None:
-            return Lists(self._by_words(depth), {}, {}, OTHER_MODEL)
+            return CandidateLists(self._by_words(depth), {}, {}, OTHER_MODEL)
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
             with BackgroundTask(partial(self._by_words, depth)) as words:
                 meaning = self._embedding.result()
@@ -112,110 +114,110 @@ class Inquiry:
             meaning = self._embedding.result()
             hits = self._hits(meaning, depth)
         by_meaning = self._by_meaning(meaning, hits, depth)
-        rest = [one for one in by_words if one not in by_meaning]
+        rest = [chunk_id for chunk_id in by_words if chunk_id not in by_meaning]
         others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
         waiting = self._waiting(meaning, by_words, depth)
         by_meaning = _best(by_meaning | waiting, depth)
         cosines = others | waiting | by_meaning
-        return Lists(by_words, by_meaning, cosines, meaning.model)
+        return CandidateLists(by_words, by_meaning, cosines, meaning.model)
 
-    def _waiting(self, meaning: Meaning, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
-        """Give the cosines of candidates that wait for a vector, as many as there is time to embed."""
+    def _waiting(self, meaning: QueryEmbedding, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
+        """Return the cosines of candidates that wait for a vector, as many as there is time to embed."""
         n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids)
         if not n_waiting or self._snapshot.vector_sets.is_switching:
             return {}
         if self._on_demand is None:
-            self._on_demand = OnDemandEmbedding(self._snapshot, self._scope, meaning)
+            self._on_demand = WaitingCandidates(self._snapshot, self._scope, meaning)
         return self._on_demand.cosines(by_words, depth)
 
     def _by_words(self, depth: int) -> dict[ChunkId, float]:
         if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
             return {}
-        # Between few rows there is little to go through, and the rarest words are in too little of it.
+        # Few rows are fast to scan, and the rarest words are in too few of them.
         narrow = None if self._has_few_rows else self._plan.narrow
         with spans.span("ask words"):
-            found = self._exact()
-            # What has none of the rarest words comes after all that has one.
-            for step in chain.from_iterable(map(self._steps, filter(None, (narrow, self._plan.expression)))):
+            scores = self._exact()
+            # Chunks without any of the rarest words come after all that have one.
+            for step in chain.from_iterable(map(self._query_steps, filter(None, (narrow, self._plan.expression)))):
                 more = self._matches(step, depth)
-                found.update((one, score) for one, score in more.items() if one not in found)
-                if len(found) >= depth:
+                scores.update((chunk_id, score) for chunk_id, score in more.items() if chunk_id not in scores)
+                if len(scores) >= depth:
                     break
-        return dict(islice(found.items(), depth))
+        return dict(islice(scores.items(), depth))
 
     def _exact(self) -> dict[ChunkId, float]:
-        """Return the best chunks that have all that was typed, in a row or word by word, and few are like that."""
-        found: dict[ChunkId, float] = {}
+        """Return the best chunks that contain the whole query, in a row or word by word, if there are few."""
+        scores: dict[ChunkId, float] = {}
         for expression in self._plan.exact:
-            if len(found) < _MOST_EXACT and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MOST_WEIGHED:
-                depth = _MOST_READ if n_chunks > _MOST_EXACT and self._typed.has_signs else _MOST_EXACT
+            if len(scores) < _MAX_EXACT and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MAX_WEIGHED:
+                depth = _MAX_READ if n_chunks > _MAX_EXACT and self._typed.has_signs else _MAX_EXACT
                 matches = self._matches(_Step(expression), depth)
-                found.update(matches if depth == _MOST_EXACT else self._literal(matches))
-        return dict(islice(found.items(), _MOST_EXACT))
+                scores.update(matches if depth == _MAX_EXACT else self._literal(matches))
+        return dict(islice(scores.items(), _MAX_EXACT))
 
     def _literal(self, matches: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
-        """Put those first that have what was typed with all of its signs, which the full-text index does not know."""
+        """Order chunks with the literal query first, including its punctuation, which the full-text index ignores."""
         chunks = self._snapshot.chunks.by_id(matches)
-        levels = {one: self._typed.level(stored.chunk.text, "", share=1.0) for one, stored in chunks.items()}
+        levels = {chunk_id: self._typed.level(stored.chunk.text, "", share=1.0) for chunk_id, stored in chunks.items()}
         return dict(sorted(matches.items(), key=lambda match: (-levels.get(match[0], 0.0), -match[1])))
 
-    def _steps(self, expression: str) -> Iterator[_Step]:
-        """Tell what to ask for an expression, one after the other until there is enough.
+    def _query_steps(self, expression: str) -> Iterator[_Step]:
+        """Yield the queries for an expression, to be run until there are enough candidates.
 
-        Weighing a chunk takes 1 µs. Of very many of them, those come first that have rare words, all words, or words in
-        a heading, a title or a path, and then a part that is drawn evenly: common words hardly tell them apart.
+        Weighing a chunk takes 1 µs. If there are very many, those come first that have rare words, all words, or words
+        in a heading, a title or a path, and then an even sample: common words hardly discriminate.
         """
         if (one_in := self._one_in(expression)) > 1:
             for first in filter(None, (self._plan.rare, self._plan.together, self._plan.named)):
                 if n_chunks := self._snapshot.words.count(first):
-                    yield _Step(first, self._part(n_chunks))
+                    yield _Step(first, self._sampling(n_chunks))
             yield _Step(expression, one_in)
         yield _Step(expression)
 
     def _one_in(self, expression: str) -> int:
-        if all(term.n_chunks < 2 * self._most_weighed for term in self._plan.terms):
+        if all(term.n_chunks < 2 * self._max_weighed for term in self._plan.terms):
             return 1
-        return self._part(self._snapshot.words.count(expression))
+        return self._sampling(self._snapshot.words.count(expression))
 
-    def _part(self, n_chunks: int) -> int:
-        return max(1, n_chunks // self._most_weighed)
+    def _sampling(self, n_chunks: int) -> int:
+        return max(1, n_chunks // self._max_weighed)
 
     @property
-    def _most_weighed(self) -> int:
-        return _MOST_WEIGHED if len(self._plan.terms) == 1 else _MOST_WEIGHED_OF_SEVERAL
+    def _max_weighed(self) -> int:
+        return _MAX_WEIGHED if len(self._plan.terms) == 1 else _MAX_WEIGHED_OF_SEVERAL
 
     def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
         words, scope = self._snapshot.words, self._scope
-        found = words.ranked(
+        ranked = words.ranked(
             step.expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth, one_in=step.one_in
         )
-        return dict(found)
+        return dict(ranked)
 
     @property
     def _has_few_rows(self) -> bool:
         if self._scope.rows is None:
             return False
         first, last = self._scope.rows
-        return last - first < _FEW_ROWS * self._snapshot.chunks.count()
+        return last - first < _SMALL_SHARE * self._snapshot.chunks.count()
 
-    def _hits(self, meaning: Meaning, depth: int) -> list[VectorHit]:
+    def _hits(self, meaning: QueryEmbedding, depth: int) -> list[VectorHit]:
         require_comparable(self._snapshot, meaning.vector.size)
         with spans.span("ask vectors"):
             return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
 
-    def _by_meaning(self, meaning: Meaning, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
+    def _by_meaning(self, meaning: QueryEmbedding, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
         chunks = self._nearest().chunks
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
 
 def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
-    return dict(sorted(cosines.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit])
+    return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
 
 
-def bands_of(lists: Lists) -> dict[ChunkId, int]:
-    """Cut the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
+def rank_bands(lists: CandidateLists) -> dict[ChunkId, int]:
+    """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
     bands: dict[ChunkId, int] = {}
-    for found in (lists.by_words, lists.by_meaning):
-        for position, chunk_id in enumerate(found):
+    for scores in (lists.by_words, lists.by_meaning):
+        for position, chunk_id in enumerate(scores):
             bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
     return bands

@@ -1,7 +1,7 @@
-"""From what a line must have in it to the words of the index that it must have been indexed with.
+"""Lookup of lines by the words of the index that they must contain.
 
-Of a text at least its words are known, of a part of a word those of the vocabulary that have it. The words that fewest
-chunks have decide; what nearly all chunks have is not looked up.
+At least the whole words of a text are known, and for a partial word those of the vocabulary that contain it. The words
+in the fewest chunks decide; words in nearly all chunks are not looked up.
 """
 
 from __future__ import annotations
@@ -17,111 +17,116 @@ from directory_indexer.relevance.analyzer import HeldWords
 
 
 class Vocabulary(Protocol):
-    """What the full-text index knows about its words."""
+    """Statistics of the words of a full-text index."""
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks the index holds."""
+        """The number of chunks in the index."""
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each of these words occurs; words that do not occur are left out."""
+        """Return in how many chunks each of these words occurs; words that do not occur are left out."""
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words of the index that begin so, with the number of chunks they occur in."""
+        """Return words of the index with a prefix, with the number of chunks of each."""
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
-        """Give words that have a part, or end with it, with the number of chunks they occur in."""
+        """Return words that contain a part, or end with it, with the number of chunks of each."""
 
 
 def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup | None:
-    """Say which words chunks must have that a line can lie in; None where that would leave out too few of them."""
-    ends = _Ends(vocabulary)
-    demands = [demand for clause in clauses if (demand := _demand_of(clause, vocabulary, ends))]
-    enough = vocabulary.n_chunks * _LARGEST_SHARE
-    useful = sorted((one for one in demands if one.n_chunks <= enough), key=lambda one: one.n_chunks)[:_MOST_DEMANDS]
+    """Return the words that chunks with a matching line must have; None if that would exclude too few chunks."""
+    words = _WordFinder(vocabulary)
+    requirements = [
+        requirement for clause in clauses if (requirement := _clause_requirement(clause, vocabulary, words))
+    ]
+    max_chunks = vocabulary.n_chunks * _LARGEST_SHARE
+    selective = [requirement for requirement in requirements if requirement.n_chunks <= max_chunks]
+    useful = sorted(selective, key=lambda requirement: requirement.n_chunks)[:_MAX_REQUIREMENTS]
     if not useful:
         return None
-    whole = " AND ".join(f"({one.whole})" for one in useful)
+    whole = " AND ".join(f"({requirement.whole})" for requirement in useful)
     lookup = WordLookup(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
-    return lookup if ends.last_row is None else lookup._replace(last_row=ends.last_row)
+    return lookup if words.last_row is None else lookup._replace(last_row=words.last_row)
 
 
-class _Demand(NamedTuple):
-    """Expressions that find the chunks with a text, and those with the rarest word of it; at most so many chunks."""
+class _Requirement(NamedTuple):
+    """FTS5 expressions for the chunks with a text, and for those with its rarest word; at most so many chunks."""
 
     whole: str
     part: str
     n_chunks: int
 
 
-class _Ends:
-    """The words of the vocabulary that a part of a word may belong to, looked up when they are needed."""
+class _WordFinder:
+    """Finds the words of the vocabulary that a partial word may belong to, each once."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._known: dict[Piece, list[tuple[str, int]]] = {}
         self.last_row: int | None = None
-        """Up to which chunk the words are known, if not of all."""
+        """The last chunk whose words are known, if not all are."""
 
     def words_of(self, piece: Piece) -> list[tuple[str, int]]:
-        """Give the words that a piece may be, with the number of chunks that have each."""
+        """Return the words that a piece may be, with the number of chunks of each."""
         if piece not in self._known:
-            self._known[piece] = self._found(piece)
+            self._known[piece] = self._find(piece)
         return self._known[piece]
 
-    def _found(self, piece: Piece) -> list[tuple[str, int]]:
+    def _find(self, piece: Piece) -> list[tuple[str, int]]:
         text = piece.text
         if piece.is_word:
             return list(self._vocabulary.counts((text,)).items())
         if piece.begins:
-            return self._vocabulary.starting_with(text, limit=_MOST_WORDS + 1)
-        found = self._vocabulary.holding(text, ends=piece.ends, limit=_MOST_WORDS + 1)
-        if found.last_row is not None:
-            self.last_row = min(found.last_row, self.last_row or found.last_row)
-        return found.words
+            return self._vocabulary.starting_with(text, limit=_MAX_WORDS + 1)
+        matches = self._vocabulary.holding(text, ends=piece.ends, limit=_MAX_WORDS + 1)
+        if matches.last_row is not None:
+            self.last_row = min(matches.last_row, self.last_row or matches.last_row)
+        return matches.words
 
 
-def _demand_of(clause: Clause, vocabulary: Vocabulary, ends: _Ends) -> _Demand | None:
-    demands = [_demand_of_text(text, vocabulary, ends) for text in sorted({text.lower() for text in clause})]
-    if not all(demands):
+def _clause_requirement(clause: Clause, vocabulary: Vocabulary, words: _WordFinder) -> _Requirement | None:
+    requirements = [_text_requirement(text, vocabulary, words) for text in sorted({text.lower() for text in clause})]
+    if not all(requirements):
         return None
-    found = [one for one in demands if one is not None and one.n_chunks] or [_NOTHING]
-    return _Demand(
-        " OR ".join(f"({one.whole})" for one in found),
-        " OR ".join(f"({one.part})" for one in found),
-        sum(one.n_chunks for one in found),
+    known = [requirement for requirement in requirements if requirement is not None and requirement.n_chunks] or [
+        _NOTHING
+    ]
+    return _Requirement(
+        " OR ".join(f"({requirement.whole})" for requirement in known),
+        " OR ".join(f"({requirement.part})" for requirement in known),
+        sum(requirement.n_chunks for requirement in known),
     )
 
 
-def _demand_of_text(text: str, vocabulary: Vocabulary, ends: _Ends) -> _Demand | None:
+def _text_requirement(text: str, vocabulary: Vocabulary, finder: _WordFinder) -> _Requirement | None:
     rows = piece_rows(text)
     words = [piece for row in rows for piece in row if piece.begins]
-    known = [one for piece in words if (one := _demand_of_piece(piece, ends)) is not None]
-    few = vocabulary.n_chunks * _SMALL_SHARE
-    if not any(one.n_chunks <= few for one in known):
-        # Of a part of a word it takes a look at all words to know which it may belong to.
-        parts = [piece for row in rows for piece in row if not piece.begins and len(piece.text) >= _SHORTEST_PART]
-        known += [one for piece in parts if (one := _demand_of_piece(piece, ends)) is not None]
+    known = [requirement for piece in words if (requirement := _piece_requirement(piece, finder)) is not None]
+    max_chunks = vocabulary.n_chunks * _SMALL_SHARE
+    if not any(requirement.n_chunks <= max_chunks for requirement in known):
+        # Finding the words that contain a part takes a scan of all words.
+        parts = [piece for row in rows for piece in row if not piece.begins and len(piece.text) >= _MIN_PART_LENGTH]
+        known += [requirement for piece in parts if (requirement := _piece_requirement(piece, finder)) is not None]
     if not known:
         return None
-    rarest = min(known, key=lambda one: one.n_chunks)
+    rarest = min(known, key=lambda requirement: requirement.n_chunks)
     phrases = [phrase for row in rows if (phrase := _phrase(row))]
-    return _Demand(" AND ".join([f"({rarest.whole})", *phrases]), rarest.part, rarest.n_chunks)
+    return _Requirement(" AND ".join([f"({rarest.whole})", *phrases]), rarest.part, rarest.n_chunks)
 
 
-def _demand_of_piece(piece: Piece, ends: _Ends) -> _Demand | None:
-    found = ends.words_of(piece)
-    if len(found) > _MOST_WORDS:
+def _piece_requirement(piece: Piece, finder: _WordFinder) -> _Requirement | None:
+    matches = finder.words_of(piece)
+    if len(matches) > _MAX_WORDS:
         return None
-    n_chunks = sum(count for _, count in found)
-    if not found:
+    n_chunks = sum(count for _, count in matches)
+    if not matches:
         return _NOTHING
-    words = f"{_quoted(piece.text)} *" if piece.begins and not piece.ends else _any_of(word for word, _ in found)
-    return _Demand(words, words, n_chunks)
+    words = f"{_quoted(piece.text)} *" if piece.begins and not piece.ends else _any_of(word for word, _ in matches)
+    return _Requirement(words, words, n_chunks)
 
 
 def _phrase(row: Sequence[Piece]) -> str:
-    """Ask for the words of a row that follow each other, without the one that it begins within."""
+    """Return the phrase of the consecutive words of a row, without the one that it begins within."""
     known = [piece for piece in row if piece.begins]
     if len(known) <= 1:
         return ""
@@ -137,9 +142,9 @@ def _quoted(words: str) -> str:
 
 
 _NO_WORD: Final = '"\U0010fffd"'
-_NOTHING: Final = _Demand(_NO_WORD, _NO_WORD, 0)
+_NOTHING: Final = _Requirement(_NO_WORD, _NO_WORD, 0)
 _LARGEST_SHARE: Final = 0.4
 _SMALL_SHARE: Final = 0.01
-_MOST_DEMANDS: Final = 3
-_MOST_WORDS: Final = 1000
-_SHORTEST_PART: Final = 3
+_MAX_REQUIREMENTS: Final = 3
+_MAX_WORDS: Final = 1000
+_MIN_PART_LENGTH: Final = 3

@@ -1,6 +1,6 @@
-"""What each passage must have by itself: a line that matches a pattern and, in a turn of a session, the right time.
+"""Conditions on single passages: a line that matches a pattern, and the time of a turn in a transcript.
 
-The files that have any such passage decide the scope, their texts the passages.
+Files with such a passage decide the scope, texts the passages.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from directory_indexer.searching.grep import GrepRequest, grep
 from directory_indexer.searching.scope import Scope, scope_of
 
 
-def narrowed_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
-    """Leave of a scope the files with a line that matches the pattern of a request, if it has one.
+def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
+    """Restrict a scope to the files with a line that matches the pattern of a request, if it has one.
 
     Raises:
         UsageError: the pattern is invalid.
     """
     if not request.grep:
         return scope
-    wanted = GrepRequest(
+    grep_request = GrepRequest(
         PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, most_spans=0
     )
-    paths = [one.path for one in grep(snapshot, wanted).files]
+    paths = [file.path for file in grep(snapshot, grep_request).files]
     files = snapshot.files.at(paths)
     if scope.file_ids is not None:
-        files = [one for one in files if one.id in scope.file_ids]
+        files = [file for file in files if file.id in scope.file_ids]
     return scope_of(snapshot, files, scope.vectors)
 
 
-def wanted_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
-    """Leave out passages without a matching line, and turns of sessions from outside the wanted time."""
+def filter_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
+    """Drop passages without a matching line, and turns of transcripts outside the requested time."""
     if request.since is not None or request.until is not None:
-        chunks = {id_: one for id_, one in chunks.items() if _is_of_the_time(one, request)}
+        chunks = {id_: stored for id_, stored in chunks.items() if _is_of_the_time(stored, request)}
     if not request.grep:
         return dict(chunks)
     pattern = LinePattern(PatternOptions((request.grep,)))
-    return {id_: one for id_, one in chunks.items() if pattern.first(one.chunk.text.encode()) is not None}
+    return {id_: stored for id_, stored in chunks.items() if pattern.first(stored.chunk.text.encode()) is not None}
 
 
 def _is_of_the_time(stored: IndexedChunk, request: SearchRequest) -> bool:
-    """Tell whether a turn is of the time that a request means; for anything else, its file has been checked."""
+    """Whether a turn is within the requested time; of other passages, the file has been checked."""
     moment = said_at(stored.chunk.heading) if stored.facts.kind == "transcript" else None
     if moment is None:
         return True

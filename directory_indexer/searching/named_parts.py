@@ -1,6 +1,6 @@
-"""What a person means by `FILE`, `FILE:10-40`, `FILE@3` or `FILE#Heading`, and by a directory.
+"""Parsing of locators that people type: `FILE`, `FILE:10-40`, `FILE@3`, `FILE#Heading`, and directories.
 
-A file that is really called so is meant before any part of another one.
+A file with exactly that name takes precedence over a part of another one.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from directory_indexer.searching.trees import directory_outline
 
 _RANGE = re.compile(r"(?P<path>.+)(?P<mark>[:@])(?P<first>\d{1,9})(?P<open>-)?(?P<last>\d{1,9})?", re.DOTALL)
 _UNITS: Final = {":": Unit.LINES, "@": Unit.PAGES}
-_END: Final = 2**31
+_END_OF_FILE: Final = 2**31
 
 
-class NamedPart(NamedTuple):
-    """A file, and the range or the heading that stands behind its name."""
+class FileLocator(NamedTuple):
+    """A file, with the range or the heading behind its name."""
 
     path: FilePath
     selection: Selection | None = None
     heading: str = ""
 
 
-def named_part(snapshot: Snapshot, text: str) -> NamedPart:
-    """Read what a person typed; whether the file has such a part is not looked at."""
-    whole = _resolved(text)
-    if _is_there(snapshot, whole):
-        return NamedPart(whole)
-    for name, heading in _parted(text):
-        if heading.strip() and _is_there(snapshot, path := _resolved(name)):
-            return NamedPart(path, heading=heading.strip())
-    found = _RANGE.fullmatch(text)
-    if found and _is_there(snapshot, path := _resolved(found["path"])):
-        first = int(found["first"])
-        last = int(found["last"]) if found["last"] else _END if found["open"] else first
-        return NamedPart(path, Selection(_UNITS[found["mark"]], first, last))
-    return NamedPart(whole)
+def named_part(snapshot: Snapshot, text: str) -> FileLocator:
+    """Parse a locator; whether the file has such a part is not checked."""
+    whole = _resolve_path(text)
+    if _exists(snapshot, whole):
+        return FileLocator(whole)
+    for name, heading in _split_at_headings(text):
+        if heading.strip() and _exists(snapshot, path := _resolve_path(name)):
+            return FileLocator(path, heading=heading.strip())
+    match = _RANGE.fullmatch(text)
+    if match and _exists(snapshot, path := _resolve_path(match["path"])):
+        first = int(match["first"])
+        last = int(match["last"]) if match["last"] else _END_OF_FILE if match["open"] else first
+        return FileLocator(path, Selection(_UNITS[match["mark"]], first, last))
+    return FileLocator(whole)
 
 
-def selected(snapshot: Snapshot, named: NamedPart) -> Selection | None:
-    """Find the lines that a heading stands for.
+def selected(snapshot: Snapshot, named: FileLocator) -> Selection | None:
+    """Return the lines of a heading, or else the range.
 
     Raises:
         NotIndexedError: the index holds no text of the file.
@@ -60,7 +60,7 @@ def selected(snapshot: Snapshot, named: NamedPart) -> Selection | None:
 
 
 def named_outline(snapshot: Snapshot, text: str) -> Outline:
-    """Tell what a file, a part of one or a directory consists of, named as a person types it.
+    """Return the outline of a file, a part of one or a directory, named as a person types it.
 
     Raises:
         NotIndexedError: the index holds nothing of it.
@@ -73,7 +73,7 @@ def named_outline(snapshot: Snapshot, text: str) -> Outline:
 
 
 def outline_of(snapshot: Snapshot, path: FilePath, heading: str = "") -> Outline:
-    """Tell what a file with text, a container or a directory consists of.
+    """Return the outline of a file with text, a container or a directory.
 
     Raises:
         NotIndexedError: the index holds nothing of it.
@@ -94,20 +94,20 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     return known.why_without_text
 
 
-def _parted(text: str) -> Iterator[tuple[str, str]]:
-    """Part a text at each `#`, the last one first."""
+def _split_at_headings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a text split at each `#`, the last one first."""
     at = text.rfind("#")
     while at > 0:
         yield text[:at], text[at + 1 :]
         at = text.rfind("#", 0, at)
 
 
-def _resolved(text: str) -> FilePath:
-    """Take a path as a person types it, or as `--json` writes it."""
+def _resolve_path(text: str) -> FilePath:
+    """Return the path that a person types, or that `--json` writes."""
     text = text if os.path.lexists(os.path.expanduser(text)) else written_path(text)
     is_typed = text.isascii() or os.path.lexists(os.path.expanduser(text))
     return resolved_path(text if is_typed else exact_text(FilePath(text)))
 
 
-def _is_there(snapshot: Snapshot, path: FilePath) -> bool:
+def _exists(snapshot: Snapshot, path: FilePath) -> bool:
     return snapshot.files.get(path) is not None or os.path.lexists(exact_text(path))

@@ -1,7 +1,7 @@
-"""The neighbours of a document as a map: how far they are from it in meaning, and which of them are alike.
+"""Map of the neighbours of a document: their semantic distance, and their clusters.
 
-The distance from the middle is that of the vectors; the direction comes from their two principal components, so that
-passages of one kind are on one side. Nothing is stored: the map is drawn from the vectors of the index.
+The distance from the centre is that of the vectors; the direction comes from their two principal components, so that
+similar passages are on the same side. Nothing is stored: the map is computed from the vectors of the index.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath, display
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.searching.clusters import clustered, topics
-from directory_indexer.searching.copies import all_placed
+from directory_indexer.searching.clusters import assign_clusters, topics
+from directory_indexer.searching.copies import copies_in_scope
 from directory_indexer.searching.readiness import require_comparable, require_indexed
 from directory_indexer.searching.scope import resolve_scope
 from directory_indexer.searching.similar import spread_evenly
@@ -33,14 +33,14 @@ with lazily:
     from directory_indexer.searching.nearest import Nearest
     from directory_indexer.searching.scope import Scope
 
-_NEAREST = 60
-"""How many are looked for around each passage of the document."""
+_PER_PASSAGE = 60
+"""The number of neighbours of each passage of the document."""
 
 _LABEL_CHARS = 1500
 
 
 class Neighbour(NamedTuple):
-    """A passage near the document; `x` and `y` are where it is drawn, -1 to 1 with the document in the middle."""
+    """A passage near the document; `x` and `y` are its position, -1 to 1 with the document in the centre."""
 
     stored: IndexedChunk
     nearness: float
@@ -59,7 +59,7 @@ class Neighbourhood(NamedTuple):
 
 
 class Neighbourhoods:
-    """Draws maps of the neighbours of documents."""
+    """Computes the maps of the neighbours of documents."""
 
     def __init__(
         self, *, docstore: DocStore, nearest: Nearest, embedder: Callable[[EmbeddingSpace | None], Embedder]
@@ -69,7 +69,7 @@ class Neighbourhoods:
         self._embedder = embedder
 
     def around(self, path: FilePath, *, limit: int) -> Neighbourhood:
-        """Map the passages of other files that are nearest to those of an indexed one.
+        """Return the passages of other files that are nearest to those of an indexed one, as a map.
 
         Raises:
             NotIndexedError: the file is not indexed, or has no text.
@@ -85,59 +85,62 @@ class Neighbourhoods:
         middle = self._vectors_of(snapshot, path, own)
         scope = resolve_scope(snapshot, SearchRequest(query=""), parse_query(""))
         nearness = self._nearness(snapshot, middle, scope, n_own=len(own))
-        everywhere = all_placed(snapshot, snapshot.chunks.by_id(nearness), scope).values()
-        others = [one for files in everywhere for one in files if one.path != path]
-        wanted = sorted(others, key=lambda one: (-nearness[one.chunk_id], one.chunk_id, one.path))[:limit]
-        vectors = self._nearest.vectors(snapshot, list({one.chunk_id for one in wanted}))
-        found = [one for one in wanted if one.chunk_id in vectors]
-        if not found:
+        everywhere = copies_in_scope(snapshot, snapshot.chunks.by_id(nearness), scope).values()
+        others = [stored for files in everywhere for stored in files if stored.path != path]
+        nearest = sorted(others, key=lambda stored: (-nearness[stored.chunk_id], stored.chunk_id, stored.path))[:limit]
+        vectors = self._nearest.vectors(snapshot, list({stored.chunk_id for stored in nearest}))
+        embedded = [stored for stored in nearest if stored.chunk_id in vectors]
+        if not embedded:
             return Neighbourhood(path, len(own))
-        return _mapped(
+        return _lay_out_neighbours(
             Neighbourhood(path, len(own)),
-            found,
-            np.array([nearness[one.chunk_id] for one in found]),
-            np.array([vectors[one.chunk_id] for one in found]) - middle.mean(axis=0),
+            embedded,
+            np.array([nearness[stored.chunk_id] for stored in embedded]),
+            np.array([vectors[stored.chunk_id] for stored in embedded]) - middle.mean(axis=0),
         )
 
     def _vectors_of(self, snapshot: Snapshot, path: FilePath, own: Sequence[IndexedChunk]) -> NDArray[np.float32]:
-        """Give vectors of the document: those of the index, or new ones while it has none."""
-        known = self._nearest.vectors(snapshot, [one.chunk_id for one in own])
+        """Return vectors of the document: those of the index, or new ones if it has none yet."""
+        known = self._nearest.vectors(snapshot, [stored.chunk_id for stored in own])
         if known:
-            return np.array(spread_evenly([known[one.chunk_id] for one in own if one.chunk_id in known]))
-        texts = [embedding_text(one.chunk, path) for one in spread_evenly(own)]
-        made = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
-        require_comparable(snapshot, made.shape[1])
-        return made
+            return np.array(spread_evenly([known[stored.chunk_id] for stored in own if stored.chunk_id in known]))
+        texts = [embedding_text(stored.chunk, path) for stored in spread_evenly(own)]
+        vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
+        require_comparable(snapshot, vectors.shape[1])
+        return vectors
 
     def _nearness(
         self, snapshot: Snapshot, own: NDArray[np.float32], scope: Scope, *, n_own: int
     ) -> dict[ChunkId, float]:
         nearness: dict[ChunkId, float] = {}
         for vector in own:
-            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_NEAREST + n_own):
+            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_PER_PASSAGE + n_own):
                 nearness[hit.chunk_id] = max(hit.score, nearness.get(hit.chunk_id, -1.0))
         return nearness
 
 
-def _mapped(
-    around: Neighbourhood, stored: Sequence[IndexedChunk], nearness: NDArray[np.float64], apart: NDArray[np.float32]
+def _lay_out_neighbours(
+    neighbourhood: Neighbourhood,
+    chunks: Sequence[IndexedChunk],
+    nearness: NDArray[np.float64],
+    offsets: NDArray[np.float32],
 ) -> Neighbourhood:
-    """Lay passages out, given how near each is and its vector relative to the document."""
-    clusters = clustered(apart)
-    xs, ys = laid_out(apart, nearness)
+    """Lay passages out, by their nearness and their vectors relative to the document."""
+    clusters = assign_clusters(offsets)
+    xs, ys = layout(offsets, nearness)
     neighbours = tuple(
-        Neighbour(one, float(near), float(x), float(y), int(topic))
-        for one, near, x, y, topic in zip(stored, nearness, xs, ys, clusters, strict=True)
+        Neighbour(chunk, float(near), float(x), float(y), int(topic))
+        for chunk, near, x, y, topic in zip(chunks, nearness, xs, ys, clusters, strict=True)
     )
-    texts = [one.chunk.text[:_LABEL_CHARS] for one in stored]
-    return around._replace(neighbours=neighbours, topics=topics(texts, clusters))
+    texts = [chunk.chunk.text[:_LABEL_CHARS] for chunk in chunks]
+    return neighbourhood._replace(neighbours=neighbours, topics=topics(texts, clusters))
 
 
-def laid_out(apart: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Place passages around the middle: direction by the principal components, distance by nearness."""
-    centred = apart - apart.mean(axis=0)
+def layout(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return positions around the centre: direction by principal components, distance by nearness."""
+    centred = offsets - offsets.mean(axis=0)
     _, _, components = np.linalg.svd(centred, full_matrices=False)
-    plane = np.zeros((len(apart), 2))
+    plane = np.zeros((len(offsets), 2))
     plane[:, : min(2, len(components))] = centred @ components[:2].T
     angles = np.arctan2(plane[:, 1], plane[:, 0])
     distances = 1 - nearness

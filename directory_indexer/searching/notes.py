@@ -1,4 +1,4 @@
-"""What a query asks for in vain: no query is wrong, so what cannot be meant is said beside the answer."""
+"""Warnings about parts of a query that cannot match; queries are never rejected."""
 
 from __future__ import annotations
 
@@ -16,47 +16,60 @@ with lazily:
     import difflib
 
 _DATE_FILTERS = ("since:", "until:")
-_LONGEST_CODE = 3
-_MOST_NEAR = 6
+_MAX_CODE_LENGTH = 3
+_MAX_SIMILAR = 6
 _ONLY_EXCLUDES = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
 
 
-def notes_on(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
-    """Return which parts of a query cannot find anything, and why; its paths find something if names do."""
+def query_warnings(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+    """Return which parts of a query cannot match, and why; paths of a query with named files do match."""
     return tuple(_notes(query, scope, is_named=is_named))
 
 
-def without_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
     """Return a query in which filters that no file meets are words, and a note on each of them.
 
-    Pasted code and logs have `from:` and `path:` in them and mean nothing by it. A date, a known type and the code of a
-    language are always meant.
+    Pasted code and logs contain `from:` and `path:` without meaning filters. A date, a known type and the code of a
+    language are always filters.
     """
-    filters = {one: alone for part in _parts(query) for one, alone in _filters_in(part) if not _is_always_meant(one)}
-    void = [one for one, alone in filters.items() if resolve_scope(snapshot, SearchRequest(""), alone).is_empty]
+    filters = {
+        written: query_of_filter
+        for part in _parts(query)
+        for written, query_of_filter in _filters_in(part)
+        if not _is_always_meant(written)
+    }
+    void = [
+        written
+        for written, query_of_filter in filters.items()
+        if resolve_scope(snapshot, SearchRequest(""), query_of_filter).is_empty
+    ]
     if not void:
         return query, ()
     return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
 
 
 def _parts(query: Query) -> tuple[Query, ...]:
-    return (query, *(one for group in query.alternatives for one in group))
+    return (query, *(branch for group in query.alternatives for branch in group))
 
 
 def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     required = query.required
-    yield from ((f"path:{text}", _alone(Filters(paths=(text,)))) for text in required.paths)
-    yield from ((f"type:{text}", _alone(Filters(kinds=(text,)))) for text in required.kinds)
-    yield from ((f"{name}:{text}", _alone(Filters(metadata=((name, text),)))) for name, text in required.metadata)
+    yield from ((f"path:{text}", _only_filters(Filters(paths=(text,)))) for text in required.paths)
+    yield from ((f"type:{text}", _only_filters(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from (
+        (f"{name}:{text}", _only_filters(Filters(metadata=((name, text),)))) for name, text in required.metadata
+    )
 
 
 def _is_always_meant(written: str) -> bool:
     field, _, text = written.partition(":")
     return (
-        _is_dated(written) or (field == "type" and _is_type(text)) or (field == "lang" and len(text) <= _LONGEST_CODE)
+        _is_dated(written)
+        or (field == "type" and _is_type(text))
+        or (field == "lang" and len(text) <= _MAX_CODE_LENGTH)
     )
 
 
@@ -65,7 +78,7 @@ def _is_dated(written: str) -> bool:
     return name == "created" and text[:1].isdigit()
 
 
-def _alone(required: Filters) -> Query:
+def _only_filters(required: Filters) -> Query:
     return Query("", "", required=required)
 
 
@@ -82,7 +95,7 @@ def _void_note(written: str) -> str:
 
 
 def require_types(names: tuple[str, ...]) -> None:
-    """Refuse a request for types that there are not.
+    """Raise an error if one of the types does not exist.
 
     Raises:
         UsageError: one of them is unknown.
@@ -100,20 +113,20 @@ def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
     for name in query.forbidden.kinds:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_near_types(name)}"
-    yield from _misread_dates(query)
+    yield from _invalid_dates(query)
     if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
         yield f"no indexed file here meets {' '.join(filters)}"
 
 
-def _misread_dates(query: Query) -> Iterator[str]:
+def _invalid_dates(query: Query) -> Iterator[str]:
     for word in query.words:
         if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
             yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:
-    has_filters = any(any(one.required._replace(headings=())) for one in group)
-    return has_filters and not all(one.has_only_filters for one in group)
+    has_filters = any(any(branch.required._replace(headings=())) for branch in group)
+    return has_filters and not all(branch.has_only_filters for branch in group)
 
 
 def _is_type(name: str) -> bool:
@@ -121,13 +134,13 @@ def _is_type(name: str) -> bool:
 
 
 def _near_types(name: str) -> str:
-    near = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MOST_NEAR)
+    similar = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MAX_SIMILAR)
     # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
-    best = min(near, key=lambda kind: (sorted(kind) != sorted(name.lower()), near.index(kind)), default="")
-    return f"did you mean {best}?" if best else f"types are languages and formats, and {', '.join(GROUPS)}"
+    nearest = min(similar, key=lambda kind: (sorted(kind) != sorted(name.lower()), similar.index(kind)), default="")
+    return f"did you mean {nearest}?" if nearest else f"types are languages and formats, and {', '.join(GROUPS)}"
 
 
 def _written_filters(required: Filters) -> list[str]:
     dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
-    written = [one for one, _ in _filters_in(_alone(required))]
+    written = [filter_text for filter_text, _ in _filters_in(_only_filters(required))]
     return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]

@@ -1,4 +1,4 @@
-"""What a file consists of, told from its chunks: headings and symbols, else pages, else passages by their first lines.
+"""Outlines of files, derived from their chunks: headings and symbols, else pages, else first lines of passages.
 
 Nothing is parsed again. Small sections of several parents that share a chunk are known by their outermost names.
 """
@@ -17,15 +17,15 @@ from directory_indexer.extractors.document import FileFacts
 from directory_indexer.paths import FilePath, display
 from directory_indexer.searching.answers import OnDisk
 from directory_indexer.searching.freshness import since_indexed
-from directory_indexer.searching.section_starts import SEPARATOR, SectionStart, first_line, section_starts
+from directory_indexer.searching.section_starts import SEPARATOR, SectionStart, find_section_starts, first_line
 from directory_indexer.searching.texts import joined
 
-_MOST_CHARACTERS = 60
-_MOST_NAMED = 5
+_MAX_NAME_LENGTH = 60
+_MAX_SUGGESTIONS = 5
 
 
 class Entry(NamedTuple):
-    """One part of what an outline is of: a section of a file, or a directory or file below a directory.
+    """An entry of an outline: a section of a file, or a directory or file below a directory.
 
     `depth` counts from 0. Lines are those of a section; `kinds` and `n_files` are those of a directory. `n_folded`
     parts of it are not shown.
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What a file or a directory consists of. `n_left_out` are entries of the first level that are not shown."""
+    """The parts of a file or a directory. `n_left_out` entries of the first level are not shown."""
 
     path: FilePath
     facts: FileFacts
@@ -61,7 +61,7 @@ class Outline(NamedTuple):
 
 
 def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
-    """Tell what a file consists of, or the part of it with this name.
+    """Return the outline of a file, or of the part of it with this name.
 
     Raises:
         NotIndexedError: the index holds no text of the file.
@@ -70,7 +70,7 @@ def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
     stored = snapshot.chunks.of_file(path)
     if not stored:
         raise NotIndexedError(f"the index holds no text of {display(path)}", hint="dirindex status -v says why")
-    chunks = [one.chunk for one in stored]
+    chunks = [indexed.chunk for indexed in stored]
     page_starts = snapshot.files.page_starts(path)
     entries = tuple(_entries(chunks, page_starts))
     whole = Outline(
@@ -83,41 +83,42 @@ def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
         n_chunks=len(chunks),
         on_disk=since_indexed(snapshot, snapshot.files.container_of(path) or path),
     )
-    return _part_of(whole, part) if part else whole
+    return _select_part(whole, part) if part else whole
 
 
 def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
-    """Find the entry that `FILE#name` means: by its name, or by the end of its path of names.
+    """Return the index of the entry that `FILE#name` means: by its name, or by the end of its path of names.
 
     Raises:
         UsageError: there is none.
     """
-    wanted = _folded(name)
-    names = [_folded(SEPARATOR.join(one)) for one in _paths(entries)]
+    target = _normalise_name(name)
+    names = [_normalise_name(SEPARATOR.join(path_names)) for path_names in _paths(entries)]
     tests = (
-        lambda text: text == wanted or text.endswith(SEPARATOR + wanted),
-        lambda text: text.rpartition(SEPARATOR)[2].startswith(wanted),
-        lambda text: wanted in text.rpartition(SEPARATOR)[2],
+        lambda text: text == target or text.endswith(SEPARATOR + target),
+        lambda text: text.rpartition(SEPARATOR)[2].startswith(target),
+        lambda text: target in text.rpartition(SEPARATOR)[2],
     )
     for test in tests:
-        if (found := next((at for at, text in enumerate(names) if test(text)), None)) is not None:
-            return found
+        if (index := next((at for at, text in enumerate(names) if test(text)), None)) is not None:
+            return index
     plain = [entry.name for entry in entries]
-    near = difflib.get_close_matches(name, plain, n=_MOST_NAMED, cutoff=0.5) or plain[:_MOST_NAMED]
+    near = difflib.get_close_matches(name, plain, n=_MAX_SUGGESTIONS, cutoff=0.5) or plain[:_MAX_SUGGESTIONS]
     raise UsageError(
         f"{display(path)} has no part '{name}'", hint=f"some of its parts: {', '.join(near)}" if near else ""
     )
 
 
-def _part_of(whole: Outline, part: str) -> Outline:
+def _select_part(whole: Outline, part: str) -> Outline:
     at = part_named(whole.entries, part, whole.path)
     first = whole.entries[at]
-    end = next((one for one in range(at + 1, len(whole.entries)) if whole.entries[one].depth <= first.depth), None)
-    shown = tuple(one._replace(depth=one.depth - first.depth) for one in whole.entries[at:end])
-    return whole._replace(entries=shown, part=first.name, n_tokens=first.n_tokens)
+    following = range(at + 1, len(whole.entries))
+    end = next((index for index in following if whole.entries[index].depth <= first.depth), None)
+    entries = tuple(entry._replace(depth=entry.depth - first.depth) for entry in whole.entries[at:end])
+    return whole._replace(entries=entries, part=first.name, n_tokens=first.n_tokens)
 
 
-def _folded(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return " ".join(name.replace("::", SEPARATOR).casefold().split())
 
 
@@ -128,8 +129,8 @@ def _paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
         yield above
 
 
-class _Place(NamedTuple):
-    """Where an entry begins."""
+class _EntryStart(NamedTuple):
+    """The start of an entry."""
 
     name: str
     depth: int
@@ -138,56 +139,56 @@ class _Place(NamedTuple):
 
 
 def _entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[Entry]:
-    places = list(_section_places(chunks)) or list(_page_places(chunks, page_starts)) or list(_chunk_places(chunks))
+    starts = list(_section_entries(chunks)) or list(_page_entries(chunks, page_starts)) or list(_chunk_entries(chunks))
     tokens = _TokensBefore(chunks)
-    end_of_text = _Place("", 0, chunks[-1].end_char, chunks[-1].end_line + 1)
-    for place, following in zip(places, _following(places, end_of_text), strict=True):
-        page = bisect_right(page_starts, place.start_char) if page_starts else None
-        n_tokens = tokens.at(following.start_char) - tokens.at(place.start_char)
-        yield Entry(place.name, place.depth, n_tokens, place.line, max(following.line - 1, place.line), page)
+    end_of_text = _EntryStart("", 0, chunks[-1].end_char, chunks[-1].end_line + 1)
+    for start, part_end in zip(starts, _part_ends(starts, end_of_text), strict=True):
+        page = bisect_right(page_starts, start.start_char) if page_starts else None
+        n_tokens = tokens.at(part_end.start_char) - tokens.at(start.start_char)
+        yield Entry(start.name, start.depth, n_tokens, start.line, max(part_end.line - 1, start.line), page)
 
 
-def _following(places: Sequence[_Place], end_of_text: _Place) -> list[_Place]:
-    """Find for each place the one at which its part ends: the next that is no deeper."""
-    found: list[_Place] = []
+def _part_ends(starts: Sequence[_EntryStart], end_of_text: _EntryStart) -> list[_EntryStart]:
+    """Return for each start the one at which its part ends: the next that is no deeper."""
+    ends: list[_EntryStart] = []
     ahead = [end_of_text._replace(depth=-1)]
-    for place in reversed(places):
-        while ahead[-1].depth > place.depth:
+    for start in reversed(starts):
+        while ahead[-1].depth > start.depth:
             ahead.pop()
-        found.append(ahead[-1])
-        ahead.append(place)
-    return found[::-1]
+        ends.append(ahead[-1])
+        ahead.append(start)
+    return ends[::-1]
 
 
-def _section_places(chunks: Iterable[Chunk]) -> Iterator[_Place]:
-    """Give every section where it begins; a chunk that goes on with one names it again."""
+def _section_entries(chunks: Iterable[Chunk]) -> Iterator[_EntryStart]:
+    """Yield the start of every section; a chunk that continues one names it again."""
     above: tuple[str, ...] = ()
     for chunk in chunks:
-        for start in section_starts(chunk, open_name=above[-1] if above else ""):
+        for start in find_section_starts(chunk, open_name=above[-1] if above else ""):
             if start.path == above[: len(start.path)]:
                 continue
             above = start.path
-            yield _place(start)
+            yield _section_entry_start(start)
 
 
-def _place(start: SectionStart) -> _Place:
-    return _Place(start.path[-1], len(start.path) - 1, start.start_char, start.line)
+def _section_entry_start(start: SectionStart) -> _EntryStart:
+    return _EntryStart(start.path[-1], len(start.path) - 1, start.start_char, start.line)
 
 
-def _page_places(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[_Place]:
+def _page_entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[_EntryStart]:
     text = joined(chunks) if page_starts else ""
     for number, start in enumerate(page_starts, 1):
-        name = first_line(text[start : start + _MOST_CHARACTERS * 4], most=_MOST_CHARACTERS)
-        yield _Place(name or f"page {number}", 0, start, text.count("\n", 0, start) + 1)
+        name = first_line(text[start : start + _MAX_NAME_LENGTH * 4], most=_MAX_NAME_LENGTH)
+        yield _EntryStart(name or f"page {number}", 0, start, text.count("\n", 0, start) + 1)
 
 
-def _chunk_places(chunks: Iterable[Chunk]) -> Iterator[_Place]:
+def _chunk_entries(chunks: Iterable[Chunk]) -> Iterator[_EntryStart]:
     for chunk in chunks:
-        yield _Place(first_line(chunk.text, most=_MOST_CHARACTERS), 0, chunk.start_char, chunk.start_line)
+        yield _EntryStart(first_line(chunk.text, most=_MAX_NAME_LENGTH), 0, chunk.start_char, chunk.start_line)
 
 
 class _TokensBefore:
-    """How many tokens a document has before a character, as if those of a chunk were spread evenly."""
+    """The number of tokens before a character, as if those of a chunk were spread evenly."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._starts = [chunk.start_char for chunk in chunks]

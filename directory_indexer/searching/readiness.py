@@ -1,4 +1,4 @@
-"""What must be there before a question can be answered, and what is missing of it."""
+"""Preconditions of a search, and warnings about missing vectors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ with lazily:
 
 
 def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
-    """Refuse to answer "nothing" where nothing was ever indexed.
+    """Raise an error if nothing was ever indexed there, instead of returning no hits.
 
     Raises:
-        NotIndexedError: no directory is tracked, or none that has to do with the scope.
+        NotIndexedError: no directory is tracked, or none that overlaps the scope.
     """
     tracked = snapshot.directories.all()
     if not tracked:
@@ -31,10 +31,10 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
 
 
 def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
-    """Refuse to compare vectors of so many dimensions with shorter or longer ones.
+    """Raise an error if the vectors of the index have another number of dimensions.
 
     Raises:
-        IndexMismatchError: those of the index have another number.
+        IndexMismatchError: the numbers differ.
     """
     space = snapshot.vector_sets.answering().space
     if space is not None and space.dimensions != n_dimensions:
@@ -44,21 +44,23 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[str]:
-    """Yield notes on what in these scopes cannot be found by meaning yet, and on what a question had embedded."""
+def embedding_warnings(
+    snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None
+) -> Iterator[str]:
+    """Yield warnings on passages of these scopes without vectors, and on those embedded during the search."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
-        # The new vectors answer when the last chunk has one, wherever it lies.
+        # The new vectors answer once every chunk of the index has one.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
-        wait = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
-        yield StandingNote(f"{wait} to be embedded again; until then {former.space.name} answers")
+        status = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
+        yield StandingNote(f"{status} to be embedded again; until then {former.space.name} answers")
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_held(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
-        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_found_so_far(making)}"
+        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_searchable_so_far(making)}"
         yield StandingNote(note, f"not all of {passages} are embedded yet")
 
 
@@ -68,10 +70,10 @@ def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
     return frozenset().union(*parts) if len(parts) == len(scopes) else None
 
 
-def _found_so_far(making: VectorMaking | None) -> str:
-    if making is None or not making.judged:
+def _searchable_so_far(embedder: VectorMaking | None) -> str:
+    if embedder is None or not embedder.embedded:
         return "they are found by words alone"
-    n_unjudged = len(making.unjudged - making.judged)
-    were = "was" if len(making.judged) == 1 else "were"
-    rest = f", and {n_unjudged} by words alone" if n_unjudged else ""
-    return f"{len(making.judged)} of them {were} judged by meaning for this question{rest}"
+    n_others = len(embedder.not_embedded - embedder.embedded)
+    were = "was" if len(embedder.embedded) == 1 else "were"
+    rest = f", and {n_others} by words alone" if n_others else ""
+    return f"{len(embedder.embedded)} of them {were} judged by meaning for this question{rest}"

@@ -1,7 +1,7 @@
-"""Searches: candidates by words and by meaning within the scope, ranked, and shown with the part that matched.
+"""Search: candidates by words and by meaning within the scope, ranked, with excerpts.
 
-Filters are applied before the best candidates are chosen, so as many hits are given as are asked for while there are
-as many. What the vector store returns counts only if SQLite knows it: a hit is never a text that is gone.
+Filters are applied before the best candidates are selected, so that there are as many hits as requested if enough
+passages pass. Results of the vector store count only if SQLite knows them: a hit is never a text that is gone.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from directory_indexer.errors import IndexMismatchError, ProviderError, StoreErr
 from directory_indexer.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.lazy import lazily
 from directory_indexer.paths import FilePath
-from directory_indexer.questions import question
+from directory_indexer.questions import recorded_query
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.informative import informative
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import Query, parse_query
-from directory_indexer.relevance.ranking import Ranked, good_ones, worth_showing
+from directory_indexer.relevance.ranking import Ranked, drop_zero_scores, good_ones
 from directory_indexer.relevance.spelling import Correction, respelled
 from directory_indexer.scans import NoPages, RecognisedPages
 from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult
 from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.searching.copies import also_in, nearest_copy
-from directory_indexer.searching.defining import defining_first
-from directory_indexer.searching.file_names import NamedFiles, named_files, with_named, without_weak_texts
-from directory_indexer.searching.finding import Found, found_by, headed
-from directory_indexer.searching.fusing import Answer, Passage, fused
-from directory_indexer.searching.gaps import gaps_in
-from directory_indexer.searching.hits import hit_of, with_documents
-from directory_indexer.searching.inquiry import Inquiry, MakeInquiry, Meaning
-from directory_indexer.searching.named_lines import named_lines_first
-from directory_indexer.searching.notes import notes_on, require_types, without_void_filters
-from directory_indexer.searching.phrases import continued, note_on, relaxed
-from directory_indexer.searching.readiness import coverage, require_indexed
+from directory_indexer.searching.copies import nearest_copy, other_copies
+from directory_indexer.searching.defining import boost_definitions
+from directory_indexer.searching.file_names import NamedFiles, drop_weak_texts, merge_named_files, named_files
+from directory_indexer.searching.finding import RankedChunks, definition_candidates, retrieve_and_rank
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage, fuse
+from directory_indexer.searching.gaps import scope_warnings
+from directory_indexer.searching.hits import add_document_facts, make_hit
+from directory_indexer.searching.inquiry import HybridRetriever, MakeRetriever, QueryEmbedding
+from directory_indexer.searching.named_lines import boost_named_lines
+from directory_indexer.searching.notes import drop_void_filters, query_warnings, require_types
+from directory_indexer.searching.phrases import append_relaxed, relax_phrases, relaxed_note
+from directory_indexer.searching.readiness import embedding_warnings, require_indexed
 from directory_indexer.searching.scope import Scope, dated_request, resolve_scope
 from directory_indexer.searching.unfinished import (
-    LEAST_BEGINNINGS,
-    MOST_BEGINNINGS,
-    NOTHING,
-    OneAFile,
-    Unfinished,
-    are_enough,
-    requiring,
-    unfinished,
-    with_beginnings,
+    MAX_PREFIX_FILES,
+    MIN_PREFIX_FILES,
+    NO_ANSWER,
+    OnePerFile,
+    PrefixQuery,
+    append_prefix_hits,
+    is_full,
+    parse_prefix_query,
+    require_expression,
 )
 from directory_indexer.searching.vector_making import Allowance, VectorMaking
 from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.docstore.facets import Facets
-    from directory_indexer.searching.matching_passages import narrowed_scope
+    from directory_indexer.searching.matching_passages import narrow_scope
     from directory_indexer.searching.nearest import Nearest
 
 
@@ -67,10 +67,10 @@ MAX_FACET_VALUES = 20
 
 
 class Searcher:
-    """The reading side of an index; takes no lock, and any number of threads may share it.
+    """Searches an index; takes no lock, and any number of threads may share it.
 
-    A search by words alone never calls `nearest` and `embedder`, which take time to load. `inquiry` makes what asks for
-    candidates, where that is not SQLite together with a vector store.
+    A keyword search never calls `nearest` and `embedder`, which take time to load. `inquiry` makes the retriever of
+    candidates, if that is not SQLite together with a vector store.
     """
 
     def __init__(
@@ -81,25 +81,25 @@ class Searcher:
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
         has_vectors: bool = True,
-        inquiry: MakeInquiry | None = None,
+        inquiry: MakeRetriever | None = None,
     ) -> None:
         self._docstore = docstore
         self._recognised = recognised or NoPages()
-        self._inquiry = inquiry or partial(Inquiry, nearest=nearest)
+        self._inquiry = inquiry or partial(HybridRetriever, nearest=nearest)
         self._embedder = embedder
         self._has_vectors = has_vectors
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """Answer a request.
+        """Return the result of a request.
 
         Raises:
             NotIndexedError: nothing is indexed, or nothing where the request looks.
             ProviderError: the mode is semantic and the embedder cannot answer.
             VectorStoreError: the mode is semantic and the vectors cannot be reached or are lost.
             IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
-            UsageError: the mode is semantic and the configuration wants no vectors.
+            UsageError: the mode is semantic and the configuration disables vectors.
         """
-        with question(self._docstore.path), spans.span("search", mode=request.mode) as span:
+        with recorded_query(self._docstore.path), spans.span("search", mode=request.mode) as span:
             result = self._answer(request)
             span.note(n_hits=len(result.hits), n_notes=len(result.degraded), is_weak=result.is_weak)
             return result
@@ -124,7 +124,7 @@ class Searcher:
         return result._replace(degraded=(*degraded, *result.degraded))
 
     def facets(self, request: SearchRequest) -> Facets:
-        """Count the types, places, years, languages, authors and tags of the files that a request looks into.
+        """Count the types, directories, years, languages, authors and tags of the files in the scope of a request.
 
         Its words do not matter, its filters do.
 
@@ -142,13 +142,13 @@ class Searcher:
 
     def _newest(
         self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
-    ) -> Answer:
-        """List the files that are meant, newest first: where nothing is looked for, none is a better answer."""
+    ) -> QueryAnswer:
+        """Return the files in the scope, newest first: without words to search for, this is the best order."""
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
-        return Answer(
-            tuple(Passage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=notes_on(query, scope, is_named=is_named),
+        return QueryAnswer(
+            tuple(RankedPassage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
+            degraded=query_warnings(query, scope, is_named=is_named),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -157,23 +157,25 @@ class Searcher:
     ) -> SearchResult:
         require_indexed(snapshot, request.scope)
         require_types(request.kinds)
-        making = VectorMaking(request.embedding_seconds)
-        allowances = [Allowance(making, 1 / n_left) for n_left in range(len(queries), 0, -1)]
+        embedder = VectorMaking(request.embedding_seconds)
+        allowances = [Allowance(embedder, 1 / n_left) for n_left in range(len(queries), 0, -1)]
         possible = request._replace(mode=mode)
-        asked = [self._asked(snapshot, possible, *one) for one in zip(queries, allowances, strict=True)]
-        answers = [self._answered(snapshot, possible, one) for one in asked]
-        self._keep(making)
-        scopes = [one.scope for one in asked if one.embedding]
-        missing = coverage(snapshot, scopes, making) if scopes else ()
-        named = asked[0].named
-        answer = answers[0] if len(answers) == 1 else fused(answers, limit=request.limit)
-        answer = without_weak_texts(answer, named) if request.only_good else answer
-        # What is told of a hit costs as much as to rank twenty passages, so only those that are shown are told of.
-        hits = [hit_of(one, excerpt_chars=request.excerpt_chars) for one in answer.passages]
-        arranged = with_named(snapshot, named, hits, request) if named.places else hits
+        processed_queries = [
+            self._process_query(snapshot, possible, *arguments) for arguments in zip(queries, allowances, strict=True)
+        ]
+        answers = [self._answer_query(snapshot, possible, processed) for processed in processed_queries]
+        self._keep(embedder)
+        scopes = [processed.scope for processed in processed_queries if processed.embedding]
+        missing = embedding_warnings(snapshot, scopes, embedder) if scopes else ()
+        named = processed_queries[0].named
+        answer = answers[0] if len(answers) == 1 else fuse(answers, limit=request.limit)
+        answer = drop_weak_texts(answer, named) if request.only_good else answer
+        # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
+        hits = [make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in answer.passages]
+        arranged = merge_named_files(snapshot, named, hits, request) if named.places else hits
         return SearchResult(
             request=request,
-            hits=with_documents(snapshot, arranged[: request.limit], self._recognised),
+            hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),
             degraded=(*missing, *answer.degraded),
             is_truncated=answer.is_truncated or len(arranged) > request.limit,
             is_weak=answer.is_weak and not named.are_answer,
@@ -184,116 +186,123 @@ class Searcher:
             n_named=named.n_all,
         )
 
-    def _asked(self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance) -> _Asked:
-        """Correct a query and begin to embed it: what comes before the first answer is done for all of them at once."""
+    def _process_query(
+        self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: Allowance
+    ) -> _ProcessedQuery:
+        """Correct a query and start to embed it, for all queries before the first is answered."""
         query = informative(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
         named = named_files(snapshot, request, query, scope)
         if scope.is_empty and not named.places:
-            with_words, notes = without_void_filters(snapshot, query)
+            with_words, notes = drop_void_filters(snapshot, query)
             if notes:
-                return self._asked(snapshot, request, with_words, allowance)._replace(notes=notes)
-        beginnings = unfinished(snapshot, query.text) if request.is_unfinished else None
+                return self._process_query(snapshot, request, with_words, allowance)._replace(notes=notes)
+        beginnings = parse_prefix_query(snapshot, query.text) if request.is_unfinished else None
         if beginnings and not beginnings.is_word:
-            return _Asked(query, (), None, scope, named, beginnings)
+            return _ProcessedQuery(query, (), None, scope, named, beginnings)
         query, corrections = (query, ()) if named.are_answer else respelled(query, snapshot.words)
-        embedding: BackgroundTask[Meaning] | None = None
+        embedding: BackgroundTask[QueryEmbedding] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space
             embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
-        return _Asked(query, corrections, embedding, scope, named, beginnings)
+        return _ProcessedQuery(query, corrections, embedding, scope, named, beginnings)
 
-    def _answered(self, snapshot: Snapshot, request: SearchRequest, asked: _Asked) -> Answer:
-        """Answer a query, and where its last word is being typed, by the words that begin so."""
-        beginnings = asked.beginnings
+    def _answer_query(self, snapshot: Snapshot, request: SearchRequest, processed: _ProcessedQuery) -> QueryAnswer:
+        """Answer a query; if its last word is being typed, also by the words with that prefix."""
+        beginnings = processed.beginnings
         if beginnings is None or request.mode is SearchMode.SEMANTIC:
-            return self._ranked(snapshot, request, asked)
-        room = max(request.limit - len(asked.named.places), 1)
-        whole = self._ranked(snapshot, request._replace(limit=room), asked) if beginnings.is_word else NOTHING
-        if are_enough(snapshot, whole, beginnings, room=room):
+            return self._ranked(snapshot, request, processed)
+        room = max(request.limit - len(processed.named.places), 1)
+        whole = self._ranked(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
+        if is_full(snapshot, whole, beginnings, room=room):
             return whole
-        most = max(MOST_BEGINNINGS - len(asked.named.places), LEAST_BEGINNINGS)
+        most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)
         by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
-        typed = asked._replace(query=beginnings.query, corrections=(), embedding=None)
-        return with_beginnings(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+        typed = processed._replace(query=beginnings.query, corrections=(), embedding=None)
+        return append_prefix_hits(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
 
     def _ranked(
-        self, snapshot: Snapshot, request: SearchRequest, asked: _Asked, *, begun: Unfinished | None = None
-    ) -> Answer:
-        query, corrections, embedding, scope, named, _, notes = asked
+        self,
+        snapshot: Snapshot,
+        request: SearchRequest,
+        processed: _ProcessedQuery,
+        *,
+        begun: PrefixQuery | None = None,
+    ) -> QueryAnswer:
+        query, corrections, embedding, scope, named, _, notes = processed
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
-        scope = narrowed_scope(snapshot, scope, request)
+        scope = narrow_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
-        def found(asked: Query) -> Found:
-            plan = plan_match(asked, snapshot.words)
-            plan = requiring(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
+        def retrieve(searched: Query) -> RankedChunks:
+            plan = plan_match(searched, snapshot.words)
+            plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_here) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
-            inquiry = OneAFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
-            return found_by(snapshot, inquiry, plan, scope, request)
+            inquiry = OnePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
+            return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
 
-        plan, chunks, ranking = found(query)
+        plan, chunks, ranking = retrieve(query)
         beyond_quotations: tuple[str, ...] = ()
-        if beyond := relaxed(query, ranking, limit=request.limit):
-            others = found(beyond)
+        if beyond := relax_phrases(query, ranking, limit=request.limit):
+            others = retrieve(beyond)
             if len(others.ranking.hits) > len(ranking.hits):
-                chunks, beyond_quotations = chunks | others.chunks, (note_on(query, ranking),)
-                ranking = continued(ranking, others.ranking, limit=request.limit)
-        worthy = worth_showing(ranking)
+                chunks, beyond_quotations = chunks | others.chunks, (relaxed_note(query, ranking),)
+                ranking = append_relaxed(ranking, others.ranking, limit=request.limit)
+        visible = drop_zero_scores(ranking)
         is_by_words = request.mode is SearchMode.KEYWORD
-        shown = good_ones(worthy, by_words_alone=is_by_words) if request.only_good else worthy
-        chunks = headed(snapshot, plan, scope, request) | chunks
-        shown = defining_first(shown, chunks, query, limit=request.limit)
-        gaps = gaps_in(snapshot, request, query, is_weak=not shown or ranking.is_weak)
-        answer = Answer(
-            tuple(_passage(snapshot, chunks[one.chunk_id], one, plan, scope=scope, near=request.near) for one in shown),
-            degraded=(*notes, *beyond_quotations, *notes_on(query, scope), *gaps),
-            is_truncated=len(shown) >= request.limit,
+        hits = good_ones(visible, by_words_alone=is_by_words) if request.only_good else visible
+        chunks = definition_candidates(snapshot, plan, scope, request) | chunks
+        hits = boost_definitions(hits, chunks, query, limit=request.limit)
+        gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
+        answer = QueryAnswer(
+            tuple(_passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near) for hit in hits),
+            degraded=(*notes, *beyond_quotations, *query_warnings(query, scope), *gaps),
+            is_truncated=len(hits) >= request.limit,
             is_weak=ranking.is_weak,
-            has_weaker=len(shown) < len(worthy),
+            has_weaker=len(hits) < len(visible),
             corrections=corrections,
         )
-        return named_lines_first(snapshot, answer, plan, scope, request)
+        return boost_named_lines(snapshot, answer, plan, scope, request)
 
-    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> Meaning:
+    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: Allowance) -> QueryEmbedding:
         embedder = self._embedder(space)
         with spans.span("embed query"):
             vector = embedder.embed_query(text)
-        return Meaning(text, vector, judged_as(embedder.space), embedder, allowance)
+        return QueryEmbedding(text, vector, judged_as(embedder.space), embedder, allowance)
 
-    def _keep(self, making: VectorMaking) -> None:
-        """Keep vectors for later searches, unless somebody writes at this moment or nobody may."""
-        if making.made:
+    def _keep(self, embedder: VectorMaking) -> None:
+        """Store vectors for later searches, unless another process writes at this moment or the index is read-only."""
+        if embedder.made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
-                transaction.search_vectors.put(making.space, making.made)
+                transaction.search_vectors.put(embedder.space, embedder.made)
 
 
 def _passage(
     snapshot: Snapshot, chunk: IndexedChunk, ranked: Ranked, plan: MatchPlan, /, *, scope: Scope, near: FilePath | None
-) -> Passage:
-    """Show a passage in the nearest file that has it, and name the others."""
-    others = also_in(snapshot, ranked, chunk.path, scope)
+) -> RankedPassage:
+    """Return a passage in the nearest file that contains it, with the names of the others."""
+    others = other_copies(snapshot, ranked, chunk.path, scope)
     nearest = nearest_copy(snapshot, chunk, others, near)
-    return Passage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
+    return RankedPassage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
 
 
 def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
-    """Let each file of a list stand for itself, also where several share a text."""
-    given = set[ChunkId]()
-    for one in chunks:
-        id_ = new_chunk_id(one.path, ContentHash(one.chunk_id), 0) if one.chunk_id in given else one.chunk_id
-        given.add(id_)
-        yield id_, one
+    """Yield each file of a list with its own id, even if several share a text."""
+    used = set[ChunkId]()
+    for chunk in chunks:
+        id_ = new_chunk_id(chunk.path, ContentHash(chunk.chunk_id), 0) if chunk.chunk_id in used else chunk.chunk_id
+        used.add(id_)
+        yield id_, chunk
 
 
-class _Asked(NamedTuple):
-    """A query as it is looked for, and where: without typing errors, and on its way to a vector if meaning counts."""
+class _ProcessedQuery(NamedTuple):
+    """A query without typing errors, with its scope, and with its embedding in progress for a semantic search."""
 
     query: Query
     corrections: tuple[Correction, ...]
-    embedding: BackgroundTask[Meaning] | None
+    embedding: BackgroundTask[QueryEmbedding] | None
     scope: Scope
     named: NamedFiles
-    beginnings: Unfinished | None = None
+    beginnings: PrefixQuery | None = None
     notes: tuple[str, ...] = ()

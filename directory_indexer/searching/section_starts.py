@@ -1,6 +1,6 @@
-"""Where in a chunk the sections begin that its heading names.
+"""Starts of the sections in a chunk that its heading names.
 
-A chunk keeps no more of its sections than their names, `Outer > one, two`; the lines are found again in its text.
+A chunk keeps only the names of its sections, `Outer > one, two`; their lines are found again in its text.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from directory_indexer.chunker.chunks import Chunk
 SEPARATOR: Final = " > "
 _COMMA = ", "
 _USES = frozenset({"return", "import", "from", "await", "yield", "raise", "new", "case", "if", "del", "not", "assert"})
-"""What may stand before a name where it is used, and not where it is defined."""
+"""Words that may precede a name where it is used, but not where it is defined."""
 
 _NO_DEFINITION = re.compile(r"[=(.\"'`]")
 _WORD = re.compile(r"\w+")
 
 
 class SectionStart(NamedTuple):
-    """A section by its path of headings or symbols, and the character of the document at which its name stands."""
+    """A section by its path of headings or symbols, and the offset of its name in the document."""
 
     path: tuple[str, ...]
     start_char: int
     line: int
 
 
-def section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[SectionStart]:
-    """Yield the sections that a chunk names, in their order; one that it only goes on with comes first.
+def find_section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[SectionStart]:
+    """Yield the sections that a chunk names, in order; one that it only continues comes first.
 
-    `open_name` is what that one would be called, for it need not stand in the chunk again.
+    `open_name` is the name of the continued section, which need not occur in the chunk again.
     """
     if not chunk.heading:
         return
     *outer, last = chunk.heading.split(SEPARATOR)
     position = 0
     for depth, name in enumerate(outer, 1):
-        found = _place(name, chunk.text, position)
-        position = position if found is None else found
+        offset = _find_name(name, chunk.text, position)
+        position = position if offset is None else offset
         yield _start(chunk, tuple(outer[:depth]), position)
     names = [last] if last == open_name else _names(last, chunk.text, position)
     for name in names:
-        found = _place(name, chunk.text, position)
-        position = position if found is None else found
+        offset = _find_name(name, chunk.text, position)
+        position = position if offset is None else offset
         yield _start(chunk, (*outer, name), position)
 
 
@@ -54,7 +54,7 @@ def _start(chunk: Chunk, path: tuple[str, ...], position: int) -> SectionStart:
 
 
 def _names(joined: str, text: str, position: int) -> Iterator[str]:
-    """Part the names that stand together; one that holds a comma itself is found in the text as a whole."""
+    """Split names that are joined by commas; one that contains a comma itself is found in the text as a whole."""
     parts = joined.split(_COMMA)
     first = 0
     while first < len(parts):
@@ -64,11 +64,11 @@ def _names(joined: str, text: str, position: int) -> Iterator[str]:
         first = end
 
 
-def _place(name: str, text: str, position: int) -> int | None:
-    """Find a name where it is defined, else where it first occurs."""
+def _find_name(name: str, text: str, position: int) -> int | None:
+    """Return the offset of a name where it is defined, else where it first occurs."""
     pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    places = [found.start() for found in pattern.finditer(text, position)]
-    return next((at for at in places if _is_definition(text, at)), next(iter(places), None))
+    offsets = [match.start() for match in pattern.finditer(text, position)]
+    return next((offset for offset in offsets if _is_definition(text, offset)), next(iter(offsets), None))
 
 
 def _is_definition(text: str, at: int) -> bool:
@@ -77,7 +77,7 @@ def _is_definition(text: str, at: int) -> bool:
 
 
 def first_line(text: str, *, most: int) -> str:
-    """Give the first line of a text that holds anything."""
-    found = re.search(r"\S[^\n]*", text)
-    shown = " ".join(found[0].split()) if found else ""
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    """Return the first line of a text that is not blank, shortened to `most` characters."""
+    match = re.search(r"\S[^\n]*", text)
+    line = " ".join(match[0].split()) if match else ""
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Files like a given one: those that hold the passages nearest to its own."""
+"""Files similar to a given one: those that contain the passages nearest to its own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.paths import FilePath, display, os_path
-from directory_indexer.questions import question
+from directory_indexer.questions import recorded_query
 from directory_indexer.relevance.candidates import OTHER_MODEL, Model
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
 from directory_indexer.searching.answers import EXCERPT_CHARS, Agreement, Hit, SearchRequest, SearchResult
-from directory_indexer.searching.copies import all_placed
-from directory_indexer.searching.hits import with_documents
-from directory_indexer.searching.readiness import coverage, require_comparable, require_indexed
+from directory_indexer.searching.copies import copies_in_scope
+from directory_indexer.searching.hits import add_document_facts
+from directory_indexer.searching.readiness import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.searching.scope import Scope, resolve_scope
 from directory_indexer.vectorstore import VectorHit
 
@@ -40,27 +40,27 @@ with lazily:
 
 
 MAX_PASSAGES = 16
-"""So many passages, evenly spread, stand for a file: more of them cost time and change the order little."""
+"""A file is represented by so many evenly spread passages: more cost time and change the order little."""
 
 _NEIGHBOURS = 50
-_MOST_AGREEMENTS = 5
+_MAX_AGREEMENTS = 5
 _NAME_A_MEMBER = "of a container, name a file in it, as in archive.zip!/report.docx"
 
-_WEAK = 0.3
-"""Files about other things came to 0.16 to 0.28, those of the same project to 0.4 and more."""
+_MIN_GOOD_SCORE = 0.3
+"""Unrelated files score 0.16 to 0.28, those of the same project 0.4 and more."""
 
 _Value = TypeVar("_Value")
 
 
 class _Passage(NamedTuple):
-    """A passage of the given file."""
+    """A passage of the original file."""
 
     chunk: Chunk
     vector: NDArray[np.float32]
 
 
 class SimilarFiles:
-    """Find files like a given one, which need not be indexed itself."""
+    """Finds files similar to a given one, which need not be indexed itself."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SimilarFiles:
         self._parse_policy = parse_policy
 
     def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
-        """Rank files by how near their passages are to those of the file at `path`, on average over its passages.
+        """Rank files by how near their passages are to those of the file at `path`, averaged over its passages.
 
         Raises:
             UsageError: the file is neither indexed nor readable as text.
@@ -84,20 +84,22 @@ class SimilarFiles:
             IndexMismatchError: the vectors of the index stem from another model.
         """
         request = SearchRequest(query=display(path), scope=within, limit=limit)
-        with question(self._docstore.path):
+        with recorded_query(self._docstore.path):
             return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
     def _find(self, snapshot: Snapshot, path: FilePath, request: SearchRequest) -> SearchResult:
         require_indexed(snapshot, request.scope)
         passages = self._passages(snapshot, path)
         scope = resolve_scope(snapshot, request, parse_query(""))
-        found = [self._nearest.chunks(snapshot, one.vector, scope=scope, limit=_NEIGHBOURS) for one in passages]
-        hits = _ranked_files(snapshot, list(zip(passages, found, strict=True)), scope, exclude=path)
-        shown = hits[: request.limit]
+        hits_by_passage = [
+            self._nearest.chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS) for passage in passages
+        ]
+        hits = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
+        shown_hits = hits[: request.limit]
         return SearchResult(
             request,
-            with_documents(snapshot, shown, NoPages()),
-            degraded=tuple(coverage(snapshot, [scope])),
+            add_document_facts(snapshot, shown_hits, NoPages()),
+            degraded=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
@@ -106,10 +108,12 @@ class SimilarFiles:
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[_Passage]:
         stored = snapshot.chunks.of_file(path)
-        known = self._nearest.vectors(snapshot, [one.chunk_id for one in stored])
+        known = self._nearest.vectors(snapshot, [indexed.chunk_id for indexed in stored])
         if known:
-            return spread_evenly([_Passage(one.chunk, known[one.chunk_id]) for one in stored if one.chunk_id in known])
-        *_, outcome = parse_all([ParseRequest(_stamped(path), None)], self._parse_policy)
+            return spread_evenly(
+                [_Passage(indexed.chunk, known[indexed.chunk_id]) for indexed in stored if indexed.chunk_id in known]
+            )
+        *_, outcome = parse_all([ParseRequest(_readable_file(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile(chunks=()):
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER)
@@ -118,7 +122,7 @@ class SimilarFiles:
                 texts = [embedding_text(chunk, path) for chunk in chunks]
                 vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
                 require_comparable(snapshot, vectors.shape[1])
-                return [_Passage(*one) for one in zip(chunks, vectors, strict=True)]
+                return [_Passage(*pair) for pair in zip(chunks, vectors, strict=True)]
             case SkippedFile():
                 raise UsageError(f"{display(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
             case FileFailure():
@@ -127,14 +131,14 @@ class SimilarFiles:
 
 
 def spread_evenly(values: Sequence[_Value]) -> Sequence[_Value]:
-    """Choose some of the passages of a file to stand for it."""
+    """Select evenly spread passages of a file to represent it."""
     step = max(len(values) / MAX_PASSAGES, 1.0)
     return [values[int(at * step)] for at in range(min(len(values), MAX_PASSAGES))]
 
 
 def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
-    """Tell whether the nearest file is as far as one about something else; other models' cosines do not say that."""
-    return not hits or (_model(snapshot).scale is not None and hits[0].score < _WEAK)
+    """Whether the nearest file is as far as an unrelated one; unknown for models without a calibration."""
+    return not hits or (_model(snapshot).scale is not None and hits[0].score < _MIN_GOOD_SCORE)
 
 
 def _model(snapshot: Snapshot) -> Model:
@@ -142,7 +146,7 @@ def _model(snapshot: Snapshot) -> Model:
     return OTHER_MODEL if space is None else judged_as(space)
 
 
-def _stamped(path: FilePath) -> SourceFile:
+def _readable_file(path: FilePath) -> SourceFile:
     if os.path.isdir(os_path(path)):
         raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
     try:
@@ -152,35 +156,39 @@ def _stamped(path: FilePath) -> SourceFile:
         raise UsageError(f"{display(path)} cannot be read: {reason}", hint="check the path") from error
 
 
-def _ranked_files(
-    snapshot: Snapshot, found: Sequence[tuple[_Passage, Sequence[VectorHit]]], scope: Scope, *, exclude: FilePath
+def _rank_files(
+    snapshot: Snapshot,
+    hits_by_passage: Sequence[tuple[_Passage, Sequence[VectorHit]]],
+    scope: Scope,
+    *,
+    exclude: FilePath,
 ) -> list[Hit]:
-    stored = snapshot.chunks.by_id({hit.chunk_id for _, hits in found for hit in hits})
-    chunks = all_placed(snapshot, stored, scope)
+    stored = snapshot.chunks.by_id({hit.chunk_id for _, hits in hits_by_passage for hit in hits})
+    chunks = copies_in_scope(snapshot, stored, scope)
     model = _model(snapshot)
     nearest: dict[FilePath, list[_Pair]] = defaultdict(list)
-    for passage, hits in found:
+    for passage, hits in hits_by_passage:
         best: dict[FilePath, _Pair] = {}
-        for score, theirs in ((hit.score, one) for hit in hits for one in chunks[hit.chunk_id]):
+        for score, theirs in ((hit.score, chunk) for hit in hits for chunk in chunks[hit.chunk_id]):
             pair = _Pair(model.usual(score), theirs, passage.chunk)
             if theirs.path not in best or pair.score > best[theirs.path].score:
                 best[theirs.path] = pair
         for path, pair in best.items():
             nearest[path].append(pair)
     totals = {path: sum(max(pair.score, 0.0) for pair in pairs) for path, pairs in nearest.items()}
-    ranked = sorted((-total / len(found), path) for path, total in totals.items() if path != exclude)
-    return [_hit(sorted(nearest[path], key=_worse), score=-negative) for negative, path in ranked]
+    ranked = sorted((-total / len(hits_by_passage), path) for path, total in totals.items() if path != exclude)
+    return [_hit(sorted(nearest[path], key=_sort_key), score=-negative) for negative, path in ranked]
 
 
 class _Pair(NamedTuple):
-    """Two passages that are near each other: one of another file, and one of the given file."""
+    """Two passages that are near each other: one of another file, and one of the original file."""
 
     score: float
     theirs: IndexedChunk
     own: Chunk
 
 
-def _worse(pair: _Pair) -> tuple[float, int]:
+def _sort_key(pair: _Pair) -> tuple[float, int]:
     return -pair.score, pair.own.ordinal
 
 
@@ -200,7 +208,7 @@ def _agreement(pair: _Pair) -> Agreement:
 def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
-    shown = chunk.text[:EXCERPT_CHARS].rstrip()
+    excerpt = chunk.text[:EXCERPT_CHARS].rstrip()
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -212,8 +220,8 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=Excerpt(shown, chunk.start_line, chunk.start_line + shown.count("\n")),
+        excerpt=Excerpt(excerpt, chunk.start_line, chunk.start_line + excerpt.count("\n")),
         explanation=Explanation(semantic_score=score),
         start_char=chunk.start_char,
-        agreements=tuple(map(_agreement, pairs[:_MOST_AGREEMENTS])),
+        agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])),
     )

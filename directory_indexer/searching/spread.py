@@ -1,6 +1,6 @@
-"""How an index is spread over directories, as a tree that is small enough to look at.
+"""Usage of the index by directory, as a tree of limited size.
 
-A directory with nothing indexed in it is not named: what failed or was skipped there counts for its parent.
+A directory with no indexed files is not listed: its failed and skipped files count for its parent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from directory_indexer.paths import FilePath, display, lies_in, prefix_of
 
 
 class Place(NamedTuple):
-    """A directory and all that is in it; `n_hidden` directories in it only count towards its sums."""
+    """A directory with everything below it; `n_hidden` directories in it only count towards its sums."""
 
     path: FilePath
     name: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 def spread(
     snapshot: Snapshot, within: FilePath | None, *, depth: int, most: int, without: FilePath | None = None
 ) -> Place:
-    """Tell what is in a directory, or in all tracked ones except `without`, and in the directories below.
+    """Return the usage of a directory, or of all tracked ones except `without`, and of the directories below.
 
     Raises:
         NotIndexedError: the directory is not tracked, nor in one that is.
@@ -40,22 +40,22 @@ def spread(
         for root, counts in by_root.items():
             top.inner[root] = _tree(root, counts)
         top.sum_up()
-        return _place(top, "", depth=depth + 1, most=most)
-    around = next((root for root in by_root if lies_in(within, root)), None)
-    if around is None:
+        return _usage_of(top, "", depth=depth + 1, most=most)
+    tracked = next((root for root in by_root if lies_in(within, root)), None)
+    if tracked is None:
         raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
-    branch = _tree(within, [one for one in by_root[around] if lies_in(one.path, within)])
-    return _place(branch, os.path.basename(within) or within, depth=depth, most=most)
+    branch = _tree(within, [count for count in by_root[tracked] if lies_in(count.path, within)])
+    return _usage_of(branch, os.path.basename(within) or within, depth=depth, most=most)
 
 
 @dataclass(slots=True)
 class _Branch:
-    """A directory, what is directly in it, and the directories in it; `total` sums all of that up."""
+    """A directory, its own counts, and the directories in it; `total` is the sum of all of that."""
 
     path: FilePath
     own: list[DirectoryCount] = field(default_factory=list)
     inner: dict[str, _Branch] = field(default_factory=dict)
-    total: DirectoryCount = DirectoryCount(FilePath(""), 0, 0, 0, 0, 0, 0, None)  # noqa: RUF009 - it is immutable
+    total: DirectoryCount = DirectoryCount(FilePath(""), 0, 0, 0, 0, 0, 0, None)  # noqa: RUF009 - immutable
 
     def sum_up(self) -> None:
         """Sum up from the deepest directory to this one, without recursion, which deep trees would exceed."""
@@ -64,7 +64,7 @@ class _Branch:
             order += order[at].inner.values()
             at += 1
         for branch in reversed(order):
-            parts = [*branch.own, *(one.total for one in branch.inner.values())]
+            parts = [*branch.own, *(child.total for child in branch.inner.values())]
             branch.total = summed(branch.path, parts)
 
 
@@ -81,17 +81,17 @@ def _tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
     return top
 
 
-def _place(branch: _Branch, name: str, *, depth: int, most: int) -> Place:
+def _usage_of(branch: _Branch, name: str, *, depth: int, most: int) -> Place:
     if not depth:
         return Place(branch.path, name, branch.total)
-    inner = [_collapsed(inner_name, one) for inner_name, one in branch.inner.items() if one.total.n_files]
-    inner.sort(key=lambda one: (-one[1].total.n_bytes, one[0]))
-    places = tuple(_place(one, inner_name, depth=depth - 1, most=most) for inner_name, one in inner[:most])
-    return Place(branch.path, name, branch.total, places, len(inner) - len(places))
+    children = [_collapsed(child_name, child) for child_name, child in branch.inner.items() if child.total.n_files]
+    children.sort(key=lambda item: (-item[1].total.n_bytes, item[0]))
+    places = tuple(_usage_of(child, child_name, depth=depth - 1, most=most) for child_name, child in children[:most])
+    return Place(branch.path, name, branch.total, places, len(children) - len(places))
 
 
 def _collapsed(name: str, branch: _Branch) -> tuple[str, _Branch]:
-    """Go down past directories that hold nothing but one directory."""
+    """Descend past directories that contain nothing but one directory."""
     while not branch.own and len(branch.inner) == 1:
         [(only, branch)] = branch.inner.items()
         name = f"{name}{os.sep}{only}"

@@ -1,13 +1,13 @@
-"""Notes on what is missing from answers, apart from `answers` so that `grep` loads no module of ranking."""
+"""Warnings on what is missing from answers, apart from `answers` so that `grep` loads no module of ranking."""
 
 from typing import Self
 
 
 class StandingNote(str):
-    """A note on what is missing that holds for every question until the index changes.
+    """A warning on what is missing that applies to every query until the index changes.
 
-    It is a string like other notes; its type marks it where it is shown only once. Notes that mean the same have the
-    same `key`, even if they count differently for each question.
+    It is a string like other notes; its type marks it where it is shown only once. Warnings with the same meaning have
+    the same `key`, even if their counts differ between queries.
     """
 
     __slots__ = ("key",)

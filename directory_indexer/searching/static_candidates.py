@@ -1,4 +1,4 @@
-"""Candidates of one search by the static vectors of chunks that wait, within its scope."""
+"""Candidates of one search by the static vectors of waiting chunks, within its scope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROWTH: Final = 4
 
 
 class StaticCandidates:
-    """What is near to one question by static vectors; nothing, where there are none."""
+    """Chunks near one query by static vectors; none if there are no static vectors."""
 
     def __init__(self, snapshot: Snapshot, scope: Scope, text: str) -> None:
         self._snapshot = snapshot
@@ -31,7 +31,7 @@ class StaticCandidates:
         self._text = text
 
     def nearest(self, limit: int) -> list[int]:
-        """Give the rows of the chunks in the scope that wait and are nearest, nearest first."""
+        """Return the rows of the nearest waiting chunks in the scope, nearest first."""
         rows, codes = self._blocks
         if self._scope.is_empty or not rows.size:
             return []
@@ -39,23 +39,23 @@ class StaticCandidates:
             first, last = self._scope.rows
             lies_between = (rows >= first) & (rows <= last)
             rows, codes = rows[lies_between], codes[lies_between]
-        n_looked_at = limit
+        depth = limit
         while True:
-            nearest = rows[nearest_codes(codes, self._vector, n_looked_at)].tolist()
+            nearest = rows[nearest_codes(codes, self._vector, depth)].tolist()
             waiting = self._snapshot.embedding_queue.rows_that_wait(nearest, self._scope.holder_ids)
-            if len(waiting) >= limit or len(nearest) < n_looked_at:
+            if len(waiting) >= limit or len(nearest) < depth:
                 return waiting[:limit]
-            n_looked_at *= _GROWTH
+            depth *= _GROWTH
 
     def similarities(self, rows: Sequence[int]) -> list[float]:
-        """Tell how near these chunks are, from -1 to 1; 0 for those without a static vector."""
+        """Return the similarities of these chunks, from -1 to 1; 0 for those without a static vector."""
         known, codes = self._blocks
         if not known.size:
             return [0.0] * len(rows)
         order = np.argsort(known, kind="stable")
-        places = order[np.minimum(np.searchsorted(known, rows, sorter=order), known.size - 1)]
-        found = np.where(known[places] == rows, similarities(codes[places], self._vector), 0.0)
-        return [float(one) for one in found]
+        indices = order[np.minimum(np.searchsorted(known, rows, sorter=order), known.size - 1)]
+        values = np.where(known[indices] == rows, similarities(codes[indices], self._vector), 0.0)
+        return [float(value) for value in values]
 
     @cached_property
     def _blocks(self) -> StaticBlocks:
@@ -69,9 +69,9 @@ class StaticCandidates:
 
     @cached_property
     def _vector(self) -> NDArray[np.float32]:
-        """That of the question."""
+        """The static vector of the query."""
         of_index = self._snapshot.static_vectors.model()
-        assert of_index is not None  # noqa: S101 - where there are static vectors, there is what made them
+        assert of_index is not None  # noqa: S101 - static vectors imply a static model
         model = parse_stored(
             "static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), of_index
         )

@@ -1,4 +1,4 @@
-"""More of a file around a hit than its passage holds."""
+"""Context lines of a hit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from directory_indexer.searching.texts import Selection, Unit, read_text
 
 
 def with_surroundings(snapshot: Snapshot, hit: Hit, *, n_lines: int) -> Hit:
-    """Give a hit with so many lines on both sides of its passage; alone if its text has gone meanwhile."""
+    """Return a hit with so many lines of context on both sides; unchanged if its text is gone."""
     first = max(hit.start_line - n_lines, 1)
     try:
-        around = read_text(snapshot, hit.path, Selection(Unit.LINES, first, hit.end_line + n_lines))
+        context = read_text(snapshot, hit.path, Selection(Unit.LINES, first, hit.end_line + n_lines))
     except (NotIndexedError, UsageError):
         return hit
-    if hit.excerpt.text not in around.text:
+    if hit.excerpt.text not in context.text:
         return hit
-    return hit._replace(text=around.text, start_line=around.start_line, end_line=around.end_line)
+    return hit._replace(text=context.text, start_line=context.start_line, end_line=context.end_line)

@@ -1,4 +1,4 @@
-"""Gives back the indexed text of a file, whole or in part, put together from its chunks."""
+"""Indexed text of a file, whole or in part, joined from its chunks."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ with lazily:
 
 
 class FileText(NamedTuple):
-    """The indexed text of a file, or a part of it, as `get` gives it.
+    """The indexed text of a file, or a part of it, as `get` returns it.
 
-    `unread_pages` are those of it, counted from 1, whose text is missing, since OCR has not read them.
+    `unread_pages` are its pages, counted from 1, whose text is missing because OCR has not recognised them.
     """
 
     path: FilePath
@@ -47,7 +47,7 @@ class FileText(NamedTuple):
 
 
 class Unit(StrEnum):
-    """What a selection counts."""
+    """The unit of a selection."""
 
     LINES = "lines"
     CHUNKS = "chunks"
@@ -55,7 +55,7 @@ class Unit(StrEnum):
 
 
 class Selection(NamedTuple):
-    """A part of a file, counted from 1, both ends included; an end beyond the file means the end of the file."""
+    """A part of a file, counted from 1, both ends included; an end beyond the file means its end."""
 
     unit: Unit
     first: int
@@ -63,7 +63,7 @@ class Selection(NamedTuple):
 
 
 def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -> FileText:
-    """Give the text of a file as it was indexed.
+    """Return the text of a file as it was indexed.
 
     Raises:
         NotIndexedError: the index holds no text of the file.
@@ -72,11 +72,11 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
     stored = snapshot.chunks.of_file(path)
     if not stored:
         raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
-    chunks = [one.chunk for one in stored]
+    chunks = [indexed.chunk for indexed in stored]
     whole = joined(chunks)
     unread = snapshot.scans.unread(path)
     page_starts = _with_last_pages(snapshot.files.page_starts(path), max(unread, default=0), len(whole))
-    start, end = _characters(whole, chunks, page_starts, selection, path)
+    start, end = _character_range(whole, chunks, page_starts, selection, path)
     first_page, last_page = _pages(page_starts, selection, start, end)
     selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
     text = whole[start:end]
@@ -97,7 +97,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
 
 
 def joined(chunks: Sequence[Chunk]) -> str:
-    """Put the chunks of a file together; what neighbours share appears once."""
+    """Join the chunks of a file; text that neighbours share appears once."""
     parts: list[str] = []
     end = 0
     for chunk in chunks:
@@ -106,36 +106,36 @@ def joined(chunks: Sequence[Chunk]) -> str:
     return "".join(parts)
 
 
-def _characters(
+def _character_range(
     whole: str, chunks: Sequence[Chunk], page_starts: Sequence[int], selection: Selection | None, path: FilePath
 ) -> tuple[int, int]:
     if selection is None:
         return 0, len(whole)
     match selection.unit:
         case Unit.LINES:
-            starts = [0, *(at + 1 for at, sign in enumerate(whole[:-1]) if sign == "\n")]
+            starts = [0, *(at + 1 for at, character in enumerate(whole[:-1]) if character == "\n")]
         case Unit.CHUNKS:
             starts = [chunk.start_char for chunk in chunks]
         case Unit.PAGES:
             starts = list(page_starts)
     if selection.last < selection.first:
-        raise UsageError(f"{_asked(selection)} is not a range: its end comes before its beginning")
+        raise UsageError(f"{_format_selection(selection)} is not a range: its end comes before its beginning")
     if not 1 <= selection.first <= len(starts):
         unit = str(selection.unit)
         size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
-        raise UsageError(f"{display(path)} has {size}; you asked for {_asked(selection)}")
+        raise UsageError(f"{display(path)} has {size}; you asked for {_format_selection(selection)}")
     if selection.unit is Unit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
 
 
 def _with_last_pages(page_starts: Sequence[int], n_pages: int, end: int) -> tuple[int, ...]:
-    """Count pages behind the last one with text."""
+    """Append the pages behind the last one with text."""
     return *page_starts, *[end] * (n_pages - len(page_starts))
 
 
 def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, end: int) -> tuple[int, int]:
-    """Give the first and the last page of a part; pages without text may stand before it, in it and behind it."""
+    """Return the first and the last page of a part; pages without text may precede, interrupt and follow it."""
     if selection is None:
         return 1, sys.maxsize
     if selection.unit is Unit.PAGES:
@@ -143,21 +143,21 @@ def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, 
     return bisect_left(page_starts, start) or 1, bisect_right(page_starts, end)
 
 
-def _asked(selection: Selection) -> str:
+def _format_selection(selection: Selection) -> str:
     if selection.first == selection.last:
         return f"{str(selection.unit).removesuffix('s')} {selection.first}"
-    if selection.last < _MOST_PARTS:
+    if selection.last < _MAX_PARTS:
         return f"{selection.unit} {selection.first} to {selection.last}"
     return f"{selection.unit} from {selection.first} on"
 
 
 def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
-    """Tell whether a file is not what the index holds; where its stamp does not tell, its content does."""
+    """Return the change of a file since it was indexed; if its stamp is inconclusive, its content decides."""
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
-    became = since_indexed(snapshot, path)
-    if not snapshot.is_here or became or known is None or known.hash is None or is_history(path):
-        return became
+    change = since_indexed(snapshot, path)
+    if not snapshot.is_here or change or known is None or known.hash is None or is_history(path):
+        return change
     try:
         if source_file(path) == known.source:
             return None
@@ -171,7 +171,7 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.files.get(path)
     if known is None and snapshot.files.holds(path):
         return "it is a directory: name a file in it"
-    if known is None and (commits := _commits_named(snapshot, path)):
+    if known is None and (commits := _commits_with_prefix(snapshot, path)):
         others = f", or one of {len(commits) - 1} others" if commits[1:] else ""
         return f"a commit is named in full: {display(commits[0])}{others}"
     if known is None:
@@ -181,15 +181,15 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     return known.why_without_text
 
 
-def _commits_named(snapshot: Snapshot, path: FilePath) -> list[FilePath]:
-    """Give the commits whose hash begins with the last part of a path, if that may be one."""
+def _commits_with_prefix(snapshot: Snapshot, path: FilePath) -> list[FilePath]:
+    """Return the commits whose hash begins with the last part of a path, if that may be a hash."""
     name = os.path.basename(exact_text(path)).lower()
-    if not re.fullmatch(_HASH_BEGINS, name):
+    if not re.fullmatch(_HASH_PREFIX, name):
         return []
     commits = (file.path for file in snapshot.files.matching(FileFilter(kinds=frozenset({"commit"}))))
-    return [one for one in commits if exact_text(one).rpartition("/")[2].startswith(name)]
+    return [commit for commit in commits if exact_text(commit).rpartition("/")[2].startswith(name)]
 
 
-_HASH_BEGINS: Final = r"[0-9a-f]{4,40}"
-_MOST_PARTS: Final = 10**9
-"""No file has so many; a selection that goes on to the end ends beyond."""
+_HASH_PREFIX: Final = r"[0-9a-f]{4,40}"
+_MAX_PARTS: Final = 10**9
+"""No file has so many; an open selection ends beyond."""

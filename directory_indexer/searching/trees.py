@@ -1,4 +1,4 @@
-"""What a directory consists of: a tree of what is indexed below it, with files, passages, kinds and size."""
+"""Outline of a directory: a tree of the files indexed below it, with passages, kinds and size."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from directory_indexer.paths import FilePath, members_directory, prefix_of
 from directory_indexer.searching.outlines import Entry, Outline
 
 DIRECTORY = "directory"
-"""What is said in the place of a kind."""
+"""The kind of a directory."""
 
 
 def directory_outline(snapshot: Snapshot, path: FilePath) -> Outline:
-    """Tell what is indexed below a directory, or in a container."""
+    """Return the outline of what is indexed below a directory, or in a container."""
     top = _Branch()
     starts = (prefix_of(path), prefix_of(members_directory(path)))
     for size in snapshot.files.sizes(path):
-        start = next((one for one in starts if size.path.startswith(one)), None)
+        start = next((prefix for prefix in starts if size.path.startswith(prefix)), None)
         if start is not None:
             top.add(size.path.removeprefix(start).split(os.sep), size)
     return Outline(
         path,
         FileFacts(DIRECTORY),
         top.n_tokens,
-        tuple(_entries(top, 0)),
+        tuple(_branch_entries(top, 0)),
         n_files=top.n_files,
         n_chunks=top.n_chunks,
         is_directory=True,
@@ -38,7 +38,7 @@ def directory_outline(snapshot: Snapshot, path: FilePath) -> Outline:
 
 @dataclass(slots=True)
 class _Branch:
-    """A directory with all that lies in it, or a file."""
+    """A directory with everything below it, or a file."""
 
     n_files: int = 0
     n_chunks: int = 0
@@ -62,11 +62,11 @@ class _Branch:
         self.kinds[size.kind] += 1
 
 
-def _entries(top: _Branch, depth: int) -> Iterator[Entry]:
-    """List directories before files, each with what lies in it; nested calls would end at some depth."""
-    ahead = [(name, branch, depth) for name, branch in _in_order(top)][::-1]
-    while ahead:
-        name, branch, level = ahead.pop()
+def _branch_entries(top: _Branch, depth: int) -> Iterator[Entry]:
+    """Yield directories before files, each with its contents; recursion would fail at some depth."""
+    stack = [(name, branch, depth) for name, branch in _sorted_children(top)][::-1]
+    while stack:
+        name, branch, level = stack.pop()
         while len(branch.inner) == 1 and next(iter(branch.inner.values())).inner:
             [(only, branch)] = branch.inner.items()
             name = f"{name}{os.sep}{only}"
@@ -79,8 +79,8 @@ def _entries(top: _Branch, depth: int) -> Iterator[Entry]:
             n_chunks=branch.n_chunks,
             kinds=tuple(branch.kinds.most_common()),
         )
-        ahead += [(inner_name, one, level + 1) for inner_name, one in _in_order(branch)][::-1]
+        stack += [(inner_name, inner, level + 1) for inner_name, inner in _sorted_children(branch)][::-1]
 
 
-def _in_order(branch: _Branch) -> list[tuple[str, _Branch]]:
+def _sorted_children(branch: _Branch) -> list[tuple[str, _Branch]]:
     return sorted(branch.inner.items(), key=lambda item: (not item[1].inner, item[0]))

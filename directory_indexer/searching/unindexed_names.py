@@ -1,6 +1,6 @@
-"""Which of the files that are not in the index a question may be about, as far as their names tell.
+"""Files outside the index that a query may be about, judged by their names.
 
-Nothing of such a file is known but its path, so this is no search: it is said beside an answer that found little.
+Only their paths are known, so this is no search: it is reported beside an answer that found little.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from directory_indexer.searching.scope import path_tests
 with lazily:
     from directory_indexer.searching.answers import SearchRequest
 
-_SHORTEST: Final = 3
-"""Fewer letters begin too many words."""
+_MIN_PREFIX_LENGTH: Final = 3
+"""A shorter prefix matches too many words."""
 
 
 def scope_test(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
-    """Make the test whether a request looks where a path lies, and for such a kind of file."""
-    is_meant = path_tests(snapshot, request, query)
-    return lambda path: is_meant(path) and may_be_of_kind(path, request, query)
+    """Return a test whether a path is in the scope of a request, and of a requested kind."""
+    is_in_scope = path_tests(snapshot, request, query)
+    return lambda path: is_in_scope(path) and may_be_of_kind(path, request, query)
 
 
 def name_test(query: Query) -> Callable[[FilePath], bool]:
-    """Make the test whether the name of a file has a word that begins with one of a query."""
-    tokens = tuple({token for word in query.words for token in word.tokens if _tells(token, query.language)})
+    """Return a test whether the name of a file has a word that begins with one of a query."""
+    tokens = tuple({token for word in query.words for token in word.tokens if _is_informative(token, query.language)})
 
-    def is_named(path: FilePath) -> bool:
+    def has_prefix(path: FilePath) -> bool:
         name = os.path.basename(path)
         return any(word.startswith(tokens) for word in (*words(name), *extra_words(name)))
 
-    return is_named
+    return has_prefix
 
 
-def _tells(token: str, language: str) -> bool:
-    return is_gram(token) or (len(token) >= _SHORTEST and not is_filler(token, language))
+def _is_informative(token: str, language: str) -> bool:
+    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_filler(token, language))

@@ -147,7 +147,7 @@ def test_a_scope_of_more_files_than_are_named_is_looked_for_deeper(
     unchanged: tuple[ClusteredIndex, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, reader = unchanged
-    monkeypatch.setattr("directory_indexer.searching.cluster_inquiry._NAMED_FILES", 0)
+    monkeypatch.setattr("directory_indexer.searching.cluster_inquiry._MAX_LISTED_FILES", 0)
     scope = (file_path(str(index.root / "kitchen")),)
     assert sorted(reader.names("keys rotate signing", scope=scope, limit=1)) != []
     assert all(name.startswith("kitchen/") for name in reader.names("keys soup", scope=scope))

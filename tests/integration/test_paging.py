@@ -64,8 +64,8 @@ def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, mo
 @pytest.fixture
 def common(index: Index, monkeypatch: pytest.MonkeyPatch) -> Index:
     """An index in which nearly every passage has a word, so that searches weigh one in five, which fill an answer."""
-    monkeypatch.setattr(inquiry, "_MOST_WEIGHED", 45)
-    monkeypatch.setattr(inquiry, "_MOST_WEIGHED_OF_SEVERAL", 45)
+    monkeypatch.setattr(inquiry, "_MAX_WEIGHED", 45)
+    monkeypatch.setattr(inquiry, "_MAX_WEIGHED_OF_SEVERAL", 45)
     monkeypatch.setattr(matchplan, "_ENOUGH", 20)
     monkeypatch.setattr(matchplan, "_MANY", 5)
     for number in range(240):

@@ -11,7 +11,7 @@ from directory_indexer.ids import ChunkId
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.analyzer import HeldWords, extra_words, index_fields, query_words, words
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.relevance.exactness import TypedText, weights_of
+from directory_indexer.relevance.exactness import TypedText, level_weights
 from directory_indexer.relevance.matchplan import plan_match
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import rank
@@ -105,7 +105,7 @@ def test_a_passage_that_holds_the_whole_query_in_a_row_reaches_the_highest_level
 
 @given(st.lists(st.sampled_from([0, 0.2, 0.5, 0.99, 1, 2, 3]), min_size=1, max_size=40), st.integers(1, 10_000))
 def test_more_of_what_was_typed_is_worth_more(levels: list[float], n_chunks: int) -> None:
-    weights = weights_of(levels, n_chunks)
+    weights = level_weights(levels, n_chunks)
     for (low, less), (high, more) in zip(*[iter(sorted(zip(levels, weights, strict=True)))] * 2, strict=False):
         assert low == high or less <= more + 1e-9
     assert all(weight >= 0 for weight in weights)

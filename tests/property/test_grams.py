@@ -8,8 +8,8 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.analyzer import FTS_TOKENIZE, fold, query_words, unspaced_apart, words
-from directory_indexer.relevance.grams import is_gram, run_of, size_in, telling
+from directory_indexer.relevance.analyzer import FTS_TOKENIZE, fold, query_words, split_unspaced, words
+from directory_indexer.relevance.grams import is_gram, run_of, select_grams, size_in
 
 THAI = "กขคงนมสวัีุ่้์าเแำ"
 LETTERS = st.text(alphabet=THAI + "日本語のガイド한국어ខ្មែរမြန်မာລາວທີ່ ab\n", max_size=60)
@@ -28,7 +28,7 @@ def test_words_are_those_of_the_index(text: str) -> None:
 
 @given(LETTERS, LETTERS)
 def test_pieces_are_counted_in_runs_as_in_words(text: str, question: str) -> None:
-    runs, rest = unspaced_apart(text)
+    runs, rest = split_unspaced(text)
     found = words(text)
     assert len(words(rest)) + len(runs) - runs.count("\n") == len(found)
     for gram in filter(is_gram, query_words(question)):
@@ -42,18 +42,18 @@ def test_pieces_are_counted_in_runs_as_in_words(text: str, question: str) -> Non
 
 @given(st.text(alphabet=THAI, min_size=3, max_size=30))
 def test_pieces_that_follow_each_other_are_the_run_that_they_were_cut_from(run: str) -> None:
-    [spelled] = unspaced_apart(run)[0].split("\n")
+    [spelled] = split_unspaced(run)[0].split("\n")
     assert run_of(query_words(run)) == spelled
 
 
 @given(st.lists(st.text(alphabet=THAI, min_size=3, max_size=3), min_size=1, max_size=300), st.integers(1, 9))
 def test_pieces_are_chosen_from_all_over_a_question(grams: list[str], step: int) -> None:
-    chosen = telling(grams, {gram: at for at, gram in enumerate(grams)}, step=step)
+    chosen = select_grams(grams, {gram: at for at, gram in enumerate(grams)}, step=step)
     assert len(chosen) == -(-len(grams) // step)
     for at, gram in enumerate(chosen):
         assert gram in grams[at * step : (at + 1) * step]
 
 
 def test_of_neighbours_the_rarest_that_the_index_has_is_chosen() -> None:
-    assert telling(["กขค", "ขคง", "คงน"], {"กขค": 7, "คงน": 2}, step=3) == ["คงน"]
-    assert telling(["กขค", "ขคง"], {}, step=2) == ["กขค"]
+    assert select_grams(["กขค", "ขคง", "คงน"], {"กขค": 7, "คงน": 2}, step=3) == ["คงน"]
+    assert select_grams(["กขค", "ขคง"], {}, step=2) == ["กขค"]

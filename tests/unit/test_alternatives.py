@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.alternatives import parted
+from directory_indexer.relevance.alternatives import split_alternatives
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.roles import has_role
 
@@ -31,7 +31,7 @@ from directory_indexer.relevance.roles import has_role
     ],
 )
 def test_or_binds_what_stands_beside_it(query: str, rest: str, groups: tuple[tuple[str, ...], ...]) -> None:
-    assert parted(query) == (rest, groups)
+    assert split_alternatives(query) == (rest, groups)
 
 
 @given(st.lists(st.sampled_from(["OR", "(", ")", "-(", '"', "a", "b c", "path:x", " "]), max_size=60))

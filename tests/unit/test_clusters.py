@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from directory_indexer.searching.clusters import clustered, topics
-from directory_indexer.searching.neighbourhood import laid_out
+from directory_indexer.searching.clusters import assign_clusters, topics
+from directory_indexer.searching.neighbourhood import layout
 
 
 def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:
@@ -14,20 +14,20 @@ def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:
 
 
 def test_vectors_of_one_direction_are_one_group() -> None:
-    groups = clustered(_around((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    groups = assign_clusters(_around((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     assert [len(set(groups[start : start + 10])) for start in (0, 10, 20)] == [1, 1, 1]
     assert len(set(groups)) == 3
 
 
 def test_the_largest_group_comes_first() -> None:
     vectors = np.concatenate([_around((1, 0), number=8), _around((0, 1), number=24)])
-    sizes = np.bincount(clustered(vectors)).tolist()
+    sizes = np.bincount(assign_clusters(vectors)).tolist()
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_few_vectors_are_one_group() -> None:
-    assert set(clustered(np.eye(3, dtype=np.float32))) == {0}
-    assert set(clustered(np.zeros((1, 3), np.float32))) == {0}
+    assert set(assign_clusters(np.eye(3, dtype=np.float32))) == {0}
+    assert set(assign_clusters(np.zeros((1, 3), np.float32))) == {0}
 
 
 def test_a_group_is_called_by_what_only_it_has() -> None:
@@ -47,11 +47,11 @@ def test_one_group_needs_no_name() -> None:
 def test_what_is_nearer_is_drawn_nearer() -> None:
     apart = np.random.default_rng(2).normal(size=(40, 16)).astype(np.float32)
     nearness = np.linspace(0.9, 0.2, 40)
-    xs, ys = laid_out(apart, nearness)
+    xs, ys = layout(apart, nearness)
     assert (np.diff(np.hypot(xs, ys)) > 0).all()
     assert np.hypot(xs, ys).max() <= 1.0001
 
 
 def test_a_single_neighbour_has_a_place() -> None:
-    xs, ys = laid_out(np.ones((1, 4), np.float32), np.array([0.5]))
+    xs, ys = layout(np.ones((1, 4), np.float32), np.array([0.5]))
     assert np.isfinite([*xs, *ys]).all()

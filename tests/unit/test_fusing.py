@@ -13,27 +13,27 @@ from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.query import parse_query
 from directory_indexer.relevance.ranking import Ranked
-from directory_indexer.searching.fusing import Answer, Passage, fused
+from directory_indexer.searching.fusing import QueryAnswer, RankedPassage, fuse
 
 
-def passage(name: str, score: float) -> Passage:
+def passage(name: str, score: float) -> RankedPassage:
     chunk_id = ChunkId(name.encode().ljust(16))
     chunk = Chunk(0, name, 1, 0, len(name), start_line=1, end_line=1)
     stored = IndexedChunk(1, chunk_id, 1, file_path(f"/{name}"), 0, FileFacts("text"), chunk)
     plan = MatchPlan(parse_query(f"scored {score}"), None)
-    return Passage(stored, Ranked(chunk_id, score, Explanation()), plan)
+    return RankedPassage(stored, Ranked(chunk_id, score, Explanation()), plan)
 
 
-def found(*hits: tuple[str, float], weak: bool = False) -> Answer:
-    return Answer(tuple(passage(*hit) for hit in hits), degraded=("the same note",), is_weak=weak)
+def found(*hits: tuple[str, float], weak: bool = False) -> QueryAnswer:
+    return QueryAnswer(tuple(passage(*hit) for hit in hits), degraded=("the same note",), is_weak=weak)
 
 
-def names(answer: Answer) -> list[str]:
+def names(answer: QueryAnswer) -> list[str]:
     return [one.chunk.path.removeprefix("/") for one in answer.passages]
 
 
 def test_what_several_queries_find_stands_before_what_one_finds() -> None:
-    answer = fused([found(("a", 0.7), ("b", 0.6)), found(("c", 0.65), ("b", 0.5))], limit=10)
+    answer = fuse([found(("a", 0.7), ("b", 0.6)), found(("c", 0.65), ("b", 0.5))], limit=10)
     assert names(answer) == ["b", "a", "c"]
     assert answer.passages[0].ranked.score == pytest.approx(1 - 0.4 * 0.5)
     assert answer.passages[0].plan.query.text == "scored 0.6"
@@ -42,12 +42,12 @@ def test_what_several_queries_find_stands_before_what_one_finds() -> None:
 
 def test_the_best_of_every_query_has_a_place_unless_it_is_weak() -> None:
     many = found(*((f"m{n}", 0.9 - n / 100) for n in range(10)))
-    assert "side" in names(fused([many, found(("side", 0.4))], limit=3))
-    assert "side" not in names(fused([many, found(("side", 0.2), weak=True)], limit=3))
-    assert len(fused([many, found(("side", 0.4))], limit=3).passages) == 3
+    assert "side" in names(fuse([many, found(("side", 0.4))], limit=3))
+    assert "side" not in names(fuse([many, found(("side", 0.2), weak=True)], limit=3))
+    assert len(fuse([many, found(("side", 0.4))], limit=3).passages) == 3
 
 
 def test_an_answer_is_weak_where_no_query_has_a_good_one() -> None:
-    assert fused([found(("a", 0.2), weak=True), found(("b", 0.1), weak=True)], limit=3).is_weak
-    assert not fused([found(("a", 0.2), weak=True), found(("b", 0.5))], limit=3).is_weak
-    assert fused([found(), found()], limit=3).passages == ()
+    assert fuse([found(("a", 0.2), weak=True), found(("b", 0.1), weak=True)], limit=3).is_weak
+    assert not fuse([found(("a", 0.2), weak=True), found(("b", 0.5))], limit=3).is_weak
+    assert fuse([found(), found()], limit=3).passages == ()

@@ -10,7 +10,7 @@ import pytest
 
 from directory_indexer.indexing import pace as pacing
 from directory_indexer.indexing.pace import AlongsidePace, BackgroundPace
-from directory_indexer.questions import QUESTIONS_NAME, QuestionListener, question
+from directory_indexer.questions import QUESTIONS_NAME, QuestionListener, recorded_query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def test_a_question_is_a_reason_to_pause_for_a_short_while(machine: Machine, dat
     pace = machine.pace(database)
     pace.begin()
     assert not pace.pauses()
-    with question(database):
+    with recorded_query(database):
         assert pace.pauses()
     assert pace.pauses(), "another one may follow"
     assert pace.notice == "in the background, paused: questions are answered"
@@ -83,7 +83,7 @@ def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Ma
     n_batches = 0
     for _ in range(600):
         machine.seconds += 0.1
-        with question(database):
+        with recorded_query(database):
             n_batches += not pace.pauses()
     assert n_batches == 5
 
@@ -97,7 +97,7 @@ def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
     n_batches = 0
     for _ in range(60):
         machine.seconds += 0.25
-        with question(database):
+        with recorded_query(database):
             n_batches += not pace.pauses()
     assert n_batches == 11
 
@@ -105,7 +105,7 @@ def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
 def test_what_says_that_there_are_questions_is_there_only_while_somebody_listens(
     machine: Machine, database: Path
 ) -> None:
-    with question(database):
+    with recorded_query(database):
         assert not list(database.parent.iterdir())
     pace = machine.pace(database)
     pace.begin()

@@ -12,7 +12,7 @@ from directory_indexer.relevance.analyzer import HeldWords
 from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
 from directory_indexer.relevance.matchplan import MatchPlan, plan_match
 from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import good_ones, rank, worth_showing
+from directory_indexer.relevance.ranking import drop_zero_scores, good_ones, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,14 +91,14 @@ def test_passages_that_have_nothing_to_do_with_the_query_are_weak() -> None:
 
 def test_what_would_score_nothing_is_no_hit() -> None:
     far = [candidate("a", "carrots", meaning=0.02), candidate("b", "soup", meaning=0.01)]
-    assert worth_showing(rank(PLAN, far, limit=5, model=EMBEDDED_MODEL)) == ()
+    assert drop_zero_scores(rank(PLAN, far, limit=5, model=EMBEDDED_MODEL)) == ()
 
 
 def test_what_has_the_words_is_a_hit_whatever_it_scores() -> None:
     weak = [candidate("a", "carrots", words=0.1, meaning=0.02), candidate("b", "soup", meaning=0.01)]
     ranking = rank(PLAN, weak, limit=5, model=EMBEDDED_MODEL)
     assert ranking.is_weak
-    assert [hit.chunk_id for hit in worth_showing(ranking)] == [b"a"]
+    assert [hit.chunk_id for hit in drop_zero_scores(ranking)] == [b"a"]
 
 
 def test_a_good_answer_is_shown_to_its_end() -> None:
@@ -107,7 +107,7 @@ def test_a_good_answer_is_shown_to_its_end() -> None:
     ranking = rank(PLAN, [*good, *rest], limit=5, model=EMBEDDED_MODEL)
     assert not ranking.is_weak
     assert ranking.hits[-1].score < 0.005
-    assert worth_showing(ranking) == ranking.hits
+    assert drop_zero_scores(ranking) == ranking.hits
 
 
 def test_an_answer_ends_at_a_share_of_its_best_score() -> None:

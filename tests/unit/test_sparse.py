@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.relevance.forms import Term
-from directory_indexer.relevance.sparse import (
-    PassageFields,
-    SparseVector,
-    passage_weights,
-    question_weights,
-    words_of,
-)
+from directory_indexer.relevance.sparse import PassageFields, SparseVector, passage_weights, query_weights, words_of
 
 
 def product(one: SparseVector, other: SparseVector) -> float:
@@ -22,7 +16,7 @@ def passage(text: str, *, heading: str = "", language: str = "en") -> SparseVect
 
 
 def asked(*words: str, languages: tuple[str, ...] = ("english",)) -> SparseVector:
-    return question_weights([Term(word, frozenset((word,)), 1) for word in words], languages)
+    return query_weights([Term(word, frozenset((word,)), 1) for word in words], languages)
 
 
 def test_a_word_as_it_is_typed_counts_more_than_another_form_of_it_and_that_more_than_none() -> None:
@@ -45,9 +39,9 @@ def test_endings_are_those_of_the_language_of_the_passage_and_of_the_question() 
 
 
 def test_a_name_in_parts_is_asked_for_as_one_word_and_a_wildcard_by_its_forms() -> None:
-    name = question_weights([Term("rotateKeys", frozenset(("rotatekeys",)), 1, (("rotate", "keys"),))], ("english",))
+    name = query_weights([Term("rotateKeys", frozenset(("rotatekeys",)), 1, (("rotate", "keys"),))], ("english",))
     assert product(name, passage("def rotateKeys(days)")) > 0
-    wildcard = question_weights([Term("bak*", frozenset(("baking", "baker")), 2)], ("english",))
+    wildcard = query_weights([Term("bak*", frozenset(("baking", "baker")), 2)], ("english",))
     assert product(wildcard, passage("before baking")) > 0
 
 
