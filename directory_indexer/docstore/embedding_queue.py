@@ -150,11 +150,11 @@ class EmbeddingQueue(ScopedReading):
         """Return, for each text, a chunk in the generation that was embedded from the same text."""
         twins: dict[ContentHash, ChunkId] = {}
         for batch in batches(text_hashes):
-            placeholders = marks(batch)
+            parameters = marks(batch)
             rows = self._connection.execute(
-                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({placeholders})
+                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({parameters})
                     UNION ALL SELECT text_hash, chunk_id FROM chunks
-                    WHERE is_embedded = 1 AND text_hash IN ({placeholders})""",  # noqa: S608
+                    WHERE is_embedded = 1 AND text_hash IN ({parameters})""",  # noqa: S608
                 [*batch, *batch],
             )
             twins.update(rows)
