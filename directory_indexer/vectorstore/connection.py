@@ -54,7 +54,7 @@ class Connection:
             VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
         """
         try:
-            return question(self._open_client())
+            return question(self._opened())
         except FOREIGN_ERRORS as error:
             raise failure_of(error, self.address.url, doing).error from error
 
@@ -67,7 +67,7 @@ class Connection:
         wait = _FIRST_WAIT_SECONDS
         for _ in range(_ATTEMPTS - 1):
             try:
-                return request(self._open_client())
+                return request(self._opened())
             except FOREIGN_ERRORS as error:
                 failure = failure_of(error, self.address.url, doing)
                 if not failure.may_pass:
@@ -83,7 +83,7 @@ class Connection:
         if client:
             client.close()
 
-    def _open_client(self) -> QdrantClient:
+    def _opened(self) -> QdrantClient:
         with self._lock:
             if self._client is None:
                 self._client = _client(self.address)
