@@ -58,27 +58,27 @@ class TypedPaths(Reading):
 
     def starting_with(self, text: str) -> list[FilePath]:
         """Return the indexed files whose paths begin with a text."""
-        return self._indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
+        return self._select_indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
 
     def containing(self, text: str) -> list[FilePath]:
         """Return the indexed files whose paths contain a text, in any case."""
-        return self._indexed("instr(lower(path), lower(?))", [text])
+        return self._select_indexed("instr(lower(path), lower(?))", [text])
 
     def ending_with(self, text: str) -> list[FilePath]:
         """Return the indexed files whose paths end with a text."""
-        return self._indexed("substr(path, -length(?)) = ?", [text, text])
+        return self._select_indexed("substr(path, -length(?)) = ?", [text, text])
 
     def called(self, names: Sequence[str]) -> list[FilePath]:
         """Return the indexed files that have one of these names."""
         own_name = "replace(path, rtrim(path, replace(path, ?, '')), '')"
         condition = f"{own_name} IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
-        return self._indexed(condition, [os.sep, json.dumps(list(names))])
+        return self._select_indexed(condition, [os.sep, json.dumps(list(names))])
 
     def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
         """Return the indexed files that have one of these paths, in any case."""
-        return self._indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
+        return self._select_indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
 
-    def _indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
+    def _select_indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
         rows = self._connection.execute(
             f"SELECT path FROM files WHERE state = 'indexed' AND {condition}",  # noqa: S608 - made of constants
             arguments,

@@ -170,7 +170,7 @@ class ClusterIndex:
             of_files[key] += n_passages
         files = [file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)]
         self.writer.delete_files(planned.passages, of_files.keys() - {file.key for file in files})
-        known = (_published(file, present[file.key, file.revision], of_files[file.key]) for file in files)
+        known = (_published_file(file, present[file.key, file.revision], of_files[file.key]) for file in files)
         standing = Standing(planned.passages, planned.version, UNDER_WAY)
         self.ledger.note_files(known, (), standing)
         self.ledger.note_words(self.reader.words(after=-1))
@@ -188,7 +188,7 @@ def _describes(standing: Standing, manifest: Manifest) -> bool:
     return (standing.passages, standing.version) == (manifest.passages, manifest.version)
 
 
-def _published(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
+def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
     """Return the ledger entry of a file; if passages are missing or superfluous, its text counts as another one."""
     is_whole = n_of_text == n_of_file == file.n_passages
     return Published(file.path, digest_of(file), file.revision if is_whole else "", 0)

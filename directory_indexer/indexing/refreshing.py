@@ -92,7 +92,7 @@ class Refresher:
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
-        return self._look(scope, seconds, seconds)
+        return self._refresh(scope, seconds, seconds)
 
     def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
@@ -103,12 +103,12 @@ class Refresher:
         moment = min(seconds, _GLANCE_SECONDS)
         if time.monotonic() < self._rests_until:
             return Freshness(cut_off_after=moment, is_watched=True)
-        freshness = self._look(scope, seconds, moment)
+        freshness = self._refresh(scope, seconds, moment)
         if freshness.cut_off_after is not None:
             self._rests_until = time.monotonic() + _REST_SECONDS
         return freshness._replace(is_watched=True)
 
-    def _look(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+    def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         requested_at = time.monotonic()
         with self._turn:
             # Of concurrent callers, those that waited reuse the result found meanwhile.
@@ -141,7 +141,7 @@ class Refresher:
         n_missing = sum(map(_n_changes, changed))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._policy.fingerprint.to_json():
-            n_missing = self._bring_in(changed, began + seconds)
+            n_missing = self._index_changes(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
@@ -155,7 +155,7 @@ class Refresher:
         own = [root for root in near if not any(lies_in(root, directory) for directory in self._walk.own)]
         return own, Fingerprint.from_json(stored) if stored else None
 
-    def _bring_in(self, plans: Sequence[Plan], deadline: float) -> int:
+    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> int:
         """Index changes; return how many files remain."""
         n_changes = sum(map(_n_changes, plans))
         if sum(plan.n_bytes for plan in plans) > _MOST_BYTES or time.monotonic() > deadline:

@@ -125,7 +125,7 @@ class Run:
 
     @property
     def is_guest(self) -> bool:
-        """Whether another run gave way to this one, and goes on when this one is done."""
+        """Whether another run gave way to this one, and continues after it."""
         return self._lock.is_owed
 
     @property

@@ -186,9 +186,9 @@ class Updater:
         )
         if requests:
             self._run.report(self._progress)
-        requests = [request for id_, plan in plans for request in self._not_shared(id_, plan, tally)]
+        requests = [request for id_, plan in plans for request in self._share_texts(id_, plan, tally)]
         batch = Batch(directory_ids, recipe=self._recipe)
-        for result in self._parsed(requests):
+        for result in self._parse(requests):
             if isinstance(result, MemberOutcomes):
                 self.report = tally.with_members(self.report, result)
                 batch.add_members(result)
@@ -203,7 +203,7 @@ class Updater:
                 self._commit(batch)
         self._commit(batch)
 
-    def _not_shared(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
+    def _share_texts(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
         """Insert files that share the text of another directory's file, and yield the rest, which must be parsed."""
         sharing = Sharing(self._docstore, self._parse_policy, recipe=self._recipe)
         for shared, rest in sharing.blocks(directory_id, plan, must_stop=lambda: self._run.must_stop):
@@ -270,7 +270,7 @@ class Updater:
         directory_ids = {document.request.source.path: document.directory_id for document in documents}
         skipped = {document.request.source.path for document in documents if document.was_skipped}
         batch = Batch(directory_ids, recipe=self._recipe)
-        for result in self._parsed([document.request for document in documents]):
+        for result in self._parse([document.request for document in documents]):
             if isinstance(result, MemberOutcomes):
                 batch.add_members(result)
                 continue
@@ -283,7 +283,7 @@ class Updater:
                 self.report = self.report.plus(failures=(result,))
         self._commit(batch)
 
-    def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
+    def _parse(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 

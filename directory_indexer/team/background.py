@@ -69,7 +69,7 @@ class Background:
             self._on_failure("", error)
         for collection in self._collections.names():
             self.want(collection)
-        while (name := self._next()) is not None:
+        while (name := self._take_next()) is not None:
             try:
                 if not self._update(name):
                     self._later.add(name)
@@ -79,7 +79,7 @@ class Background:
                 self._later.add(name)
                 self._on_failure(name, error)
 
-    def _next(self) -> str | None:
+    def _take_next(self) -> str | None:
         with self._condition:
             while not (self._pending or self._is_over):
                 if not self._condition.wait(timeout=_AGAIN_SECONDS if self._later else None):

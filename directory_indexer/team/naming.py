@@ -68,7 +68,7 @@ def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
     name = _UNSAFE.sub("_", name).rstrip(". ")
     if not name or name.startswith(".") or _RESERVED.fullmatch(name):
         name = f"_{name}"
-    name = _shortened(name)
+    name = _shorten(name)
     if is_text and not expected_format(FilePath(name)).is_text:
         name += ".md"
     return StoredName(name)
@@ -101,7 +101,7 @@ def canonical_url(text: str) -> str:
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     stem, suffix = os.path.splitext(name)
     if len(suffix.encode()) > _MOST_SUFFIX_BYTES:
         stem, suffix = name, ""

@@ -153,7 +153,7 @@ class Queue:
             return [path for path in snapshot.directories.all() if path != here and path.endswith(tail)]
 
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
-        if replaced := self._replaced(batch):
+        if replaced := self._outdated_paths(batch):
             self._files().remove(replaced, give_up=_expired(deadline))
         read: list[StoredDocument] = []
         self._files().read(self._claim(batch, read), give_up=_expired(deadline))
@@ -166,7 +166,7 @@ class Queue:
                 read.append(document)
                 yield self._path(document)
 
-    def _replaced(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
+    def _outdated_paths(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
         """Return indexed paths of documents under file names that they no longer have."""
         with self._docstore().snapshot() as snapshot:
             return [

@@ -331,7 +331,7 @@ def _finish_restore(
                 n_read_again += len(opened.documents.in_state(State.QUEUED))
                 opened.queue.index_words()
             n_documents += n_here
-            tracked |= _tracked(opened)
+            tracked |= _tracked_directories(opened)
     collections.close()
     return RestoreReport(
         manifest.made_at,
@@ -344,7 +344,7 @@ def _finish_restore(
     )
 
 
-def _tracked(opened: OpenCollection) -> set[FilePath]:
+def _tracked_directories(opened: OpenCollection) -> set[FilePath]:
     """Return the tracked directories of a collection, except that of its documents."""
     if not opened.app.loaded.config.storage.sqlite_path.exists():
         return set()

@@ -51,7 +51,7 @@ def failure_of(error: Exception, url: str, doing: str) -> Failure:
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return _unreachable(_describe(cause), url)
         case httpx.HTTPError() | OSError():
-            return _interrupted(cause, url, doing)
+            return _connection_failure(cause, url, doing)
     message = f"what answers at {url} does not speak as a Qdrant server does, or not of this version"
     return Failure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", may_pass=False)
 
@@ -66,7 +66,7 @@ def _unreachable(words: str, url: str) -> Failure:
     return Failure(f"no Qdrant server answers at {url}: {words}", _start_hint(url), may_pass=False)
 
 
-def _interrupted(cause: Exception, url: str, doing: str) -> Failure:
+def _connection_failure(cause: Exception, url: str, doing: str) -> Failure:
     if isinstance(cause, httpx.TimeoutException):
         message = f"the Qdrant server at {url} took too long to {doing}"
         return Failure(message, f"{_LATER}, or raise storage.qdrant.timeout_seconds")
