@@ -1,4 +1,4 @@
-"""Opens the vector stores of an index: one for each vector set, in the process or on a Qdrant server."""
+"""The open vector stores of an index: one for each vector set, in the process or on a Qdrant server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ with lazily:
 class VectorStores:
     """The stores of one index; threads may share them.
 
-    `dimensions` are those that vectors will have, 0 while only the provider knows them.
+    `dimensions` is the size of new vectors, 0 while only the provider knows it.
     """
 
     def __init__(self, qdrant: QdrantConfig, *, docstore: Callable[[], DocStore], dimensions: int) -> None:
@@ -40,11 +40,11 @@ class VectorStores:
 
     @property
     def place(self) -> VectorPlace:
-        """Where the configuration has the vectors."""
+        """Return the configured place of the vectors."""
         return VectorPlace.SERVER if self._qdrant.endpoint else VectorPlace.EMBEDDED
 
     def of(self, vector_set: VectorSet) -> VectorStore:
-        """Open the store of a vector set once; of two at most, for readers of a former one keep it on the disk.
+        """Return the open store of a vector set; at most two stay open, since readers keep a former one on disk.
 
         Raises:
             VectorStoreError: the library of the store cannot be loaded.
@@ -59,7 +59,7 @@ class VectorStores:
             return self._open[vector_set]
 
     def embedded(self, vector_set: VectorSet) -> VectorStore:
-        """Open the embedded store of a vector set, wherever the configuration has the vectors."""
+        """Open the embedded store of a vector set, wherever the vectors are configured to be."""
         with loading("the vector engine", VectorStoreError):
             generations = Generations(self.on_disk.path / self.name_of(vector_set))
             return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(vector_set))
@@ -71,15 +71,15 @@ class VectorStores:
         return QdrantServer(connection, plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
     def name_of(self, vector_set: VectorSet) -> str:
-        """Name a vector set: its Qdrant collection on a server, its directory of the embedded engine."""
+        """Return the name of a vector set: of its Qdrant collection on a server, of its directory otherwise."""
         return self._qdrant.collection + vector_set.suffix
 
     def misplaced(self) -> list[Path]:
-        """Find what lies where the embedded store should, and is no directory."""
+        """Return paths where the embedded store expects a directory, and something else exists."""
         return self.on_disk.misplaced() if self.place is VectorPlace.EMBEDDED else []
 
     def clear(self) -> None:
-        """Remove the vectors of this index from a Qdrant server, which keeps those of others beside them.
+        """Remove the vectors of this index from a Qdrant server; those of other indexes stay.
 
         Raises:
             VectorStoreError: the server cannot be reached.
@@ -92,17 +92,17 @@ class VectorStores:
                     self.of(vector_set).clear()
 
     def close(self) -> None:
-        """Give back files, connections and memory."""
+        """Close all stores."""
         for store in self._open.values():
             store.close()
 
     def _dimensions_of(self, vector_set: VectorSet) -> int:
-        # Before the provider has told the length of its vectors there is nothing to store.
+        # Nothing is stored before the provider has reported the length of its vectors.
         return vector_set.space.dimensions if vector_set.space else self._dimensions or 1
 
 
 def connection_to(qdrant: QdrantConfig, url: str) -> Connection:
-    """Give the way to a Qdrant server."""
+    """Return the connection to a Qdrant server."""
     address = Address(
         url=url,
         api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
@@ -114,7 +114,7 @@ def connection_to(qdrant: QdrantConfig, url: str) -> Connection:
 
 
 def plan_of(qdrant: QdrantConfig, name: str) -> CollectionPlan:
-    """Tell how a Qdrant collection of a name is to be made and asked."""
+    """Return the parameters of a Qdrant collection."""
     return CollectionPlan(
         name=name,
         shard_number=qdrant.shard_number,

@@ -1,6 +1,6 @@
-"""Whether a process that watches directories has reached the limit of the system, as every process can see.
+"""The limit of file watches, visible to every process.
 
-It holds the lock of a file beside the database as long as that is so.
+A process that has reached it holds the lock of a file beside the database meanwhile.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def limit_path(database: Path) -> Path:
 
 
 def is_limited(database: Path) -> bool:
-    """Whether a process watches a part of the directories of an index alone."""
+    """Whether a process can watch only a part of the directories of an index."""
     return is_locked(limit_path(database))

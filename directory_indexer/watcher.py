@@ -1,10 +1,10 @@
-"""Keeps tracked directories fresh: changes that the file system reports become index runs.
+"""Watching of tracked directories: changes reported by the file system start index runs.
 
 Only directories that a run would read are watched, one by one: the library would follow links out of a root, and spend
-the watches that the system allows on what is ignored. Reports are a hint, since the kernel drops them when there are
-too many, a network file system makes none, and a mount replaces a directory without a word. So every report leads to a
-run over the whole root, and without any all roots are looked through now and then: often where the system does not let
-us watch all of it.
+the watches that the system allows on ignored directories. Reports are hints, since the kernel drops them when there are
+too many, a network file system sends none, and a mount silently replaces a directory. So every report leads to a run
+over the whole root, and even without reports all roots are checked from time to time: often if the system does not
+allow enough watches.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from directory_indexer.lock import try_lock
 from directory_indexer.paths import FilePath, exact_text, lies_in
 
 _QUIET_MS = 500
-"""Changes are gathered until none came for so long: an editor that replaces a file makes several."""
+"""Changes are gathered until none came for this long: an editor that replaces a file makes several."""
 
 _LONGEST_MS = 5000
 
 _MANY_CHANGES = 1000
-"""The kernel keeps 16,384 reports for all roots together; among so many changed paths some may have been dropped."""
+"""The kernel queues 16,384 reports for all roots together; among this many changed paths some may have been dropped."""
 
 _RESCAN_SECONDS = 600.0
 _POLL_FACTOR = 20.0
@@ -36,12 +36,12 @@ _POLL_FACTOR = 20.0
 
 @dataclass(kw_only=True)
 class Watch:
-    """A watch over roots, which calls `update` for all of them, then for those in which something changed.
+    """A watch over roots, which calls `update` for all of them, then for those with changes.
 
-    `directories` lists what is to be watched. What happens `except_below` a directory is no change: each run writes to
-    the index, which may lie in a root. While it `is_held`, changes are gathered. Where the system lets it watch only
-    some directories, all roots are looked through every `poll_seconds` or less often, so that this takes a twentieth of
-    the time at most; `on_limit` is called, and the lock of `limit_path` held as long as that is so.
+    `directories` returns the directories to watch. Events `except_below` a directory are ignored: each run writes to
+    the index, which may lie in a root. While it `is_held`, changes are gathered. If the system allows watching only
+    some directories, all roots are checked every `poll_seconds` or less often, so that this takes a twentieth of
+    the time at most; `on_limit` is called, and the lock of `limit_path` held meanwhile.
     """
 
     roots: Sequence[FilePath]
@@ -64,7 +64,7 @@ class Watch:
             self._set_limited(is_limited=False)
 
     def _watch_once(self) -> None:
-        """Watch what is there now, until that is something else or it is time to look through everything again."""
+        """Watch the current directories, until they change or a complete rescan is due."""
         watched, identities = self._to_watch(), self._identities()
         rescan_at = time.monotonic() + _RESCAN_SECONDS
         poll_at = time.monotonic()
@@ -72,8 +72,8 @@ class Watch:
         waiting: dict[FilePath, None] = {}
         for changed in self._changes(watched):
             is_flood = len(changed) >= _MANY_CHANGES
-            # What happened between the last run and the first report of this watch was reported to nobody, and what
-            # happened at the end of a flood may not have been.
+            # Events between the last run and the first report of this watch were reported to nobody, and those at the
+            # end of a flood may have been dropped.
             is_unsure = is_first or is_flood or was_flood or self._identities() != identities
             touched = [root for root in self.roots if is_unsure or any(lies_in(path, root) for path in changed)]
             is_polling = self._limit is not None and time.monotonic() >= poll_at
@@ -94,19 +94,19 @@ class Watch:
         return time.monotonic() - began
 
     def _changes(self, directories: Sequence[str]) -> Iterator[list[FilePath]]:
-        """Yield the changed paths every now and then, often none; ends when reports can no longer be understood."""
+        """Yield changed paths from time to time, often none; end when the watch must be set up again."""
         is_limited = False
         for is_lenient in (False, True):
             with contextlib.closing(_reports(directories, is_lenient=is_lenient)) as reports:
                 try:
                     batch = next(reports, None)
-                except FileNotFoundError:  # a directory went away meanwhile
+                except FileNotFoundError:  # a directory was removed meanwhile
                     return
                 except (OSError, RuntimeError) as error:
                     is_limited = not isinstance(error, PermissionError)
                     continue
                 self._set_limited(is_limited=is_limited)
-                with contextlib.suppress(RuntimeError):  # the name of something that changed is no Unicode
+                with contextlib.suppress(RuntimeError):  # the name of a changed file is not valid Unicode
                     while batch is not None and self.stop_reason() is None:
                         yield [path for _, path in batch]  # type: ignore[misc]  # absolute paths of watched directories
                         batch = next(reports, None)
@@ -141,7 +141,7 @@ class Watch:
 
 
 def _reports(directories: Sequence[str], *, is_lenient: bool) -> Generator[set[watchfiles.main.FileChange], None, None]:
-    """Yield what the system reports of directories; a lenient one leaves out those that it cannot watch."""
+    """Yield the system's reports on directories; a lenient watch omits those that it cannot watch."""
     return watchfiles.watch(
         *directories,
         watch_filter=None,

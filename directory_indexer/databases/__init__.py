@@ -1,1 +1,1 @@
-"""What every SQLite database of this program has in common: its connections, and whose file it is."""
+"""Access to SQLite databases: connections, ownership, copies and parsing of stored values."""

@@ -1,6 +1,6 @@
-"""Open connections to the database, kept from one question to the next.
+"""Open connections to the database, reused for later transactions.
 
-Opening one costs as much as a small question: SQLite reads the schema and begins with an empty cache.
+Opening one costs as much as a small query: SQLite reads the schema and starts with an empty cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from directory_indexer.permissions import file_mode
 class Connection:
     """A connection that one thread uses at a time.
 
-    `known` is what questions have found out; it holds as long as nobody writes.
+    `known` caches results of queries; it is valid until somebody writes.
     """
 
     def __init__(self, path: Path, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
@@ -32,7 +32,7 @@ class Connection:
         self._version = 0
 
     def begin_reading(self) -> None:
-        """Hold on to the state of this moment."""
+        """Begin a read transaction on the current state."""
         self.raw.execute("BEGIN")
         version = self.raw.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
@@ -40,15 +40,15 @@ class Connection:
             self._version = version
 
     def begin_writing(self, *, waits: bool = True) -> None:
-        """Become the only writer; waits for another one, or fails at once while there is one.
+        """Begin a write transaction; wait for another writer, or fail at once if there is one.
 
         Raises:
-            DiskFullError: there is no room.
+            DiskFullError: the disk is full.
         """
         require_room(self._path)
         self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
         self.raw.execute("BEGIN IMMEDIATE")
-        # The version tells of the commits of other connections only.
+        # The version only changes with commits of other connections.
         self.known.clear()
 
 
@@ -61,27 +61,27 @@ class Connections:
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[Connection]:
-        """Give a connection for one transaction, which is undone unless the block commits it."""
-        # Should the file be replaced in between, the connection is not used twice.
-        connection = self._idle_one() or Connection(self._path, identity=_identity(self._path), raw=self.open())
+        """Yield a connection for one transaction, which is rolled back unless the block commits it."""
+        # If the file is replaced in between, the connection is not reused.
+        connection = self._take_idle() or Connection(self._path, identity=_identity(self._path), raw=self.open())
         try:
             yield connection
         except BaseException:
-            # Something may still be reading from it.
+            # A cursor may still be reading from it.
             connection.raw.close()
             raise
         if connection.raw.in_transaction:
             connection.raw.execute("ROLLBACK")
-        if len(self._idle) < _MOST_IDLE:
+        if len(self._idle) < _MAX_IDLE:
             self._idle.append(connection)
         else:
             connection.raw.close()
 
     def open(self) -> sqlite3.Connection:
-        """Open a connection to a database that is there, or make an empty one that only this user can read.
+        """Open a connection to a database, which is created, readable by this user only, if there is none.
 
         Raises:
-            DiskFullError: there is no room.
+            DiskFullError: the disk is full.
         """
         require_room(self._path)
         if not self._path.exists():
@@ -90,24 +90,24 @@ class Connections:
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         connection.execute("PRAGMA foreign_keys = ON")
-        # The file may come from a backup: what its schema says calls no function that only the program may call.
+        # The file may come from a backup: its schema must not call functions reserved to the program.
         connection.execute("PRAGMA trusted_schema = OFF")
-        # A published generation of vectors must not be named by a commit that a power cut takes back.
+        # A commit that names a published generation of vectors must survive a power cut.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA temp_store = MEMORY")
-        # What is removed is overwritten; removing a tenth of 100,000 chunks took 2 % more processor time.
+        # Deleted content is overwritten; deleting a tenth of 100,000 chunks took 2 % more processor time.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA cache_size = {-_CACHE_KB}")
         return connection
 
     def close(self) -> None:
-        """Close what nobody uses."""
+        """Close the idle connections."""
         with contextlib.suppress(IndexError):
             while True:
                 self._idle.pop().raw.close()
 
-    def _idle_one(self) -> Connection | None:
-        """Take the one that was used last, whose cache is the freshest; none if the file was replaced meanwhile."""
+    def _take_idle(self) -> Connection | None:
+        """Return the last used connection, whose cache is the freshest; None if the file was replaced meanwhile."""
         with contextlib.suppress(IndexError):
             while True:
                 connection = self._idle.pop()
@@ -118,23 +118,23 @@ class Connections:
 
 
 def require_room(path: Path) -> None:
-    """Look whether what SQLite maps into memory of a database, the index of its log, can be allocated.
+    """Check that SQLite can allocate what it maps into memory of a database, the index of its log.
 
-    SQLite allocates it by the last byte of each page. Where blocks are smaller than a page, this leaves holes, and the
-    system ends a process that writes to one for which there is no room.
+    SQLite allocates it by the last byte of each page. If blocks are smaller than a page, this leaves holes, and the
+    system kills a process that writes to a hole on a full disk.
 
     Raises:
-        DiskFullError: it cannot.
+        DiskFullError: the disk is full.
     """
     if sys.platform == "win32" or not path.parent.is_dir():
         return
     room = os.statvfs(path.parent)
-    if room.f_frsize < _MAPPED_PAGE_BYTES and room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
+    if room.f_frsize < _MAPPED_PAGE_BYTES and room.f_bavail * room.f_frsize < _MIN_FREE_BYTES:
         raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE)
 
 
 def is_disk_full(error: sqlite3.Error) -> bool:
-    """Whether SQLite found no room; it allocates the index of its log before it maps it."""
+    """Whether SQLite ran out of space; it allocates the index of its log before mapping it."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
 
@@ -149,8 +149,8 @@ def _identity(path: Path) -> tuple[int, int]:
 
 FREE_SPACE: Final = "free some disk space and run the same command again: nothing that was written is lost"
 _MAPPED_PAGE_BYTES: Final = 4096
-_LEAST_ROOM_BYTES: Final = 1 << 18
-_MOST_IDLE: Final = 4
+_MIN_FREE_BYTES: Final = 1 << 18
+_MAX_IDLE: Final = 4
 _CACHE_KB: Final = 8_000
 _BUSY_SECONDS: Final = 60.0
-"""Transactions are short and their writers hold a lock of ours, so only a stopped process can make one wait so long."""
+"""Transactions are short and writers hold dirindex's own lock, so only a suspended process can block for so long."""

@@ -1,8 +1,7 @@
-"""Copies a database of SQLite as it is at one moment, and looks at one that comes from elsewhere before it is used.
+"""Consistent copies of SQLite databases, and checks of databases from elsewhere before they are used.
 
-A database brings code along: triggers and views run when its tables are used, and virtual tables are whatever their
-module makes of their arguments. So one that comes from elsewhere must have the tables that this program makes, and
-nothing else.
+A database can contain code: triggers and views run when its tables are used, and virtual tables do what their module
+makes of their arguments. So a database from elsewhere must have exactly the tables that this program creates.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from directory_indexer.permissions import file_mode
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy a database to a new file that only this user can read, and have it written to the disk.
+    """Copy a database to a new file that only this user can read, and flush it to the disk.
 
     Raises:
         StoreError: it cannot be read, or the copy cannot be written.
@@ -32,7 +31,7 @@ def copy_database(source: Path, target: Path) -> None:
             contextlib.closing(sqlite3.connect(target)) as writer,
         ):
             reader.backup(writer)
-            # The copy is one file, without a log beside it.
+            # The copy is one file, without a log.
             writer.execute("PRAGMA journal_mode = DELETE")
         descriptor = os.open(target, os.O_RDWR)
         try:
@@ -44,12 +43,12 @@ def copy_database(source: Path, target: Path) -> None:
 
 
 def require_expected(path: Path, make: Callable[[sqlite3.Connection, int], None], *, name: str) -> None:
-    """Make sure that a database that nobody has open is whole, and has the tables of its version and nothing else.
+    """Ensure that a closed database is intact, and has exactly the tables of its version.
 
-    `make` makes the tables of a version in an empty database; `name` is that of the database in messages.
+    `make` creates the tables of a version in an empty database; `name` is used in messages.
 
     Raises:
-        StoreError: it is damaged, no database, of a newer version, or has other tables, or triggers or views.
+        StoreError: it is damaged, not a database, of a newer version, or has other tables, triggers or views.
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -76,24 +75,24 @@ def _require_schema(connection: sqlite3.Connection, expected: set[_Entry], *, na
 
 
 def _schema_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
-    """Yield what is declared, but for what SQLite makes by itself: indexes of constraints, and statistics.
+    """Yield the schema, except for what SQLite creates itself: indexes of constraints, and statistics.
 
-    Names do not tell them apart: a schema that was written by hand may call a trigger `sqlite_x`.
+    Names do not distinguish them: a hand-written schema may call a trigger `sqlite_x`.
     """
     for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
-        if not (kind == "index" and sql is None) and not (kind == "table" and name in _OWN_TABLES_OF_SQLITE):
-            yield kind, name, table, _NO_MEANING.sub("", sql or "").lower()
+        if not (kind == "index" and sql is None) and not (kind == "table" and name in _SQLITE_TABLES):
+            yield kind, name, table, _INSIGNIFICANT.sub("", sql or "").lower()
 
 
 _Entry: TypeAlias = tuple[str, str, str, str]
-_OWN_TABLES_OF_SQLITE: Final = frozenset({"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"})
-_NO_MEANING: Final = re.compile(r"[\s\"'`]+")
-"""Blanks, and quotation marks, which versions of SQLite put around names or do not when they alter a table."""
+_SQLITE_TABLES: Final = frozenset({"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"})
+_INSIGNIFICANT: Final = re.compile(r"[\s\"'`]+")
+"""White space, and quotation marks, which some versions of SQLite put around names when they alter a table."""
 ANOTHER_BACKUP: Final = "take another backup"
 
 
 def log_ahead(path: Path) -> None:
-    """Let a database that was copied be read while it is written, as the one that it was copied from.
+    """Switch a copied database to write-ahead logging, so that it can be read while it is written.
 
     Raises:
         StoreError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Whose file a database is."""
+"""Ownership of database files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from directory_indexer.permissions import is_trusted
 
 
 def require_own(path: Path) -> None:
-    """Refuse what another user has put there: it would be shown as ours, and could make us write elsewhere.
+    """Refuse a file of another user: it would be shown as this user's, and could redirect writes.
 
     Raises:
-        StoreError: the file or its directory, or what either is a link to, belongs to another user.
+        StoreError: the file or its directory, or the target of either, belongs to another user.
     """
     if sys.platform == "win32" or os.geteuid() == 0:
         return
-    for place in (path.parent, path):
+    for checked in (path.parent, path):
         with contextlib.suppress(FileNotFoundError):
-            if not (is_trusted(place.lstat()) and is_trusted(place.stat())):
+            if not (is_trusted(checked.lstat()) and is_trusted(checked.stat())):
                 raise StoreError(
-                    f"'{place}' belongs to another user, who may have put anything there",
+                    f"'{checked}' belongs to another user, who may have put anything there",
                     hint="choose another place with --data-dir, chown it if it is yours, or set "
                     "storage.shared_with_group if you trust its group",
                 )

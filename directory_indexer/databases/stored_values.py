@@ -1,7 +1,7 @@
-"""Values that a database holds, read as what they must be: whoever could write to the file can have written anything.
+"""Strict parsing of values from a database: anybody with write access to the file may have written anything.
 
-Parsers of columns raise what Python raises for a wrong value. It becomes one error here, which the rooms of databases
-turn into theirs; so damage is never taken for a bug, and a bug never for damage.
+Parsers of columns raise Python's exceptions for a wrong value. They become one error here, which the stores translate
+into theirs; so damage is never taken for a bug, nor a bug for damage.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from directory_indexer.lazy import lazily
 with lazily:
     import json
 
-_MOST_SECONDS = 62_135_596_800.0
-"""The distance from 1970 to the year 1, before which calendars of Python do not go."""
+_MAX_SECONDS = 62_135_596_800.0
+"""The distance from 1970 to the year 1, the first one of Python's calendars."""
 
-_MOST_BITS = 63
+_MAX_BITS = 63
 
 Value = TypeVar("Value")
 Row = TypeVar("Row")
 
 
 class DamagedValueError(Exception):
-    """A column holds what this program does not write; no message has the value, which may be a text of the user."""
+    """A column has a value that this program does not write; messages omit the value, which may be a user's text."""
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
@@ -37,7 +37,7 @@ def parse_stored(column: str, parse: Callable[[Any], Value], value: object) -> V
     """Parse the value of a column.
 
     Raises:
-        DamagedValueError: the parser cannot take it.
+        DamagedValueError: the parser rejects it.
     """
     try:
         return parse(value)
@@ -46,7 +46,7 @@ def parse_stored(column: str, parse: Callable[[Any], Value], value: object) -> V
 
 
 def intact_rows(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Iterator[Value]:
-    """Yield the rows that can be parsed; `doctor` names the others."""
+    """Yield the parsed rows, without damaged ones, which `doctor` reports."""
     for row in rows:
         with contextlib.suppress(DamagedValueError):
             yield parse(row)
@@ -56,8 +56,8 @@ def text(value: object) -> str:
     """Return a value that is a text.
 
     Raises:
-        TypeError: it is something else.
-        ValueError: it is no Unicode.
+        TypeError: it has another type.
+        ValueError: it is not valid Unicode.
     """
     if not isinstance(value, str):
         raise TypeError(value)
@@ -66,15 +66,15 @@ def text(value: object) -> str:
 
 
 def integer(value: object) -> int:
-    """Return a value that is a whole number, and that SQLite can hold.
+    """Return a value that is an integer and fits SQLite.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it has another type.
         ValueError: it is too large.
     """
     if not isinstance(value, int):
         raise TypeError(value)
-    if value.bit_length() > _MOST_BITS:
+    if value.bit_length() > _MAX_BITS:
         raise ValueError
     return value
 
@@ -83,52 +83,52 @@ def epoch_seconds(value: object) -> float:
     """Return a value that is a number of seconds since the epoch, in the years 1 to 3938.
 
     Raises:
-        TypeError: it is something else.
-        ValueError: it lies before or after that.
+        TypeError: it has another type.
+        ValueError: it is outside that range.
     """
     if not isinstance(value, float):
         raise TypeError(value)
-    if not abs(value) < _MOST_SECONDS:
+    if not abs(value) < _MAX_SECONDS:
         raise ValueError(value)
     return value
 
 
 def texts_in(value: object) -> tuple[str, ...]:
-    """Parse a list of texts, written as JSON.
+    """Parse a JSON array of texts.
 
     Raises:
-        TypeError: it is something else.
-        ValueError: it is no JSON.
+        TypeError: it has another type.
+        ValueError: it is not valid JSON.
     """
     return tuple(map(text, list_in(value)))
 
 
 def list_in(value: object) -> list[Any]:
-    """Parse a list, written as JSON.
+    """Parse a JSON array.
 
     Raises:
-        TypeError: it is something else.
-        ValueError: it is no JSON.
+        TypeError: it has another type.
+        ValueError: it is not valid JSON.
     """
-    return _of_kind(list, value)
+    return _parse_json(list, value)
 
 
 def mapping_in(value: object) -> dict[str, Any]:
-    """Parse an object, written as JSON.
+    """Parse a JSON object.
 
     Raises:
-        TypeError: it is something else.
-        ValueError: it is no JSON.
+        TypeError: it has another type.
+        ValueError: it is not valid JSON.
     """
-    return _of_kind(dict, value)
+    return _parse_json(dict, value)
 
 
-def _of_kind(kind: type[Value], value: object) -> Value:
-    written = text(value)
-    parsed = json.loads(written, parse_constant=_refuse)
+def _parse_json(kind: type[Value], value: object) -> Value:
+    json_text = text(value)
+    parsed = json.loads(json_text, parse_constant=_refuse)
     if not isinstance(parsed, kind):
         raise TypeError(parsed)
-    if "\\u" in written:  # an escape may stand for half of a character, which can leave the program in no way
+    if "\\u" in json_text:  # an escape may stand for a lone surrogate, which no output can encode
         json.dumps(parsed, ensure_ascii=False).encode()
     return parsed
 

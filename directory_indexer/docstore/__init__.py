@@ -1,1 +1,1 @@
-"""The truth about files, texts and runs, in one SQLite database."""
+"""SQLite storage of files, texts and runs: the source of truth of an index."""

@@ -1,7 +1,7 @@
-"""Puts in files that the index has never met, many at a time: nearly all of a first run, and the commits of a history.
+"""Bulk insertion of files that are new to the index: nearly all of a first run, and the commits of a history.
 
-Nothing of them has to go first, so that every table gets its rows in one statement. What is not as simple is left to
-`FileWrites`: what has a row already, and what may share the text of another file that has to be compared.
+Nothing has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that
+have a row already, and files whose text may equal that of another file, which has to be compared.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ with lazily:
 
 
 class Arrival(NamedTuple):
-    """A file that was read, and where it lies."""
+    """A parsed file and where it lies."""
 
     place: Place
     parsed: ParsedFile
 
     @property
     def path(self) -> FilePath:
-        """Give its path."""
+        """Return its path."""
         return self.parsed.source.path
 
 
 class ArrivalWrites:
-    """Put in what is new, table by table."""
+    """Insertion of new files, table by table."""
 
     def __init__(
         self,
@@ -55,32 +55,38 @@ class ArrivalWrites:
         self._scans = scans
 
     def put(self, arrivals: Sequence[Arrival], *, recipe: int) -> set[FilePath]:
-        """Put in those of some files, each with a path of its own, that are new and share no text; tell which."""
+        """Insert those files that are new and cannot share a text, and return their paths; each path occurs once."""
         new = self._simply_new(arrivals)
-        paths = {one.path for one in new}
+        paths = {arrival.path for arrival in new}
         self._directories.unsettle_around(*paths)
         rows = [NewRow(place, parsed, dated_at(parsed.metadata)) for place, parsed in new]
         numbered = list(zip(self._rows.add(rows, recipe=recipe), new, strict=True))
-        self._metadata.add((file_id, one.parsed.metadata) for file_id, one in numbered)
-        self._scans.add((file_id, one.parsed.scans) for file_id, one in numbered)
+        self._metadata.add((file_id, arrival.parsed.metadata) for file_id, arrival in numbered)
+        self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
         root = self._shared.root
-        self._chunks.add([FileText(file_id, root(one.place.directory_id), one.parsed) for file_id, one in numbered])
+        self._chunks.add(
+            [FileText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
+        )
         return paths
 
     def put_same(
-        self, place: Place, found: Sequence[UnchangedFile], *, recipe: int, unless: Callable[[FilePath], bool]
+        self, place: Place, unchanged: Sequence[UnchangedFile], *, recipe: int, unless: Callable[[FilePath], bool]
     ) -> dict[FilePath, SharedFile]:
-        """Put in those of some files on disk that are new and have the text of another one, of which nothing is read.
+        """Insert those files on disk that are new and have the text of another file, without reading their content.
 
-        Those of which `unless` tells that they must not share theirs are no such others.
+        Files for which `unless` is true do not share their text.
         """
-        known = self._rows.known(one.source.path for one in found)
-        new = {one.source.path: one for one in found if one.source.path not in known and _is_plain(one.source.path)}
-        digests = {path: one.hash for path, one in new.items()}
+        known = self._rows.known(file.source.path for file in unchanged)
+        new = {
+            file.source.path: file
+            for file in unchanged
+            if file.source.path not in known and _is_plain(file.source.path)
+        }
+        digests = {path: file.hash for path, file in new.items()}
         same = {
             path: other
             for path, others in self._shared.same_as(digests, place.directory_id, recipe=recipe).items()
-            if (other := next((one for one in others if not unless(one.path)), None))
+            if (other := next((candidate for candidate in others if not unless(candidate.path)), None))
         }
         self._directories.unsettle_around(*same)
         self._add_same(place, [(new[path], other) for path, other in same.items()], recipe=recipe)
@@ -90,29 +96,33 @@ class ArrivalWrites:
         }
 
     def _add_same(self, place: Place, pairs: Sequence[tuple[UnchangedFile, SameFile]], *, recipe: int) -> None:
-        rows = [NewRow(place, other.as_read(one), other.dated_at, other.holder_id) for one, other in pairs]
+        rows = [NewRow(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in pairs]
         for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), pairs, strict=True):
             if other.has_metadata:
                 self._metadata.copy(file_id, other.id)
 
     def _simply_new(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
-        """Give those of which nothing is known and whose text no other file can have."""
-        known = self._rows.known(one.path for one in arrivals)
-        # Of clones in one batch, the second file may share the text of the first one when that has been put in.
+        """Return the files that are unknown and whose text no other file can have."""
+        known = self._rows.known(arrival.path for arrival in arrivals)
+        # If a batch holds clones, the second file may share the text of the first one once that has been inserted.
         first: dict[str, Arrival] = {}
-        for one in arrivals:
-            if one.path not in known and (one.place.container_id is not None or _is_plain(one.path)):
-                first.setdefault(one.path[len(self._shared.root(one.place.directory_id)) :], one)
-        may_share = self._may_share([one for one in first.values() if one.place.container_id is None])
-        return [one for one in first.values() if one.path not in may_share]
+        for arrival in arrivals:
+            if arrival.path not in known and (arrival.place.container_id is not None or _is_plain(arrival.path)):
+                first.setdefault(arrival.path[len(self._shared.root(arrival.place.directory_id)) :], arrival)
+        may_share = self._may_share([arrival for arrival in first.values() if arrival.place.container_id is None])
+        return [arrival for arrival in first.values() if arrival.path not in may_share]
 
     def _may_share(self, arrivals: Iterable[Arrival]) -> set[FilePath]:
         paths: dict[int, list[FilePath]] = {}
-        for one in arrivals:
-            paths.setdefault(one.place.directory_id, []).append(one.path)
-        return {path for directory_id, some in paths.items() for path in self._shared.elsewhere(some, directory_id)}
+        for arrival in arrivals:
+            paths.setdefault(arrival.place.directory_id, []).append(arrival.path)
+        return {
+            path
+            for directory_id, paths_of_directory in paths.items()
+            for path in self._shared.elsewhere(paths_of_directory, directory_id)
+        }
 
 
 def _is_plain(path: FilePath) -> bool:
-    """Tell whether a file on disk cannot stand where a container may have a member."""
+    """Whether a file on disk cannot lie where a container may have a member."""
     return not containers_around(path)

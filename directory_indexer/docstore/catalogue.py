@@ -1,7 +1,7 @@
-"""The database of a server that has none: what a cluster index tells of files and words, read anew at every start.
+"""In-memory index of a server without a database, loaded from the cluster index at every start.
 
-It has the tables of an index, in a file that goes when the server ends, and no text: passages are read from the
-cluster. So whatever asks an index for files, words or passages asks it in the same way.
+It has the tables of an index, in a file that is removed when the server ends, and no texts: passages are read from the
+cluster. So files, words and passages are queried as in any other index.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ class CatalogueSnapshot(Snapshot):
         super().__init__(connection.raw, connection.known)
         self.moment = moment
         manifest = moment.manifest
-        # There are no rows of chunks to be counted.
+        # There are no rows of chunks to count.
         self._known["n_chunks"] = manifest.n_chunks
         self._known["n_chunks_to_embed"] = manifest.n_waiting
 
     @cached_property
     def chunks(self) -> ClusterChunks:
-        """The passages, which are read from the cluster."""
+        """The passages, read from the cluster."""
         return ClusterChunks(self._connection, self._known, self.moment)
 
     @cached_property
     def words(self) -> CatalogueWords:
-        """The words that passages have, and which of those that were read match."""
+        """The words of the passages, and which of the passages read match."""
         return CatalogueWords(self._connection, self._known, self.chunks)
 
 
 class Catalogue(DocStore):
-    """What a cluster index tells, in a database at `path` that nobody else has; threads may share it."""
+    """The contents of a cluster index in a database at `path`, owned by this process; threads may share it."""
 
     def __init__(self, path: Path, reader: ClusterReader) -> None:
         super().__init__(path)
@@ -73,41 +73,41 @@ class Catalogue(DocStore):
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[CatalogueSnapshot]:
-        """Read the version that counts now.
+        """Yield the current version.
 
         Raises:
-            NotIndexedError: nobody has written the cluster index yet.
+            NotIndexedError: no cluster index has been written yet.
             VectorStoreError: the cluster cannot be reached.
         """
         self._catch_up()
-        with self._as_known() as snapshot:
+        with self._loaded() as snapshot:
             yield snapshot
 
     def read(self, query: Callable[[Snapshot], Answer]) -> Answer:
-        """Answer a query from one version; from a newer one where that came while it was asked."""
+        """Return the result of a query on one version; it is retried if a newer version was published meanwhile."""
         for _ in range(_ATTEMPTS):
             try:
                 if self._manifest is None:
                     self._catch_up()
-                with self._as_known() as snapshot:
+                with self._loaded() as snapshot:
                     answer = query(snapshot)
-                    if not self._has_moved(snapshot.moment.manifest):
+                    if not self._is_outdated(snapshot.moment.manifest):
                         return answer
             except (GenerationGoneError, VectorsLostError):
-                if not self._has_moved(self.manifest):
+                if not self._is_outdated(self.manifest):
                     raise
             self._catch_up()
         raise VectorStoreError("the cluster index changes faster than it can be read", hint="ask again in a second")
 
     def bring_into_memory(self) -> None:
-        """Do nothing: it has just been written."""
+        """Do nothing: the database has just been written."""
 
     @property
     def manifest(self) -> Manifest:
-        """Give the manifest that was read last.
+        """Return the manifest that was read last.
 
         Raises:
-            NotIndexedError: nobody has written one yet.
+            NotIndexedError: none has been written yet.
         """
         if self._manifest is None:
             raise NotIndexedError(
@@ -117,16 +117,16 @@ class Catalogue(DocStore):
         return self._manifest
 
     @contextlib.contextmanager
-    def _as_known(self) -> Iterator[CatalogueSnapshot]:
+    def _loaded(self) -> Iterator[CatalogueSnapshot]:
         with translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_reading()
             stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST,)).fetchone()
             manifest = Manifest.from_json(json.loads(stored[0])) if stored else self.manifest
             yield CatalogueSnapshot(connection, self._reader.at(manifest))
 
-    def _has_moved(self, manifest: Manifest) -> bool:
-        now = self._reader.manifest()
-        return now is None or (now.index_id, now.version, now.passages) != (
+    def _is_outdated(self, manifest: Manifest) -> bool:
+        current = self._reader.manifest()
+        return current is None or (current.index_id, current.version, current.passages) != (
             manifest.index_id,
             manifest.version,
             manifest.passages,
@@ -134,29 +134,31 @@ class Catalogue(DocStore):
 
     def _catch_up(self) -> None:
         with self._lock:
-            while (now := self._reader.manifest()) != self._manifest:
-                if now is None:
+            while (current := self._reader.manifest()) != self._manifest:
+                if current is None:
                     self._manifest = None
                     break
-                self._load(now)
-        self.manifest  # noqa: B018 - which says so where there is none
+                self._load(current)
+        self.manifest  # noqa: B018 - raises where there is none
 
-    def _load(self, now: Manifest) -> None:
+    def _load(self, manifest: Manifest) -> None:
         known = self._manifest
         is_later = (
-            known is not None and known.index_id == now.index_id and now.kept_from <= known.version <= now.version
+            known is not None
+            and known.index_id == manifest.index_id
+            and manifest.kept_from <= known.version <= manifest.version
         )
         after = known.version if known is not None and is_later else _NOTHING_YET
         with self._writing() as connection:
             if not is_later:
                 for table in ("metadata", "files", "directories", "chunks_vocab"):
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608 - made of constants
-            _put_directories(connection, now)
-            if after < now.version:
+            _put_directories(connection, manifest)
+            if after < manifest.version:
                 _put_files(connection, self._reader.files(after=after))
                 _put_words(connection, self._reader.words(after=after))
-            _remember(connection, now)
-        self._manifest = now
+            _put_meta(connection, manifest)
+        self._manifest = manifest
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -167,28 +169,28 @@ class Catalogue(DocStore):
 
 
 def _put_directories(connection: sqlite3.Connection, manifest: Manifest) -> None:
-    kept = {one.path for one in manifest.directories}
+    kept = {directory.path for directory in manifest.directories}
     known = [path for (path,) in connection.execute("SELECT path FROM directories") if path not in kept]
     connection.executemany("DELETE FROM files WHERE directory_id = ?", [(file_key(path),) for path in known])
     connection.executemany("DELETE FROM directories WHERE path = ?", [(path,) for path in known])
     connection.executemany(
         """INSERT INTO directories (id, path, added_at, completed_at) VALUES (?, ?, 0, ?)
            ON CONFLICT (id) DO UPDATE SET completed_at = excluded.completed_at""",
-        [(file_key(one.path), one.path, one.completed_at) for one in manifest.directories],
+        [(file_key(directory.path), directory.path, directory.completed_at) for directory in manifest.directories],
     )
 
 
 def _put_files(connection: sqlite3.Connection, files: Iterable[ClusterFile | FilePath]) -> None:
-    for one in files:
-        path = one.path if isinstance(one, ClusterFile) else one
+    for file in files:
+        path = file.path if isinstance(file, ClusterFile) else file
         connection.execute("DELETE FROM files WHERE id = ?", (file_key(path),))
-        if isinstance(one, ClusterFile):
-            _put_file(connection, one)
+        if isinstance(file, ClusterFile):
+            _put_file(connection, file)
 
 
 def _put_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
     directory_id = file_key(file.directory)
-    # Of a directory that is new, files may come before the manifest that names it.
+    # The files of a new directory may arrive before the manifest that names it.
     connection.execute(
         "INSERT INTO directories (id, path, added_at) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
         (directory_id, file.directory),
@@ -217,7 +219,7 @@ def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> No
             connection.execute("DELETE FROM chunks_vocab WHERE term = ?", (word.word,))
 
 
-def _remember(connection: sqlite3.Connection, manifest: Manifest) -> None:
+def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
     values = {
         _MANIFEST: json.dumps(manifest.to_json()),
         "space": json.dumps(manifest.space._asdict()),

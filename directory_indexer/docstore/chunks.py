@@ -1,4 +1,4 @@
-"""The chunks of files and their texts."""
+"""Chunks of files and their texts."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile
 
 
-_PLACE = Chunk._fields[2:]
-"""What a `Chunk` has behind its ordinal and its text; each is a column of that name."""
+_CHUNK_FIELDS = Chunk._fields[2:]
+"""The fields of `Chunk` after its ordinal and its text; each is a column of that name."""
 
 CHUNK_COLUMNS = ", ".join(
     ["c.id", "c.chunk_id", "c.file_id", "f.path", "f.mtime_ns", "c.ordinal", "t.text"]
-    + [f"c.{column}" for column in _PLACE]
+    + [f"c.{column}" for column in _CHUNK_FIELDS]
     + [f"f.{fact}" for fact in FileFacts._fields]
 )
-"""What an `IndexedChunk` is made of."""
+"""The columns of an `IndexedChunk`."""
 
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
-"""Each chunk once, with the file that holds it."""
+"""Each chunk once, with the file that owns it."""
 
 _TEXTS_OF_FILES = """files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
     JOIN chunk_texts t ON t.id = c.id"""
-"""The chunks of each file, those that others have, too."""
+"""The chunks of each file, shared ones included."""
 
-_ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_PLACE)})
-    VALUES (?, ?, ?, ?, ?{", ?" * len(_PLACE)})"""  # noqa: S608 - made of constants
+_ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
+    VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
 _ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
 _FEW_FILES = 500
-"""Of more files, it is quicker to count all chunks that wait; the counts are remembered."""
+"""For more files it is quicker to count all waiting chunks; these counts are cached."""
 _PLAIN_TEXTS = "plain_texts_until"
 
 _INDEX_ID = "index_id"
-_ROWS_GIVEN = "rows_given"
+_LAST_ROW = "rows_given"
 _NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
     SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
-    UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_ROWS_GIVEN}')"""  # noqa: S608 - made of constants
-"""No row is given twice: static vectors and `kept_words` belong to rows, and may outlive their chunks."""
+    UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_LAST_ROW}')"""  # noqa: S608 - made of constants
+"""No row id is reused: static vectors and `kept_words` refer to rows and may outlive their chunks."""
 
 
 class IndexedChunk(NamedTuple):
-    """A chunk as the index holds it, with what is known of a file that has it; `holder_id` is that of who holds it."""
+    """A chunk in the index with the facts of a file that has it; `holder_id` is the file that owns it."""
 
     id: int
     chunk_id: ChunkId
@@ -80,7 +80,7 @@ class SheetRow(NamedTuple):
 
 
 class FileText(NamedTuple):
-    """What was read of a file, by its row and the tracked directory that it lies in."""
+    """The parsed text of a file, with its row and its tracked directory."""
 
     file_id: int
     directory: FilePath
@@ -88,27 +88,27 @@ class FileText(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How many chunks there are, and how many of them wait for a vector."""
+    """The number of chunks, and how many of them wait for a vector."""
 
     n_chunks: int
     n_waiting: int
 
 
 class Chunks(Reading):
-    """The chunks of one moment."""
+    """The chunks of one snapshot."""
 
     def count(self) -> int:
         """Count the chunks."""
         return self.n_chunks
 
     def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
-        """Count the chunks that some files hold, or all; None for many files, as that takes a tenth of a search."""
+        """Count the chunks of these files, or of all; None for many files, as counting takes a tenth of a search."""
         if holder_ids is None:
             return self.n_chunks
         return self._count_held("1", holder_ids) if len(holder_ids) <= _FEW_FILES else None
 
     def count_waiting(self, holder_ids: frozenset[int] | None) -> int:
-        """Count those of them without a vector."""
+        """Count the chunks of these files, or of all, that have no vector."""
         if holder_ids is None or not self._count_waiting():
             return self._count_waiting()
         if len(holder_ids) <= _FEW_FILES:
@@ -125,16 +125,16 @@ class Chunks(Reading):
             self._connection.execute("SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1").fetchall()
         )
 
-    def count_of(self, wanted: FileFilter) -> int:
-        """Count the chunks of the files that a filter lets through, for each file those that others have, too."""
-        condition, arguments = condition_of(wanted)
+    def count_of(self, file_filter: FileFilter) -> int:
+        """Count the chunks of the files that match a filter; a shared chunk counts once for each file."""
+        condition, arguments = condition_of(file_filter)
         query = (
             f"SELECT count(*) FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE {condition}"  # noqa: S608
         )
         return self._count(query, arguments)
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
-        """Give all chunks of a file in their order; empty when the file has no text in the index."""
+        """Return all chunks of a file in order; empty if the index has no text of the file."""
         rows = self._connection.execute(
             f"SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
             (path,),
@@ -152,7 +152,7 @@ class Chunks(Reading):
         return [SheetRow(line, sheet, int(number)) for line, sheet, number in numbered if number.isdecimal()]
 
     def has_text(self, path: FilePath) -> bool:
-        """Tell whether a file has chunks of its own."""
+        """Whether a file has chunks, its own or shared ones."""
         return bool(
             self._count(
                 """SELECT EXISTS (
@@ -163,7 +163,7 @@ class Chunks(Reading):
         )
 
     def coverage(self, path: FilePath) -> Coverage:
-        """Tell how much of a file can be found, with all that lies in it."""
+        """Return how many chunks a file and its members have, and how many of them wait for a vector."""
         row = self._connection.execute(
             """SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
                FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
@@ -174,38 +174,38 @@ class Chunks(Reading):
         return Coverage(*row)
 
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
-        """Give those of the chunks that exist now; the others belong to texts that are gone."""
-        found: dict[ChunkId, IndexedChunk] = {}
+        """Return the chunks that exist now; those of removed texts are omitted."""
+        chunks: dict[ChunkId, IndexedChunk] = {}
         for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
             )
-            found.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
-        return found
+            chunks.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
+        return chunks
 
     def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
         """Return the rows of the files that hold these chunks."""
-        found: dict[ChunkId, int] = {}
+        holders: dict[ChunkId, int] = {}
         for batch in batches(chunk_ids):
             query = f"SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({marks(batch)})"  # noqa: S608
-            found.update(self._connection.execute(query, batch))
-        return found
+            holders.update(self._connection.execute(query, batch))
+        return holders
 
     def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
-        """Give those of the chunks whose headings have a name as it is written, in their order."""
-        found: set[ChunkId] = set()
-        wanted = list(chunk_ids)
-        for batch in batches(wanted):
+        """Return the chunks whose headings contain a name exactly, in their order."""
+        headed: set[ChunkId] = set()
+        candidates = list(chunk_ids)
+        for batch in batches(candidates):
             rows = self._connection.execute(
                 f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)}) AND instr(heading, ?)",  # noqa: S608
                 [*batch, name],
             )
-            found.update(row[0] for row in rows)
-        return [one for one in wanted if one in found]
+            headed.update(row[0] for row in rows)
+        return [chunk_id for chunk_id in candidates if chunk_id in headed]
 
     def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
-        """Give the files that have the text of a chunk under the same heading and the same name, with their ids."""
+        """Return the files, with their ids, that have the text of a chunk under the same heading and file name."""
         rows = self._connection.execute(
             f"""SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
                 JOIN files f ON {HAS_TEXT} WHERE o.chunk_id = ? LIMIT ?""",  # noqa: S608 - made of constants
@@ -214,9 +214,9 @@ class Chunks(Reading):
         return [(int(file_id), FilePath(path)) for file_id, path in rows]
 
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
-        """Give the first chunk of each of the newest files: of those in a JSON array, or of all.
+        """Return the first chunk of each of the newest files of a JSON array, or of all files.
 
-        Documents that say when they were made are as old as they say, others as their files.
+        A document's own date counts before the time stamp of its file.
         """
         chosen = "f.hash IS NOT NULL" if file_ids_json is None else "f.id IN (SELECT value FROM json_each(?))"
         order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
@@ -228,7 +228,7 @@ class Chunks(Reading):
         return [indexed_chunk(row) for row in rows]
 
     def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
-        """Give the first and the last row of the chunks that some files hold, a JSON array; 0 and 0 without any."""
+        """Return the first and the last row of the chunks of these files (a JSON array); 0 and 0 if there are none."""
         first, last = self._connection.execute(
             "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))", (file_ids_json,)
         ).fetchone()
@@ -236,7 +236,7 @@ class Chunks(Reading):
 
 
 class ChunkWrites:
-    """Put the chunks of files in and take them out, with their texts and full-text rows."""
+    """Insertion and removal of the chunks of files, with their texts and full-text rows."""
 
     def __init__(
         self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites, shared: SharedTextWrites
@@ -246,10 +246,10 @@ class ChunkWrites:
         self._meta = meta
         self._shared = shared
         self._free_row: int | None = None
-        """The next row, once it is known; nobody else gives rows in a transaction."""
+        """The next free row, once it is known; only this transaction assigns rows."""
 
     def add(self, texts: Sequence[FileText]) -> None:
-        """Put in the chunks of files that have none."""
+        """Insert the chunks of files that have none."""
         chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
         first = self._rows_for(len(chunks))
         ids = chain.from_iterable(self._ids_of(texts))
@@ -269,8 +269,8 @@ class ChunkWrites:
         )
 
     def are_those_of(self, holder_id: int, parsed: ParsedFile) -> bool:
-        """Tell whether a file holds just the chunks that another one was cut into."""
-        columns = ("text_hash", "ordinal", *_PLACE)
+        """Whether a file owns exactly the chunks of a parsed file."""
+        columns = ("text_hash", "ordinal", *_CHUNK_FIELDS)
         rows = self._connection.execute(
             f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal",  # noqa: S608
             (holder_id,),
@@ -278,13 +278,13 @@ class ChunkWrites:
         return rows.fetchall() == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
 
     def remove_of(self, path: FilePath) -> None:
-        """Take out the chunks of a file, whose vectors become stale, unless other files have them, too."""
+        """Remove the chunks of a file unless other files share them; their vectors become stale."""
         if not self._shared.part(path):
             return
         sources = self._words.sources_of(path)
         if not sources:
             return
-        self._note_rows_given()
+        self._store_last_row()
         ids = [(source.id,) for source in sources]
         self._connection.executemany(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
@@ -296,16 +296,16 @@ class ChunkWrites:
         self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
         self._words.remove(sources)
 
-    def _note_rows_given(self) -> None:
+    def _store_last_row(self) -> None:
         last = int(self._connection.execute(_NEXT_ROW).fetchone()[0]) - 1
-        known = self._meta.get(_ROWS_GIVEN)
+        known = self._meta.get(_LAST_ROW)
         if known is None:
-            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_ROWS_GIVEN, str(last)))
+            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_LAST_ROW, str(last)))
         elif parse_stored("meta.rows_given", int, known) < last:
-            self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _ROWS_GIVEN))
+            self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _LAST_ROW))
 
     def pack_texts(self, limit: int) -> bool:
-        """Pack so many of the texts that an older version wrote; tell whether there may be more."""
+        """Compress up to `limit` texts that an older version wrote; return whether there may be more."""
         until = self._meta.get(_PLAIN_TEXTS)
         if until is None:
             return False
@@ -313,7 +313,7 @@ class ChunkWrites:
             "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?",
             (parse_stored("meta.plain_texts_until", int, until), limit),
         ).fetchall()
-        # Rows that shrink where they are would leave their pages half empty.
+        # Rows that shrink in place would leave their pages half empty.
         self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
         self._connection.executemany(_ADD_TEXT, [(id_, packed(unpacked(text))) for id_, text in reversed(rows)])
         if rows:
@@ -323,10 +323,10 @@ class ChunkWrites:
         return bool(rows)
 
     def _rows_for(self, n_chunks: int) -> int:
-        """Give the first of so many rows that were never given."""
+        """Return the first of `n_chunks` rows that were never used."""
         if self._free_row is None:
             if self._meta.get(_INDEX_ID) is None:
-                self._meta.index_id()  # it tells the kept words of this index from those of another
+                self._meta.index_id()  # the id distinguishes the cached words of this index from those of another
             self._free_row = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
@@ -334,47 +334,47 @@ class ChunkWrites:
     def _ids_of(self, texts: Sequence[FileText]) -> list[list[ChunkId]]:
         """Derive the ids of the chunks of files.
 
-        Others may have those that were derived of the same path and content before: the text has gone to them.
+        Another file may have the ids of this path and content, if it took over the text.
         """
         ids = [_chunk_ids(text.parsed) for text in texts]
-        taken = self._taken(some[0] for some in ids if some)
+        used = self._existing(chunk_ids[0] for chunk_ids in ids if chunk_ids)
         return [
-            self._free_ids(text.parsed) if some and some[0] in taken else some
-            for text, some in zip(texts, ids, strict=True)
+            self._free_ids(text.parsed) if chunk_ids and chunk_ids[0] in used else chunk_ids
+            for text, chunk_ids in zip(texts, ids, strict=True)
         ]
 
     def _free_ids(self, parsed: ParsedFile) -> list[ChunkId]:
-        every = (_chunk_ids(parsed, nth) for nth in count(1))
-        return next(ids for ids in every if not self._taken(ids[:1]))
+        attempts = (_chunk_ids(parsed, nth) for nth in count(1))
+        return next(ids for ids in attempts if not self._existing(ids[:1]))
 
-    def _taken(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
-        found: set[ChunkId] = set()
+    def _existing(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        existing: set[ChunkId] = set()
         for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
             )
-            found.update(row[0] for row in rows)
-        return found
+            existing.update(row[0] for row in rows)
+        return existing
 
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
-    """Make a record of a row that begins with `CHUNK_COLUMNS`.
+    """Build a record from a row that begins with `CHUNK_COLUMNS`.
 
     Raises:
-        DamagedValueError: a value is of another type than this program writes.
+        DamagedValueError: a value has a type that this program does not write.
     """
     if not all(map(isinstance, row, _COLUMN_TYPES)):
         raise DamagedValueError("chunks")
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
-    chunk = Chunk(ordinal, unpacked(text), *rest[: len(_PLACE)])
-    facts = FileFacts(*rest[len(_PLACE) : len(_PLACE) + len(FileFacts._fields)])
+    chunk = Chunk(ordinal, unpacked(text), *rest[: len(_CHUNK_FIELDS)])
+    facts = FileFacts(*rest[len(_CHUNK_FIELDS) : len(_CHUNK_FIELDS) + len(FileFacts._fields)])
     return IndexedChunk(id_, chunk_id, holder_id, path, mtime_ns, facts, chunk)
 
 
 _COLUMN_TYPES: tuple[Any, ...] = (
     *(int, bytes, int, str, int, int, (bytes, str)),
-    *({"heading": str, "cell": str, "page": (int, NoneType)}.get(column, int) for column in _PLACE),
+    *({"heading": str, "cell": str, "page": (int, NoneType)}.get(column, int) for column in _CHUNK_FIELDS),
     *(str for _ in FileFacts._fields),
 )
 """The types of `CHUNK_COLUMNS`."""

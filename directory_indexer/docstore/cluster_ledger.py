@@ -1,7 +1,7 @@
-"""What this machine knows to be in its cluster index, in a database of its own beside the index.
+"""Ledger of what this machine has published to its cluster index, in a database beside the index.
 
-It saves reading the cluster at every run. It is never the truth: where its version is not that of the manifest, it is
-forgotten and learned again from the cluster.
+It saves reading the cluster at every run. It is never the truth: if its version differs from that of the manifest, it
+is discarded and read again from the cluster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, n_chunks INTEGER NOT NU
 
 
 class Published(NamedTuple):
-    """A file in the cluster index: what it says of itself, which text it has, and how many of its vectors are there."""
+    """A file in the cluster index: the digest of its record, the revision of its text, and its number of vectors."""
 
     path: FilePath
     digest: str
@@ -38,7 +38,7 @@ class Published(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Which version of which Qdrant collection the ledger is about, and the state of the index that it is of."""
+    """The Qdrant collection, version and index state that the ledger describes."""
 
     passages: str
     version: int
@@ -56,35 +56,35 @@ class ClusterLedger:
             connection.executescript(_SCHEMA)
 
     def standing(self) -> Standing | None:
-        """Tell what it is about; None for a new one."""
+        """Return the collection and version described; None for a new ledger."""
         with self._connection() as connection:
             row = connection.execute("SELECT value FROM state WHERE key = 'standing'").fetchone()
-        return parse_stored("state.value", _standing_in, row[0]) if row else None
+        return parse_stored("state.value", _parse_standing, row[0]) if row else None
 
     def stand(self, standing: Standing) -> None:
-        """Note what it is about."""
+        """Store the collection and version described."""
         with self._writing() as connection:
-            _stand(connection, standing)
+            _write_standing(connection, standing)
 
     def files(self) -> Iterator[Published]:
-        """Give all files, sorted by path."""
+        """Yield all files, sorted by path."""
         with self._connection() as connection:
             yield from map(Published._make, connection.execute("SELECT * FROM files ORDER BY path"))
 
     def words(self) -> Iterator[WordCount]:
-        """Give all words, sorted."""
+        """Yield all words, sorted."""
         with self._connection() as connection:
             yield from map(WordCount._make, connection.execute("SELECT * FROM words ORDER BY word"))
 
     def note_files(self, put: Iterable[Published], gone: Iterable[FilePath], standing: Standing) -> None:
-        """Note what is in the cluster index now."""
+        """Store changes of the files in the cluster index."""
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", put)
             connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
-            _stand(connection, standing)
+            _write_standing(connection, standing)
 
     def note_words(self, words: Iterable[WordCount]) -> None:
-        """Note in how many chunks words are as the cluster index says; 0 stands for none."""
+        """Store the chunk counts of words in the cluster index; 0 removes a word."""
         with self._writing() as connection:
             for word in words:
                 if word.n_chunks:
@@ -93,13 +93,13 @@ class ClusterLedger:
                     connection.execute("DELETE FROM words WHERE word = ?", (word.word,))
 
     def forget(self) -> None:
-        """Know nothing any more."""
+        """Remove all entries."""
         with self._writing() as connection:
             for table in ("state", "files", "words"):
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608 - made of constants
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Close its connections."""
         self._connections.close()
 
     @contextlib.contextmanager
@@ -115,10 +115,10 @@ class ClusterLedger:
             connection.raw.execute("COMMIT")
 
 
-def _standing_in(written: object) -> Standing:
+def _parse_standing(written: object) -> Standing:
     passages, version, state = list_in(written)
     return Standing(text(passages), integer(version), text(state))
 
 
-def _stand(connection: sqlite3.Connection, standing: Standing) -> None:
+def _write_standing(connection: sqlite3.Connection, standing: Standing) -> None:
     connection.execute("INSERT OR REPLACE INTO state VALUES ('standing', ?)", (json.dumps(standing),))

@@ -1,4 +1,4 @@
-"""What of one moment of the index goes into its cluster index: every file with text, and every word."""
+"""The contents of a cluster index, read from one snapshot: every file with text, and every word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATE = """
         (SELECT count(*) FROM chunks WHERE is_embedded = 0), count(*), total(id),
         total(mtime_ns / 1000000 % 1000000007), total(holder_id), total(recipe % 1000000007) FROM files
 """
-"""Changes whenever a file, a chunk or a vector does: no row of a chunk is given twice."""
+"""Changes whenever a file, a chunk or a vector does: no row of a chunk is reused."""
 
 _CHUNKS_OF = "chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)"
 _FILES = f"""
@@ -37,23 +37,23 @@ _FILES = f"""
 
 
 class ClusterRows(Reading):
-    """What a cluster index is to hold, but for documents that were sent, which lie in a directory of their own."""
+    """The contents of a cluster index, without sent documents, which lie in a directory of their own."""
 
     def state(self) -> str:
-        """Name the state of the index: another one has another name."""
+        """Return a text that differs for different states of the index."""
         generations = [self._meta(key) for key in ("space", "suffix", "former_space", "former_suffix")]
         directories = self._connection.execute("SELECT count(*), total(id) FROM directories").fetchone()
         return json.dumps([self._connection.execute(_STATE).fetchone(), directories, generations])
 
     def files(self, *, without: FilePath) -> Iterator[tuple[ClusterFile, int]]:
-        """Give every file with text, sorted by path, each with the number of its vectors."""
+        """Yield every file with text, sorted by path, each with its number of vectors."""
         for row in self._connection.execute(_FILES, (without,)):
-            yield _file(row), int(row[-1])
+            yield _cluster_file(row), int(row[-1])
 
     def words(self) -> Iterator[WordCount]:
-        """Give every word, sorted as SQLite sorts them, with the number of chunks that have it.
+        """Yield every word in SQLite's order, with the number of chunks that contain it.
 
-        FTS5 has no term for an accent that stands by itself.
+        FTS5 has no term for an accent on its own.
         """
         rows = self._connection.execute(
             "SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term"
@@ -61,7 +61,7 @@ class ClusterRows(Reading):
         return (WordCount(*row) for row in rows)
 
     def chunks(self, file: ClusterFile) -> list[IndexedChunk]:
-        """Give the chunks of a file, those that others have, too."""
+        """Return the chunks of a file, shared ones included."""
         rows = self._connection.execute(
             f"""SELECT {CHUNK_COLUMNS} FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
                 JOIN chunk_texts t ON t.id = c.id WHERE f.path = ? ORDER BY c.ordinal""",  # noqa: S608
@@ -70,7 +70,7 @@ class ClusterRows(Reading):
         return list(map(indexed_chunk, rows))
 
     def directories(self, *, without: FilePath) -> tuple[TrackedDirectory, ...]:
-        """Sum up the tracked directories."""
+        """Return the totals of each tracked directory."""
         rows = self._connection.execute(
             """SELECT d.path, d.completed_at, count(f.id),
                    coalesce(sum(f.size) FILTER (WHERE f.container_id IS NULL), 0),
@@ -84,11 +84,11 @@ class ClusterRows(Reading):
         return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)
 
 
-def _file(row: Sequence[Any]) -> ClusterFile:
+def _cluster_file(row: Sequence[Any]) -> ClusterFile:
     path, directory, container, state, size, mtime_ns, hash_, recipe, *rest = row
     kind, title, language, page_starts, dated_at, n_masked, metadata, text_hashes, n_passages, _ = rest
     facts = FileFacts(kind, title, language)
-    says = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
+    record = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
     return ClusterFile(
         path=FilePath(path),
         directory=FilePath(directory),
@@ -102,6 +102,6 @@ def _file(row: Sequence[Any]) -> ClusterFile:
         dated_at=dated_at,
         n_masked=n_masked,
         metadata=tuple((name, value) for name, value in sorted(json.loads(metadata))),
-        revision=content_hash(says.encode()).hex(),
+        revision=content_hash(record.encode()).hex(),
         n_passages=n_passages,
     )

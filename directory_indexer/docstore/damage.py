@@ -1,7 +1,7 @@
-"""Values of an index that this program cannot have written: their detection and their repair.
+"""Detection and repair of values that this program cannot have written.
 
-A disk, another program or whoever could write to a backup may have put anything into the database. What can be made
-again is dropped. Where the damaged value says what the rest means, the database is built again.
+A disk, another program or whoever could write to a backup may have put anything into the database. Values that can be
+recomputed are dropped. If the damaged value defines the meaning of others, the database is rebuilt.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ with lazily:
 
 
 class _Values(NamedTuple):
-    """Rows of a table to be parsed, and the statement that mends one, which is given its first column.
+    """Rows of a table to parse, and the statement that repairs a row, whose argument is the first column.
 
-    Without a statement, the database has to be built again.
+    Without a statement, the database has to be rebuilt.
     """
 
     name: str
@@ -45,7 +45,7 @@ class _Values(NamedTuple):
 
 
 def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
-    """Yield the name of each damaged value, the statement that mends it, and the key of its row."""
+    """Yield the name of each damaged value, the statement that repairs it, and the key of its row."""
     for values in _VALUES:
         for key, *row in connection.execute(values.query).fetchall():
             try:
@@ -55,10 +55,10 @@ def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, o
 
 
 def mend_values(connection: sqlite3.Connection) -> list[str]:
-    """Mend what is damaged, and name it.
+    """Repair damaged values, and return their names.
 
     Raises:
-        CorruptIndexError: a value is damaged that says what the rest means.
+        CorruptIndexError: a damaged value defines the meaning of others.
     """
     damaged = list(damaged_values(connection))
     for name, mend, key in damaged:
@@ -70,7 +70,7 @@ def mend_values(connection: sqlite3.Connection) -> list[str]:
 
 
 def require_harmless(path: Path, *, name: str) -> None:
-    """Make sure that a database from elsewhere, which nobody has open, names no path outside its tracked directories.
+    """Ensure that a closed database from elsewhere names no path outside its tracked directories.
 
     Raises:
         StoreError: it does, or holds a value that this program does not write.
@@ -93,27 +93,27 @@ def _foreign_path(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def _file_state(state: str, reason: str) -> None:
+def _parse_file_state(state: str, reason: str) -> None:
     kind: Any = {FileState.SKIPPED: SkipReason, FileState.FAILED: Stage}.get(FileState(state))
     if kind is not None:
         kind(reason)
 
 
-def _static_block(rows: bytes, codes: bytes) -> None:
+def _parse_static_block(rows: bytes, codes: bytes) -> None:
     if not rows or len(rows) % _ROW_BYTES or len(codes) != len(rows) // _ROW_BYTES * (DIMENSIONS // 8):
         raise ValueError
 
 
-def _vector(value: object, space: str | None) -> None:
+def _parse_vector(value: object, space: str | None) -> None:
     if not is_vector(value, space_in(space).dimensions if space else 0):
         raise ValueError
 
 
-def _refused(*_: object) -> None:
+def _reject(*_: object) -> None:
     raise ValueError
 
 
-def _of_meta(parse: Callable[..., object], *keys: str, mend: str = "") -> _Values:
+def _meta_values(parse: Callable[..., object], *keys: str, mend: str = "") -> _Values:
     listed = ", ".join(f"'{key}'" for key in keys)
     return _Values(f"meta.{keys[0]}", f"SELECT key, value FROM meta WHERE key IN ({listed})", parse, mend)  # noqa: S608
 
@@ -124,7 +124,7 @@ _UNRESOLVED: Final = (
     " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
     + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
 )
-"""A condition that no resolved path meets, on whichever system it was stored."""
+"""A condition that no resolved path meets, on any operating system."""
 
 _BELOW: Final = """substr(f.path, 1, length(d.path)) = d.path
     AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
@@ -144,13 +144,13 @@ _DROP_STATIC: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
 _NAMES: Final = ", ".join(f"'{name}'" for name in NAMES.values())
 
 _VALUES: Final = (
-    _of_meta(space_in, "space", f"{FORMER}space"),
-    _of_meta(suffix_in, "suffix", f"{FORMER}suffix", "left_suffix"),
-    _of_meta(int, *GENERATION_KEYS.values(), *(FORMER + key for key in GENERATION_KEYS.values())),
-    _of_meta(Fingerprint.from_json, "fingerprint"),
-    _of_meta(float, "words_removed_at", mend=_FORGET),
-    _of_meta(int, "words_drops", "rows_given", "plain_texts_until", mend=_FORGET),
-    _of_meta(list_in, "migration", mend=_FORGET),
+    _meta_values(space_in, "space", f"{FORMER}space"),
+    _meta_values(suffix_in, "suffix", f"{FORMER}suffix", "left_suffix"),
+    _meta_values(int, *GENERATION_KEYS.values(), *(FORMER + key for key in GENERATION_KEYS.values())),
+    _meta_values(Fingerprint.from_json, "fingerprint"),
+    _meta_values(float, "words_removed_at", mend=_FORGET),
+    _meta_values(int, "words_drops", "rows_given", "plain_texts_until", mend=_FORGET),
+    _meta_values(list_in, "migration", mend=_FORGET),
     _Values(
         "directories.mounts",
         "SELECT id, mounts FROM directories",
@@ -178,7 +178,7 @@ _VALUES: Final = (
     _Values(
         "files.reason",
         "SELECT min(id), state, reason FROM files WHERE state <> 'indexed' GROUP BY state, reason",
-        _file_state,
+        _parse_file_state,
         """UPDATE files SET state = 'failed', reason = 'read', detail = 'its record was damaged', recipe = 0
             WHERE (state, reason) = (SELECT state, reason FROM files WHERE id = ?);
            DELETE FROM settled_directories""",
@@ -193,16 +193,16 @@ _VALUES: Final = (
         "metadata",
         f"""SELECT file_id FROM metadata WHERE name NOT IN ({_NAMES}) OR typeof(value) <> 'text'
             OR name = 'pages' AND (value = '' OR value GLOB '*[^0-9]*')""",  # noqa: S608 - constants
-        _refused,
+        _reject,
         "UPDATE files SET recipe = 0 WHERE id = ?; DELETE FROM metadata WHERE file_id = ?; " + _UNSETTLE,  # noqa: S608
     ),
     _Values(
         "pending_vectors.vector",
         "SELECT chunk_id, vector, (SELECT value FROM meta WHERE key = 'space') FROM pending_vectors",
-        _vector,
+        _parse_vector,
         "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?; DELETE FROM pending_vectors WHERE chunk_id = ?",
     ),
-    _Values("static_vectors", "SELECT id, rows, codes FROM static_vectors", _static_block, _DROP_STATIC),
+    _Values("static_vectors", "SELECT id, rows, codes FROM static_vectors", _parse_static_block, _DROP_STATIC),
     _Values(
         "static_model",
         f"SELECT id, weights, mean, own_rows FROM static_model WHERE version = {STATIC_TABLE_VERSION}",  # noqa: S608
@@ -210,4 +210,4 @@ _VALUES: Final = (
         _DROP_STATIC,
     ),
 )
-"""Every column that holds more than a number, a text or a name, with what parses it."""
+"""Every column that holds more than a number, a text or a name, with its parser."""

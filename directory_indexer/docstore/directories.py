@@ -1,4 +1,4 @@
-"""The tracked directories, and those below them in which nothing needs to be looked at."""
+"""Tracked directories, and the directories below them that a run can skip while they are unchanged."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from directory_indexer.walker.listing import SettledDirectory
 
 
 class Directories(Reading):
-    """The tracked directories of one moment."""
+    """The tracked directories of one snapshot."""
 
     def all(self) -> dict[FilePath, int]:
-        """List the tracked directories with their ids, sorted by path."""
+        """Return the tracked directories with their ids, sorted by path."""
         return self._tracked()
 
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
-        """Name the file system that a tracked directory lay on when it was last read, and those that began in it."""
+        """Return the file systems found on the last walk: that of a tracked directory and those mounted below it."""
         row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
         return parse_stored("directories.mounts", mounts_in, row[0])
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
-        """Sum up every tracked directory."""
+        """Return the status of every tracked directory."""
         rows = self._connection.execute("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
         return tuple(self._status(*row) for row in rows)
 
@@ -82,60 +82,63 @@ def mounts_in(written: object) -> dict[FilePath, str]:
     """Parse the file systems of a directory.
 
     Raises:
-        ValueError, TypeError: it is something else.
+        ValueError, TypeError: the value has another form.
     """
-    if text(written).startswith("["):  # up to schema 5 it is a list of places
-        return {FilePath(place): "" for place in texts_in(written)}
-    return {FilePath(place): text(name) for place, name in mapping_in(written).items()}
+    if text(written).startswith("["):  # up to schema 5, mounts are a list of paths
+        return {FilePath(mount_point): "" for mount_point in texts_in(written)}
+    return {FilePath(mount_point): text(name) for mount_point, name in mapping_in(written).items()}
 
 
 class DirectoryWrites:
-    """Track directories, and settle them."""
+    """Writes to the tables of tracked and of settled directories."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._unsettled: set[FilePath] = set()
 
     def add(self, path: FilePath) -> int:
-        """Track a directory and give its id; a tracked one keeps its own."""
+        """Track a directory and return its id; a tracked one keeps its id."""
         self._connection.execute(
             "INSERT INTO directories (path, added_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (path, time.time())
         )
         return int(self._connection.execute("SELECT id FROM directories WHERE path = ?", (path,)).fetchone()[0])
 
     def complete(self, directory_id: int) -> None:
-        """Note that all words of a directory can be searched by, as its files are now."""
+        """Store that all files of a directory are searchable by keyword as of now."""
         self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
 
     def set_mounts(self, directory_id: int, mounts: Mapping[FilePath, str]) -> None:
-        """Remember the file system of a directory, and where others begin in it."""
+        """Store the file systems of a directory and of the mounts below it."""
         self._connection.execute(
             "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(dict(mounts), sort_keys=True), directory_id)
         )
 
     def remove(self, directory_id: int) -> None:
-        """Stop tracking a directory whose files are gone from the index."""
+        """Stop tracking a directory whose files were removed from the index."""
         self._connection.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 
     def settle(self, directory_id: int, settled: Mapping[FilePath, SettledDirectory]) -> None:
-        """Note that nothing needs to be looked at in these while they are as they were; any write to a file ends it."""
+        """Mark directories as settled: skipped while unchanged. Any write to a file in one unsettles it."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO settled_directories VALUES (?, ?, ?, ?, ?)",
-            [(path, directory_id, one.digest, one.n_files, left_out_of(path, one)) for path, one in settled.items()],
+            [
+                (path, directory_id, directory.digest, directory.n_files, left_out_of(path, directory))
+                for path, directory in settled.items()
+            ],
         )
 
     def unsettle(self, directories: Iterable[FilePath]) -> None:
-        """Let directories be looked at again."""
+        """Unsettle directories, so that the next run reads them again."""
         self._connection.executemany(
             "DELETE FROM settled_directories WHERE path = ?", [(directory,) for directory in directories]
         )
 
     def unsettle_all(self) -> None:
-        """Let every directory be looked at again."""
+        """Unsettle every directory."""
         self._connection.execute("DELETE FROM settled_directories")
 
     def unsettle_around(self, *paths: FilePath) -> None:
-        """Let the directories of paths be looked at again."""
+        """Unsettle the parent directories of paths."""
         directories = {FilePath(os.path.dirname(path)) for path in paths} - self._unsettled
         self._unsettled |= directories
         self.unsettle(directories)

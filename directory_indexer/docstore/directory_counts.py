@@ -1,4 +1,4 @@
-"""How many files are indexed, failed or were skipped in each directory."""
+"""Counts of the indexed, failed and skipped files of each directory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _N_SUMS = 6
 
 
 class DirectoryCount(NamedTuple):
-    """What lies right in one directory; members of containers count where their container lies.
+    """The totals of the files directly in one directory; members count where their container lies.
 
     `changed_at` is when the newest of its indexed files was changed, in seconds since the epoch. `kinds` are those of
     its indexed files, each with how many there are.
@@ -50,10 +50,10 @@ class DirectoryCount(NamedTuple):
 
 
 class DirectoryCounts(Reading):
-    """The counts of one moment."""
+    """The counts of one snapshot."""
 
     def by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
-        """Give the directories in which files are known, by the tracked directory that they lie in."""
+        """Return the directories with known files, by tracked directory."""
         return self._once("directory_counts", self._by_root)
 
     def _by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
@@ -63,19 +63,22 @@ class DirectoryCounts(Reading):
             changed_at = None if changed_ns is None else changed_ns / _NS
             kinds = ((kind, n_files),) if kind else ()
             parts[FilePath(root), path].append(DirectoryCount._make((path, n_files, *counts, changed_at, kinds)))
-        found: dict[FilePath, list[DirectoryCount]] = defaultdict(list)
+        by_root: dict[FilePath, list[DirectoryCount]] = defaultdict(list)
         for (root, path), counts in parts.items():
-            found[root].append(summed(path, counts))
-        return {root: tuple(counts) for root, counts in found.items()}
+            by_root[root].append(summed(path, counts))
+        return {root: tuple(counts) for root, counts in by_root.items()}
 
 
 def summed(path: FilePath, counts: Sequence[DirectoryCount]) -> DirectoryCount:
-    """Return what several counts come to."""
+    """Return the sum of several counts."""
     if len(counts) == 1:
         return counts[0]._replace(path=path)
-    sums = (sum(values) for values in zip((0,) * _N_SUMS, *(one[1 : 1 + _N_SUMS] for one in counts), strict=True))
+    sums = (
+        sum(values)
+        for values in zip((0,) * _N_SUMS, *(directory[1 : 1 + _N_SUMS] for directory in counts), strict=True)
+    )
     kinds = Counter[str]()
-    for one in counts:
-        kinds.update(dict(one.kinds))
-    changed_at = max((one.changed_at for one in counts if one.changed_at is not None), default=None)
+    for directory in counts:
+        kinds.update(dict(directory.kinds))
+    changed_at = max((directory.changed_at for directory in counts if directory.changed_at is not None), default=None)
     return DirectoryCount._make((path, *sums, changed_at, tuple(kinds.most_common())))

@@ -1,4 +1,4 @@
-"""The chunks that wait for a vector, and vectors of the same texts that are there already."""
+"""Queue of the chunks that wait for a vector, and existing vectors of the same texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from directory_indexer.ids import ChunkId, ContentHash
 from directory_indexer.paths import FilePath
 
 _WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
-"""The condition over `chunks c` for those that a search may embed."""
+"""The condition on `chunks c` for those that a search may embed."""
 
 
 class PendingChunk(NamedTuple):
-    """A chunk that is searchable by words and waits for its vector."""
+    """A chunk that is searchable by keyword and waits for its vector."""
 
     id: int
     chunk_id: ChunkId
@@ -29,7 +29,7 @@ class PendingChunk(NamedTuple):
 
 
 class WaitingFile(NamedTuple):
-    """A file with chunks that wait, by what tells when they are likely to be asked for."""
+    """A file with waiting chunks, and the facts that decide its priority."""
 
     id: int
     path: FilePath
@@ -38,17 +38,17 @@ class WaitingFile(NamedTuple):
 
 
 class WaitingRows(NamedTuple):
-    """The rows of all chunks that wait in ascending order, each with the id of its file."""
+    """The rows of all waiting chunks in ascending order, each with the id of its file."""
 
     rows: list[int]
     file_ids: list[int]
 
 
 class EmbeddingQueue(ScopedReading):
-    """The chunks of one moment that have no vector."""
+    """The chunks of one snapshot that have no vector."""
 
     def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
-        """List the rows of all chunks without a vector."""
+        """Return the rows of all chunks without a vector."""
         condition, arguments = self._chunks_in(scope)
         rows = self._connection.execute(
             f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id",  # noqa: S608
@@ -57,7 +57,7 @@ class EmbeddingQueue(ScopedReading):
         return WaitingRows([row[0] for row in rows], [row[1] for row in rows])
 
     def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
-        """List the files that hold chunks without a vector; of a text in the scope, the holder may lie elsewhere."""
+        """Return the files that own chunks without a vector; a shared text's owner may lie outside the scope."""
         condition, arguments = self._chunks_in(scope)
         rows = self._connection.execute(
             f"""SELECT id, path, kind, mtime_ns FROM files
@@ -67,56 +67,56 @@ class EmbeddingQueue(ScopedReading):
         return [WaitingFile(*row) for row in rows]
 
     def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
-        """Give those of the chunks in these rows that have no vector, in the order of the rows given."""
-        found: dict[int, PendingChunk] = {}
+        """Return the chunks of these rows that have no vector, in the given order."""
+        chunks: dict[int, PendingChunk] = {}
         for batch in batches(rows):
             selected = self._connection.execute(
                 f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
                 f" WHERE c.id IN ({marks(batch)}) AND c.is_embedded = 0",
                 batch,
             )
-            found.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
-        return [found[row] for row in rows if row in found]
+            chunks.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [chunks[row] for row in rows if row in chunks]
 
     def texts(self, rows: Sequence[int]) -> dict[int, str]:
-        """Give what those of the chunks in these rows that have no vector are embedded as, and nothing else of them."""
-        found: dict[int, str] = {}
+        """Return the texts to embed for those chunks of these rows that have no vector."""
+        texts: dict[int, str] = {}
         for batch in batches(rows):
             selected = self._connection.execute(
                 f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES}"  # noqa: S608
                 f" WHERE c.id IN ({marks(batch)}) AND c.is_embedded = 0",
                 batch,
             )
-            found.update(
+            texts.update(
                 (row, embedded_as(unpacked(stored), heading=heading, path=path))
                 for row, stored, heading, path in selected
             )
-        return found
+        return texts
 
     def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
-        """Give those of the chunks that have no vector, in the order given."""
-        found: dict[ChunkId, PendingChunk] = {}
-        wanted = list(chunk_ids)
-        for batch in batches(wanted):
+        """Return those of the chunks that have no vector, in the given order."""
+        chunks: dict[ChunkId, PendingChunk] = {}
+        ids = list(chunk_ids)
+        for batch in batches(ids):
             selected = self._connection.execute(
                 f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
                 f" WHERE c.chunk_id IN ({marks(batch)}) AND {_WAITS}",
                 batch,
             )
-            found.update((row[1], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
-        return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
+            chunks.update((row[1], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [chunks[chunk_id] for chunk_id in ids if chunk_id in chunks]
 
     def rows_that_wait(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
-        """Keep the rows of chunks without a vector, in the order given; if files are given, of chunks of theirs."""
-        found: dict[int, int] = {}
+        """Return the rows of chunks without a vector, in the given order, optionally only those of some files."""
+        file_of_row: dict[int, int] = {}
         for batch in batches(rows):
-            found.update(
+            file_of_row.update(
                 self._connection.execute(
                     f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({marks(batch)}) AND {_WAITS}",  # noqa: S608
                     batch,
                 )
             )
-        return [row for row in rows if row in found and (file_ids is None or found[row] in file_ids)]
+        return [row for row in rows if row in file_of_row and (file_ids is None or file_of_row[row] in file_ids)]
 
     def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks without a vector."""
@@ -134,11 +134,11 @@ class EmbeddingQueue(ScopedReading):
         )
 
     def count_open(self, scope: IndexScope = WHOLE_INDEX) -> int:
-        """Count the chunks without a vector that may get one: those whose texts the provider does not refuse."""
+        """Count the chunks that can still be embedded: without a vector, and not refused by the provider."""
         return self.count(scope) - self.count_refused(scope)
 
     def count_tokens(self, scope: IndexScope = WHOLE_INDEX, *, waiting_only: bool) -> int:
-        """Add up the tokens of all chunks, or of those without a vector."""
+        """Return the number of tokens of all chunks, or of those without a vector."""
         condition, arguments = self._chunks_in(scope)
         waits = "c.is_embedded = 0" if waiting_only else "1"
         return self._count(
@@ -147,21 +147,21 @@ class EmbeddingQueue(ScopedReading):
         )
 
     def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
-        """Find, for texts, a chunk in the generation that was embedded from the very same text."""
+        """Return, for each text, a chunk in the generation that was embedded from the same text."""
         twins: dict[ContentHash, ChunkId] = {}
         for batch in batches(text_hashes):
-            wanted = marks(batch)
+            parameters = marks(batch)
             rows = self._connection.execute(
-                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({wanted})
+                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({parameters})
                     UNION ALL SELECT text_hash, chunk_id FROM chunks
-                    WHERE is_embedded = 1 AND text_hash IN ({wanted})""",  # noqa: S608
+                    WHERE is_embedded = 1 AND text_hash IN ({parameters})""",  # noqa: S608
                 [*batch, *batch],
             )
             twins.update(rows)
         return twins
 
     def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
-        """Find, for texts, vectors of the very same text that no generation holds yet."""
+        """Return, for each text, a vector of the same text that no generation contains yet."""
         twins: dict[ContentHash, bytes] = {}
         for batch in batches(text_hashes):
             rows = self._connection.execute(

@@ -1,4 +1,4 @@
-"""How the files of a scope spread over types, places, years, languages, authors and tags."""
+"""Facet counts of a scope: types, directories, years, languages, authors and tags."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from directory_indexer.paths import FilePath, prefix_of
 
 
 class Value(NamedTuple):
-    """A value that files have, and how many have it."""
+    """A facet value and the number of files that have it."""
 
     value: str
     n_files: int
 
 
 class Facets(NamedTuple):
-    """The values that the files of a scope have, the most frequent first; a file counts once for each of its values.
+    """The facet values of a scope, most frequent first; a file counts once for each of its values.
 
-    `directories` are those right below the directory that was asked about, or below the tracked ones.
+    `directories` are those right below the directory of the scope, or below the tracked ones.
     """
 
     n_files: int = 0
@@ -33,10 +33,10 @@ class Facets(NamedTuple):
 
 
 class FacetCounts(Reading):
-    """Counts of one moment, exact and not ranked."""
+    """Exact facet counts of one snapshot."""
 
     def of(self, file_ids_json: str | None, *, below: FilePath | None, limit: int) -> Facets:
-        """Count the values of some files, a JSON array, or of all; give at most so many values of each facet."""
+        """Count the facet values of these files (a JSON array) or of all; at most `limit` values a facet."""
         counts = [Counter[str]() for _ in range(4)]
         for *values, n_files in self._rows(file_ids_json, below):
             for counter, value in zip(counts, values, strict=True):
@@ -44,16 +44,16 @@ class FacetCounts(Reading):
         types, languages, years, places = counts
         return Facets(
             types.total(),
-            types=_most(types, limit),
-            directories=_most(places, limit),
-            years=_most(years, limit),
-            languages=_most(languages, limit),
-            authors=self._said("author", file_ids_json, limit),
-            tags=self._said("tag", file_ids_json, limit),
+            types=_most_frequent(types, limit),
+            directories=_most_frequent(places, limit),
+            years=_most_frequent(years, limit),
+            languages=_most_frequent(languages, limit),
+            authors=self._metadata_values("author", file_ids_json, limit),
+            tags=self._metadata_values("tag", file_ids_json, limit),
         )
 
     def _rows(self, file_ids_json: str | None, below: FilePath | None) -> list[tuple[str, str, str, str, int]]:
-        # One pass over the files; of the path, SQLite cuts off what follows the first name below the directory.
+        # One pass over the files; SQLite cuts the path after the first name below the directory.
         within = prefix_of(below) if below else None
         scope = "" if file_ids_json is None else "AND f.id IN (SELECT value FROM json_each(:ids))"
         rows = self._connection.execute(
@@ -68,28 +68,28 @@ class FacetCounts(Reading):
         )
         return rows.fetchall()
 
-    def _said(self, name: str, file_ids_json: str | None, limit: int) -> tuple[Value, ...]:
+    def _metadata_values(self, name: str, file_ids_json: str | None, limit: int) -> tuple[Value, ...]:
         scope = "" if file_ids_json is None else "AND file_id IN (SELECT value FROM json_each(:ids))"
         rows = self._connection.execute(
             f"""SELECT max(value), count(DISTINCT file_id) AS n FROM metadata
-                WHERE name = :name AND folded NOT IN ({_NOBODY}) {scope}
+                WHERE name = :name AND folded NOT IN ({_PLACEHOLDER_AUTHORS}) {scope}
                 GROUP BY folded ORDER BY n DESC, folded LIMIT :limit""",  # noqa: S608 - made of constants
             {"name": name, "ids": file_ids_json, "limit": limit},
         )
         return tuple(map(Value._make, rows))
 
 
-def _most(counter: Counter[str], limit: int) -> tuple[Value, ...]:
+def _most_frequent(counter: Counter[str], limit: int) -> tuple[Value, ...]:
     known = [(value, count) for value, count in counter.items() if value]
-    return tuple(Value(*one) for one in sorted(known, key=lambda one: (-one[1], one[0]))[:limit])
+    return tuple(Value(*pair) for pair in sorted(known, key=lambda pair: (-pair[1], pair[0]))[:limit])
 
 
 _DATED_AT = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
-_NOBODY = ", ".join(
+_PLACEHOLDER_AUTHORS = ", ".join(
     f"'{name}'"
     for name in (
         *("", "admin", "administrator", "anonymous", "author", "microsoft office user", "none", "owner", "root"),
         *("unknown", "user", "windows user"),
     )
 )
-"""What programs write where they do not know who the author is."""
+"""Placeholders that programs write for an unknown author."""

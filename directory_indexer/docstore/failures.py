@@ -1,4 +1,4 @@
-"""What went wrong with the database, in the words of this program."""
+"""Translation of errors of SQLite and of the disk into those of this program."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from directory_indexer.errors import REBUILD, CorruptIndexError, DiskFullError, 
 
 @contextlib.contextmanager
 def translated_errors(path: Path) -> Iterator[None]:
-    """Let no error of SQLite or of the disk leave this room as it is."""
+    """Translate errors of SQLite and of the disk."""
     try:
         yield
     except DamagedValueError as error:
         raise CorruptIndexError(f"{path}: '{error.column}' of a row is damaged", hint=MEND) from error
     except sqlite3.Error as error:
-        if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
+        if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
             raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
         if is_disk_full(error):
             raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
@@ -30,7 +30,7 @@ def translated_errors(path: Path) -> Iterator[None]:
         hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)
         raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=hint) from error
     except (UnicodeDecodeError, zlib.error) as error:
-        # What was written was valid; the sqlite3 module itself decodes names and messages that damage has reached.
+        # The program wrote valid text; the sqlite3 module fails to decode names and messages that are damaged.
         raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
     except OSError as error:
         if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:

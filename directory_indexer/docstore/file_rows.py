@@ -1,6 +1,6 @@
-"""The rows of files: what stands in which column of one that was read, left out or failed.
+"""Rows of files: the columns of indexed, skipped and failed ones.
 
-A row keeps its id for as long as the file is known, since chunks, metadata and members refer to it.
+A row keeps its id while the file is known, since chunks, metadata and members refer to it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ with lazily:
 
 
 class Place(NamedTuple):
-    """Where a file lies: the row of its tracked directory, and of the container on disk that it is a member of."""
+    """The location of a file: its tracked directory, and for a member the row of its container on disk."""
 
     directory_id: int
     container_id: int | None = None
 
 
 class NewRow(NamedTuple):
-    """What is to be written of a file that was read and has no row.
+    """The values of a file that was read and has no row yet.
 
-    `dated` is the moment that its document says it is of, `holder_id` the row of the file that holds its text.
+    `dated` is the date of the document, `holder_id` the file that owns its text.
     """
 
     place: Place
@@ -41,30 +41,30 @@ class NewRow(NamedTuple):
 
 
 class FileRows:
-    """Writes rows of files, and nothing else."""
+    """Writes to the table of files, and to no other."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def id_of(self, path: FilePath) -> int | None:
-        """Look up the row of a file; None when there is none."""
+        """Return the row of a file; None if there is none."""
         row = self._connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return int(row[0]) if row else None
 
     def known(self, paths: Iterable[FilePath]) -> set[FilePath]:
-        """Tell which of these paths have rows."""
+        """Return which of these paths have rows."""
         rows = self._connection.execute(
             "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
         )
         return {FilePath(path) for (path,) in rows}
 
     def is_on_disk(self, path: FilePath) -> bool:
-        """Tell whether there is a row for a file on disk, and not for a member."""
+        """Whether there is a row for a file on disk, as opposed to a member."""
         query = "SELECT 1 FROM files WHERE path = ? AND container_id IS NULL"
         return self._connection.execute(query, (path,)).fetchone() is not None
 
     def members_of(self, path: FilePath) -> dict[FilePath, bool]:
-        """Give the members of a container, and whether each has text."""
+        """Return the members of a container, and whether each has text."""
         rows = self._connection.execute(
             "SELECT path, hash IS NOT NULL FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)",
             (path,),
@@ -72,14 +72,14 @@ class FileRows:
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
     def add(self, files: Sequence[NewRow], *, recipe: int) -> range:
-        """Write rows of files that have none, and give their ids."""
+        """Insert rows of files that have none, and return their ids."""
         first = int(self._connection.execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
         self._connection.executemany(
             _ADD_NUMBERED,
             [
-                (*_read_values(one.place, one.parsed, recipe, dated=one.dated, holder_id=one.holder_id), file_id)
-                for file_id, one in zip(ids, files, strict=True)
+                (*_read_values(file.place, file.parsed, recipe, dated=file.dated, holder_id=file.holder_id), file_id)
+                for file_id, file in zip(ids, files, strict=True)
             ],
         )
         return ids
@@ -87,15 +87,15 @@ class FileRows:
     def put(
         self, place: Place, parsed: ParsedFile, *, recipe: int, dated: float | None, holder_id: int | None = None
     ) -> int:
-        """Write the row of a file that was read, and give its id.
+        """Write the row of a file that was read, and return its id.
 
-        `dated` is the moment that its document says it is of, `holder_id` the row of the file that holds its text.
+        `dated` is the date of the document, `holder_id` the file that owns its text.
         """
         values = _read_values(place, parsed, recipe, dated=dated, holder_id=holder_id)
         return self._put(parsed.source.path, values)
 
     def put_skipped(self, place: Place, skipped: SkippedFile, *, recipe: int) -> int:
-        """Write the row of a file that is left out, and give its id."""
+        """Write the row of a skipped file, and return its id."""
         return self._put(
             skipped.path,
             (
@@ -106,7 +106,7 @@ class FileRows:
         )
 
     def put_failure(self, place: Place, failure: FileFailure, *, recipe: int) -> None:
-        """Note a failure in the row of a file; what it says of the text stays."""
+        """Write a failure to the row of a file; its text columns stay."""
         values = (
             *_stamp_values(failure.source or SourceFile(failure.path, 0, 0), failure.seen_ns),
             *(FileState.FAILED, failure.stage, well_formed(failure.message)),
@@ -120,18 +120,18 @@ class FileRows:
         )
 
     def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
-        """Write new stamps of files whose bytes are what the index holds."""
+        """Write new stamps of files whose content is unchanged."""
         self._connection.executemany(
             f"""UPDATE files SET ({_STAMP_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?),
                     state = 'indexed', reason = '', detail = '', broken_hash = NULL, broken_recipe = NULL
                 WHERE path = ?""",  # noqa: S608 - made of constants
-            [(*_stamp_values(one.source, one.seen_ns), one.source.path) for one in unchanged],
+            [(*_stamp_values(file.source, file.seen_ns), file.source.path) for file in unchanged],
         )
 
     def outdate(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
-        """Take files of these kinds, with these suffixes, and all without text for read in another way.
+        """Mark files of these kinds, with these suffixes, and all files without text, to be read again.
 
-        So are the containers that they lie in.
+        Their containers are marked, too.
         """
         has_suffix = " OR ".join(["path LIKE ?"] * len(suffixes)) or "0"
         self._connection.execute(
@@ -145,7 +145,7 @@ class FileRows:
         )
 
     def outdate_on_disk(self, path: FilePath) -> None:
-        """Take one file on disk for read in another way."""
+        """Mark one file on disk to be read again."""
         self._connection.execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", (path,))
 
     def remove(self, path: FilePath) -> None:
@@ -153,8 +153,8 @@ class FileRows:
         self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
 
     def _put(self, path: FilePath, values: Sequence[object]) -> int:
-        # An upsert, or RETURNING, might have to be taken back by itself. So SQLite would let FTS5 write what it has
-        # gathered before each of them: a segment for every file, and a quarter of the time of a batch.
+        # An upsert, or RETURNING, needs a savepoint of its own, before which SQLite makes FTS5 flush: a segment for
+        # every file, and a quarter of the time of a batch.
         file_id = self.id_of(path)
         if file_id is None:
             return int(self._connection.execute(_ADD_FILE, values).lastrowid or 0)

@@ -1,4 +1,4 @@
-"""Puts files in and takes them out, with all that hangs on them: chunks, metadata, members, settled directories."""
+"""Insertion and removal of files with their chunks, metadata, members and settled directories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with lazily:
 
 
 class FileWrites:
-    """Put files in and take them out."""
+    """Insertion and removal of files."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class FileWrites:
         self._scans = scans
 
     def put(self, place: Place, parsed: ParsedFile, *, recipe: int, members: Collection[FilePath] = ()) -> int:
-        """Put a file in, in the place of what the index held of it, and tell how many members with text are gone.
+        """Insert a file, or replace what the index has of it; return how many members with text were removed.
 
-        `members` are those that have been put in before, and stay.
+        `members` were inserted before, and stay.
         """
         path = parsed.source.path
-        self._note_arrival(place, path)
-        is_new = self._rows.id_of(path) is None  # as most are, and nothing hangs on them
+        self._prepare_insert(place, path)
+        is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
             self._chunks.remove_of(path)
         file_id = self._rows.put(place, parsed, recipe=recipe, dated=dated_at(parsed.metadata))
@@ -60,30 +60,34 @@ class FileWrites:
         return 0 if is_new else self.keep_members(path, members)
 
     def put_same(
-        self, place: Place, found: UnchangedFile, *, recipe: int, unless: Callable[[FilePath], bool]
+        self, place: Place, unchanged: UnchangedFile, *, recipe: int, unless: Callable[[FilePath], bool]
     ) -> SharedFile | None:
-        """Put a file in that has the text of another one, of which nothing has to be read; None if there is none."""
-        path = found.source.path
-        others = self._shared.same_as({path: found.hash}, place.directory_id, recipe=recipe)
-        same = next((one for one in others.get(path, ()) if not unless(one.path)), None)
+        """Insert a file that has the text of another one, without reading it; None if there is no such file."""
+        path = unchanged.source.path
+        others = self._shared.same_as({path: unchanged.hash}, place.directory_id, recipe=recipe)
+        same = next((candidate for candidate in others.get(path, ()) if not unless(candidate.path)), None)
         if same is None:
             return None
-        self._note_arrival(place, path)
-        is_new = self._rows.id_of(path) is None  # as most are, and nothing hangs on them
+        self._prepare_insert(place, path)
+        is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
             self._chunks.remove_of(path)
             self.keep_members(path, ())
-        holder_id = self._shared.holder_of(same.id)  # only now: if this file held the text, it has just handed it over
-        file_id = self._rows.put(place, same.as_read(found), recipe=recipe, dated=same.dated_at, holder_id=holder_id)
+        holder_id = self._shared.holder_of(
+            same.id
+        )  # looked up only now: if this file owned the text, it has just been passed on
+        file_id = self._rows.put(
+            place, same.as_read(unchanged), recipe=recipe, dated=same.dated_at, holder_id=holder_id
+        )
         if same.has_metadata or not is_new:
             self._metadata.copy(file_id, same.id)
         if not is_new:
             self._scans.put(file_id, ())
-        return SharedFile(found.source, found.hash, same.n_chunks, same.n_masked)
+        return SharedFile(unchanged.source, unchanged.hash, same.n_chunks, same.n_masked)
 
     def put_skipped(self, place: Place, skipped: SkippedFile, *, recipe: int) -> None:
-        """Note why a file is left out; what the index held of it goes."""
-        self._note_arrival(place, skipped.path)
+        """Store why a file is skipped; its text is removed from the index."""
+        self._prepare_insert(place, skipped.path)
         self._chunks.remove_of(skipped.path)
         self.keep_members(skipped.path, ())
         file_id = self._rows.put_skipped(place, skipped, recipe=recipe)
@@ -91,14 +95,14 @@ class FileWrites:
         self._scans.put(file_id, skipped.scans)
 
     def put_failure(self, place: Place, failure: FileFailure, *, recipe: int) -> None:
-        """Note why a file could not be processed; its text from an earlier run stays until there is a newer one."""
-        self._note_arrival(place, failure.path)
+        """Store why a file could not be processed; its text from an earlier run stays until there is a newer one."""
+        self._prepare_insert(place, failure.path)
         self._rows.put_failure(place, failure, recipe=recipe)
 
     def place_in(self, container: FilePath, directory_id: int) -> Place:
-        """Give the place of the members of a container, which are about to be put in.
+        """Return the place of the members of a container, which are about to be inserted.
 
-        A container that is new stands there as a failure until it has been read to its end and is put in itself.
+        A new container is recorded as failed until it has been read completely and is inserted itself.
         """
         if self._rows.id_of(container) is None:
             unfinished = FileFailure(container, Stage.EXTRACT, "was not read to its end")
@@ -106,27 +110,27 @@ class FileWrites:
         return Place(directory_id, self._rows.id_of(container))
 
     def keep_members(self, path: FilePath, present: Collection[FilePath]) -> int:
-        """Take the members of a container out that are not `present` any more, and tell how many had text."""
+        """Remove the members of a container that are not `present`; return how many had text."""
         gone = {member: has_text for member, has_text in self._rows.members_of(path).items() if member not in present}
         for member in gone:
             self._remove(member)
         return sum(gone.values())
 
     def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
-        """Note new stamps of files whose bytes are what the index holds."""
-        self._directories.unsettle_around(*(one.source.path for one in unchanged))
+        """Store new stamps of files whose content is unchanged."""
+        self._directories.unsettle_around(*(file.source.path for file in unchanged))
         self._rows.renew_stamps(unchanged)
 
     def read_again(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
-        """Have the next run read the files of these kinds, those with these suffixes, and all that it left out before.
+        """Make the next run read the files of these kinds, those with these suffixes, and all that were skipped.
 
-        What they lie in is read, too. Until then, the index answers from what it has.
+        Their containers are read, too. Until then, the old texts stay searchable.
         """
         self._rows.outdate(kinds, suffixes)
         self._directories.unsettle_all()
 
     def remove(self, paths: Iterable[FilePath]) -> int:
-        """Take files out of the index with all their members, and tell how many members with text those were."""
+        """Remove files with all their members; return how many members with text were removed."""
         n_members = 0
         for path in paths:
             self._directories.unsettle_around(path)
@@ -136,7 +140,7 @@ class FileWrites:
         return n_members
 
     def _holder_of_same(self, place: Place, parsed: ParsedFile, *, recipe: int) -> int | None:
-        """Find the row of a file that holds just the text that was read of another one."""
+        """Return the row of another file that owns exactly this text."""
         if place.container_id is not None or parsed.scans or not parsed.chunks:
             return None
         page_starts = " ".join(map(str, parsed.page_starts))
@@ -148,13 +152,13 @@ class FileWrites:
                 return same.holder_id
         return None
 
-    def _note_arrival(self, place: Place, path: FilePath) -> None:
+    def _prepare_insert(self, place: Place, path: FilePath) -> None:
         self._directories.unsettle_around(path)
         if place.container_id is None and containers_around(path) and not self._rows.is_on_disk(path):
             self._displace_members(path)
 
     def _displace_members(self, path: FilePath) -> None:
-        """Have the next run read a container whose members a file on disk displaces by its path, or does no longer."""
+        """Make the next run read the containers for whose members a file on disk may stand in."""
         for container in containers_around(path):
             self._directories.unsettle_around(container)
             self._rows.outdate_on_disk(container)

@@ -1,4 +1,4 @@
-"""Which files are meant: a filter is a value, and what it means in SQL is known here alone."""
+"""File filters, and their translation to SQL conditions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with lazily:
 
 
 class MetadataCondition(NamedTuple):
-    """What documents must say about themselves, or must not, under one of the names in `metadata.NAMES`."""
+    """A condition on the metadata of documents, under one of the names in `metadata.NAMES`."""
 
     name: str
     text: str
@@ -24,11 +24,11 @@ class MetadataCondition(NamedTuple):
 
 
 class FileFilter(NamedTuple):
-    """Files with text; without any condition, all of them.
+    """Conditions on files with text; without any, all of them match.
 
-    `within` are directories, in which a file lies at any depth, or files. `kinds` is None where any kind will do.
-    `since` and `until` are in seconds since the epoch; the time of a file is the one that its document gives itself,
-    else its last change on disk. A session lasts from its first turn to its last, and is meant if any part of it is.
+    `within` are files, or directories that contain a file at any depth. `kinds` is None for any kind.
+    `since` and `until` are in seconds since the epoch; a file has the date of its document,
+    else that of its last change on disk. A session matches if any part of it lies between the two.
     """
 
     within: tuple[FilePath, ...] = ()
@@ -42,37 +42,37 @@ class FileFilter(NamedTuple):
 ALL_FILES = FileFilter()
 
 
-def condition_of(wanted: FileFilter) -> tuple[str, list[object]]:
-    """Make the SQL condition over `files f`, with its arguments."""
+def condition_of(file_filter: FileFilter) -> tuple[str, list[object]]:
+    """Return the SQL condition on `files f` and its arguments."""
     clauses, arguments = ["f.hash IS NOT NULL"], list[object]()
-    if wanted.within:
-        conditions = [within_condition(path) for path in wanted.within]
+    if file_filter.within:
+        conditions = [within_condition(path) for path in file_filter.within]
         clauses.append(" OR ".join(clause for clause, _ in conditions))
         arguments += [value for _, values in conditions for value in values]
-    for kinds, negation in ((wanted.kinds, ""), (wanted.not_kinds or None, "NOT")):
+    for kinds, negation in ((file_filter.kinds, ""), (file_filter.not_kinds or None, "NOT")):
         if kinds is not None:
             clauses.append(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})")
             arguments += sorted(kinds)
-    if wanted.since is not None:
+    if file_filter.since is not None:
         clauses.append(f"{_DATED} >= ?")
-        arguments.append(wanted.since)
-    if wanted.until is not None:
+        arguments.append(file_filter.since)
+    if file_filter.until is not None:
         clauses.append(f"{_DATED} < ? OR {_BEGAN_BEFORE}")
-        arguments += [wanted.until, _written(wanted.until)]
-    for one in wanted.metadata:
-        clause, values = _metadata_condition(one)
+        arguments += [file_filter.until, _iso_time(file_filter.until)]
+    for metadata_condition in file_filter.metadata:
+        clause, values = _metadata_condition(metadata_condition)
         clauses.append(clause)
         arguments += values
     return " AND ".join(f"({clause})" for clause in clauses), arguments
 
 
-def _metadata_condition(wanted: MetadataCondition) -> tuple[str, list[object]]:
-    """A language or a tag is meant as a whole, a date by its beginning, and of anything else a part."""
-    negation = "" if wanted.is_wanted else "NOT "
-    text = folded(wanted.text)
-    if wanted.name == NAMES["language"]:
+def _metadata_condition(condition: MetadataCondition) -> tuple[str, list[object]]:
+    """Languages and tags are compared as a whole, dates by their beginning, other values by substring."""
+    negation = "" if condition.is_wanted else "NOT "
+    text = folded(condition.text)
+    if condition.name == NAMES["language"]:
         return f"{negation}(f.language = ?)", [text.partition("-")[0]]
-    match wanted.name:
+    match condition.name:
         case "tag":
             test, value = "folded = ?", text.removeprefix("#")
         case "created":
@@ -80,26 +80,26 @@ def _metadata_condition(wanted: MetadataCondition) -> tuple[str, list[object]]:
             test, value = "folded GLOB ?", f"{beginning}*" if beginning else ""
         case _:
             test, value = "instr(folded, ?)", text
-    names = ("to", "cc") if wanted.name == "to" else (wanted.name,)
-    found = f"SELECT file_id FROM metadata WHERE name IN ({marks(names)}) AND {test}"  # noqa: S608
-    return f"{negation}f.id IN ({found})", [*names, value]
+    names = ("to", "cc") if condition.name == "to" else (condition.name,)
+    matches = f"SELECT file_id FROM metadata WHERE name IN ({marks(names)}) AND {test}"  # noqa: S608
+    return f"{negation}f.id IN ({matches})", [*names, value]
 
 
 def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
-    """Make the SQL condition over `files f` for a file with its members, or for everything below a directory."""
+    """Return the SQL condition on `files f` for a file and its members, or for everything below a directory."""
     if path is None:
         return "1", []
-    below, members = _below(path), _below(members_directory(path))
+    below, members = _path_range(path), _path_range(members_directory(path))
     return f"(f.path = ? OR {_BETWEEN} OR ({_BETWEEN} AND f.container_id IS NOT NULL))", [path, *below, *members]
 
 
-def _below(directory: FilePath) -> tuple[str, str]:
+def _path_range(directory: FilePath) -> tuple[str, str]:
     first = prefix_of(directory)
     return first, first[:-1] + chr(ord(os.sep) + 1)
 
 
-def _written(moment: float) -> str:
-    """Write a moment as sessions write theirs; one beyond the calendar sorts after or before all of them."""
+def _iso_time(moment: float) -> str:
+    """Format a moment as sessions store theirs; one outside the calendar sorts after or before all of them."""
     try:
         return folded(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
     except (ValueError, OverflowError, OSError):

@@ -1,6 +1,6 @@
-"""The part of an index that a run, an estimate or a count is about, and what it means in SQL.
+"""The part of an index that a run, an estimate or a count covers, and its SQL conditions.
 
-A chunk lies in each tracked directory that has a file with its text, whichever of these files holds it.
+A chunk lies in each tracked directory that has a file with its text, whichever of these files owns it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from directory_indexer.paths import FilePath
 
 
 class IndexScope(NamedTuple):
-    """Tracked directories, or without any the whole index."""
+    """Tracked directories; without any, the whole index."""
 
     roots: tuple[FilePath, ...] = ()
 
@@ -26,13 +26,13 @@ WHOLE_INDEX: Final = IndexScope()
 
 
 class ScopedReading(Reading):
-    """Questions to the part of one moment of the index that lies in some tracked directories."""
+    """Queries on one snapshot of the index that can be limited to tracked directories."""
 
     def _is_everything(self, scope: IndexScope) -> bool:
         return not scope.roots or self._tracked().keys() <= set(scope.roots)
 
     def _files_in(self, scope: IndexScope) -> tuple[str, list[int]]:
-        """Make the SQL condition over `files f`, with its arguments; one for the whole index costs nothing."""
+        """Return the SQL condition on `files f` and its arguments; for the whole index it is trivial."""
         if self._is_everything(scope):
             return "1", []
         tracked = self._tracked()
@@ -40,7 +40,7 @@ class ScopedReading(Reading):
         return f"f.directory_id IN ({marks(directory_ids)})", directory_ids
 
     def _chunks_in(self, scope: IndexScope) -> tuple[str, list[int]]:
-        """Make the SQL condition over `chunks c`, with its arguments; one for the whole index costs nothing."""
+        """Return the SQL condition on `chunks c` and its arguments; for the whole index it is trivial."""
         if self._is_everything(scope):
             return "1", []
         condition, arguments = self._files_in(scope)

@@ -1,9 +1,9 @@
-"""A copy of the words of the full-text index, in a file beside the database, where parts of words are looked for.
+"""Cache of the full-text vocabulary, in a file beside the database, for searches by part of a word.
 
-FTS5 can only list its words by reading every place where they stand: a second of processor time for half a million
-chunks. The file has the words of the chunks up to a row. Later chunks may have any word, and words of chunks that are
-gone do no harm. Whoever looks for a part of a word writes the file if there is none, or if too many chunks came after
-it. Where it cannot be written, answers are the same, but slower.
+FTS5 can list its words only by reading every position: a second of processor time for half a million chunks. The file
+has the words of the chunks up to a row. Later chunks may add any word, and words of removed chunks do no harm. A search
+for a part of a word writes the file if it is missing or too many chunks were added since. If it cannot be written,
+results are the same, but slower.
 """
 
 from __future__ import annotations
@@ -26,75 +26,75 @@ with lazily:
     import sqlite3
 
 ENDING: Final = "-words"
-"""What is added to the name of the database, as for its log."""
+"""The suffix added to the name of the database, as for its log."""
 
 
 class Anchor(NamedTuple):
-    """One of the last chunks, by its row and its id: it tells the index from one that took its place."""
+    """One of the last chunks, by row and id: it identifies the index that the file belongs to."""
 
     row: int
     chunk_id: str
 
 
 class KeptWords(NamedTuple):
-    """The words of all chunks up to a row, each in a line with the number of chunks that have it."""
+    """The words of all chunks up to a row, each on a line with the number of chunks that contain it."""
 
     last_row: int
     lines: bytes
 
     def holding(self, part: str, *, ends: bool, limit: int) -> list[tuple[str, int]]:
-        """Give words that have a part, or end with it, with the number of chunks they occur in."""
-        found: list[tuple[str, int]] = []
-        wanted, at = part.encode(), 0
-        while len(found) < limit and (at := self.lines.find(wanted, at)) >= 0:
+        """Return words that contain a part, or end with it, with the number of chunks that contain them."""
+        words: list[tuple[str, int]] = []
+        encoded, at = part.encode(), 0
+        while len(words) < limit and (at := self.lines.find(encoded, at)) >= 0:
             start, end = self.lines.rfind(b"\n", 0, at) + 1, self.lines.find(b"\n", at)
             if end < 0:
                 break
             word, sign, count = self.lines[start:end].decode().rpartition("\t")
             if sign and (word.endswith(part) if ends else part in word):
-                found.append((word, int(count)))
+                words.append((word, int(count)))
             at = end + 1
-        return found
+        return words
 
 
 def kept_words(connection: sqlite3.Connection, *, fingerprint: str, n_chunks: int, most_new: int) -> KeptWords:
-    """Read the file, or write it again if more than `most_new` chunks came after it.
+    """Read the file, or write it again if more than `most_new` chunks were added since.
 
-    `fingerprint` says which index it is, and what cut its texts into words.
+    `fingerprint` identifies the index and its tokenizer.
     """
-    file = _beside(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
+    file = _cache_path(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
     with contextlib.suppress(OSError, ValueError, TypeError, RecursionError, OverflowError):
-        written, _, lines = _read(file).partition(b"\n")
-        made_by, last_row, n_known, n_bytes, *anchors = json.loads(written)
+        header, _, lines = _read(file).partition(b"\n")
+        made_by, last_row, n_known, n_bytes, *anchors = json.loads(header)
         n_new = _n_after(connection, last_row)
-        # No row is given twice, so that the chunks up to one can only become fewer.
+        # Rows are not reused, so the number of chunks up to a row can only shrink.
         is_whole = (
             made_by == fingerprint and n_bytes == len(lines) and n_new <= most_new and n_chunks - n_new <= n_known
         )
-        if is_whole and any(_is_there(connection, Anchor(*one)) for one in anchors):
+        if is_whole and any(_exists(connection, Anchor(*anchor)) for anchor in anchors):
             return KeptWords(last_row, lines)
-    return _made(connection, file, fingerprint, n_chunks)
+    return _build(connection, file, fingerprint, n_chunks)
 
 
 def forget_words(database: Path) -> None:
-    """Remove the file and what killed processes left of it: both may still hold words that were removed."""
-    file = _beside(database)
-    for one in (file, *file.parent.glob(f"{glob.escape(file.name)}.*")):
-        one.unlink(missing_ok=True)
+    """Remove the file and drafts of killed processes: both may contain words that were removed."""
+    file = _cache_path(database)
+    for path in (file, *file.parent.glob(f"{glob.escape(file.name)}.*")):
+        path.unlink(missing_ok=True)
 
 
-def _beside(database: Path) -> Path:
+def _cache_path(database: Path) -> Path:
     return database.with_name(database.name + ENDING)
 
 
 def _read(file: Path) -> bytes:
-    # In a directory that a group shares, a member may have put anything there: a pipe would be waited for.
+    # In a directory shared by a group, a member may have put anything there: opening a pipe would block.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(file, flags), "rb") as opened:
         return opened.read() if stat.S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
 
 
-def _is_there(connection: sqlite3.Connection, anchor: Anchor) -> bool:
+def _exists(connection: sqlite3.Connection, anchor: Anchor) -> bool:
     row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (anchor.row,)).fetchone()
     return bool(row == (anchor.chunk_id,))
 
@@ -104,7 +104,7 @@ def _n_after(connection: sqlite3.Connection, row: int) -> int:
     return int(n_chunks)
 
 
-def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> KeptWords:
+def _build(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> KeptWords:
     anchors = list(_anchors(connection, n_chunks))
     last_row = anchors[0].row if anchors else 0
     rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
@@ -117,23 +117,23 @@ def _made(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks
 
 
 def _has_dropped_since(connection: sqlite3.Connection) -> bool:
-    """Tell whether words were dropped for good after the moment that a connection sees, in which they may stand."""
+    """Whether words were removed for good after the snapshot of a connection, which may still contain them."""
     database = Path(connection.execute("PRAGMA database_list").fetchone()[2])
     try:
-        with contextlib.closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as now:
-            return n_drops(now) != n_drops(connection)
-    except sqlite3.Error:  # nobody knows, so nothing is kept
+        with contextlib.closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as current:
+            return n_drops(current) != n_drops(connection)
+    except sqlite3.Error:  # unknown, so the file is not kept
         return True
 
 
 def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
-    """Give the last chunk, and earlier ones at distances that double: the latest chunks are the next to change."""
+    """Yield the last chunk, and earlier ones at doubling distances: the latest chunks are the next to change."""
     n_after = 0
     while n_after < min(n_chunks, _FARTHEST):
-        found = connection.execute(
+        row = connection.execute(
             "SELECT id, hex(chunk_id) FROM chunks ORDER BY id DESC LIMIT 1 OFFSET ?", (n_after,)
         ).fetchone()
-        yield Anchor(*found)
+        yield Anchor(*row)
         n_after = 2 * n_after + 1
 
 

@@ -1,8 +1,7 @@
-"""What the index knows of the files of one tracked directory, for a run to compare with what it meets.
+"""Known files of a tracked directory, for comparison with the files that a run finds.
 
-Most directories of most runs are as they were when they were settled, and of those nothing is read. Of the others most
-files have not changed: their stamps come as one set, which is compared as a whole, and what else is known is read of
-the rest alone.
+Most directories are unchanged since they were settled, and nothing of them is read. In the others most files are
+unchanged: their stamps are compared as one set, and details are read only of the rest.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _SETTLED = f"is_settled AND {_READ}"
 
 
 class FileState(StrEnum):
-    """What the index holds of a file that a run met."""
+    """The state of a file in the index."""
 
     INDEXED = "indexed"
     SKIPPED = "skipped"
@@ -42,11 +41,11 @@ class FileState(StrEnum):
 
 
 class KnownFile(NamedTuple):
-    """What the index knows of a file that an earlier run met.
+    """The record of a file that an earlier run found.
 
-    Without `is_settled` it was changed just before its stamp was taken, and may have changed again within it. `recipe`
-    names the way it was extracted and chunked. `broken_hash` is that of the content that broke a parser, when files
-    were read in the way of `broken_recipe`. A tuple for the same reason as `SourceFile`.
+    Without `is_settled` it was changed just before its stamp was taken, and may have changed again since. `recipe`
+    identifies how it was extracted and chunked. `broken_hash` is that of content that crashed a parser, when files
+    were read by `broken_recipe`. A tuple for the same reason as `SourceFile`.
     """
 
     source: SourceFile
@@ -61,16 +60,16 @@ class KnownFile(NamedTuple):
 
     @property
     def why_without_text(self) -> str:
-        """Say why the index holds no text of it."""
+        """Return why the index has no text of the file."""
         if self.state == FileState.FAILED:
             return f"it could not be indexed: {self.detail or self.reason}; dirindex index tries again"
         return f"it was skipped: {self.reason}{f', {self.detail}' if self.detail else ''}"
 
 
 class KnownFiles:
-    """The files that the index knows in a tracked directory, or none if it does not know that.
+    """The known files of a tracked directory; none if the directory is unknown.
 
-    Members of containers are no files of a directory: a run meets them when it reads what they lie in.
+    Members of containers do not count: a run finds them when it reads the container.
     """
 
     def __init__(self, connection: sqlite3.Connection, directory_id: int | None, *, recipe: int) -> None:
@@ -80,12 +79,12 @@ class KnownFiles:
 
     @cached_property
     def settled(self) -> Settled:
-        """The directories in which nothing needs to be looked at while they are as they were."""
+        """The directories that can be skipped while they are unchanged."""
         rows = self._connection.execute(
             "SELECT path, digest, n_files, left_out FROM settled_directories WHERE directory_id = ?",
             (self._directory_id,),
         )
-        return Settled(self._recipe, {row[0]: _settled(*row) for row in rows})
+        return Settled(self._recipe, {row[0]: _settled_directory(*row) for row in rows})
 
     def count(self) -> int:
         """Count all files."""
@@ -98,7 +97,7 @@ class KnownFiles:
         return int(row.fetchone()[0])
 
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
-        """Give the stamps of the files of one directory that need not be looked at while they have them."""
+        """Return the stamps of the files of a directory that can be skipped while their stamps are unchanged."""
         rows = self._connection.execute(
             f"SELECT {_STAMP_COLUMNS} FROM files {_IN} AND {_SETTLED}",  # noqa: S608
             (prefix_of(directory), self._directory_id, self._recipe),
@@ -106,7 +105,7 @@ class KnownFiles:
         return set(rows)
 
     def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of every file of one directory that is not settled, and of these."""
+        """Return the records of all unsettled files of a directory, and of these paths."""
         rows = self._connection.execute(
             f"""SELECT {KNOWN_COLUMNS} FROM files {_IN} AND NOT ({_SETTLED})
                 UNION ALL SELECT {KNOWN_COLUMNS} FROM files WHERE path IN (SELECT value FROM json_each(?))""",  # noqa: S608
@@ -115,7 +114,7 @@ class KnownFiles:
         return known_by_path(rows)
 
     def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of the files of any other directory."""
+        """Return the records of the files of any other directory."""
         rows = self._connection.execute(
             f"""SELECT {KNOWN_COLUMNS} FROM files
                 WHERE directory_id = ? AND container_id IS NULL
@@ -125,7 +124,7 @@ class KnownFiles:
         return known_by_path(rows)
 
     def members_of(self, path: FilePath) -> dict[FilePath, ContentHash | None]:
-        """Give the hashes of the members of a container that were read in the way of now; None for the others."""
+        """Return the members of a container with the hashes of those that the current recipe read; None for others."""
         rows = self._connection.execute(
             f"""SELECT path, CASE WHEN {_READ} THEN hash END FROM files
                 WHERE container_id = (SELECT id FROM files WHERE path = ?)""",  # noqa: S608
@@ -134,7 +133,7 @@ class KnownFiles:
         return dict(rows.fetchall())
 
 
-def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:
+def _settled_directory(path: FilePath, digest: bytes, n_files: int, left_out: str) -> SettledDirectory:
     if not left_out:
         return SettledDirectory(digest, n_files)
     skipped, ignored = parse_stored("settled_directories.left_out", parsed_left_out, left_out)
@@ -144,13 +143,13 @@ def _settled(path: FilePath, digest: bytes, n_files: int, left_out: str) -> Sett
     )
 
 
-def parsed_left_out(written: object) -> tuple[tuple[tuple[SkipReason, int], ...], tuple[tuple[str, str], ...]]:
-    """Parse what `left_out_of` has written: reasons with their counts, and names with their rules.
+def parsed_left_out(stored: object) -> tuple[tuple[tuple[SkipReason, int], ...], tuple[tuple[str, str], ...]]:
+    """Parse the format of `left_out_of`: reasons with their counts, and names with their rules.
 
     Raises:
-        ValueError, TypeError: it is something else.
+        ValueError, TypeError: the value has another form.
     """
-    skipped, ignored = list_in(written)
+    skipped, ignored = list_in(stored)
     return (
         tuple((SkipReason(reason), integer(count)) for reason, count in skipped),
         tuple((text(name), text(rule)) for name, rule in ignored),
@@ -158,7 +157,7 @@ def parsed_left_out(written: object) -> tuple[tuple[tuple[SkipReason, int], ...]
 
 
 def left_out_of(path: FilePath, settled: SettledDirectory) -> str:
-    """Write down what of a settled directory is no file of the index."""
+    """Return JSON of the skipped and ignored entries of a settled directory."""
     if not settled.skipped and not settled.ignored:
         return ""
     start = len(prefix_of(path))
@@ -166,5 +165,5 @@ def left_out_of(path: FilePath, settled: SettledDirectory) -> str:
 
 
 def known_by_path(rows: Iterable[tuple[object, ...]]) -> dict[FilePath, KnownFile]:
-    """Read rows of `KNOWN_COLUMNS`."""
+    """Return the records of rows of `KNOWN_COLUMNS`, by path."""
     return {row[0]: KnownFile(SourceFile._make(row[:5]), bool(row[5]), *row[6:]) for row in rows}  # type: ignore[arg-type, misc]

@@ -1,4 +1,4 @@
-"""What is not in the index, and why: files that failed, files that were left out."""
+"""Skipped and failed files, refused passages and unread pages, with the reasons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from directory_indexer.paths import FilePath
 
 
 class Gap(NamedTuple):
-    """Something of a file that no search finds: all of it, or so many of its passages or pages."""
+    """A part of a file that no search can find: all of it, or a number of its passages or pages."""
 
     path: FilePath
     reason: str
@@ -21,9 +21,9 @@ class Gap(NamedTuple):
 
 
 class LeftOutFile(NamedTuple):
-    """A file of which something is not in the index, and why.
+    """A file that is not completely in the index, and why.
 
-    The reason is that for which it was skipped; or failed, refused, waiting or unreadable.
+    The reason is a skip reason, or one of failed, refused, waiting and unreadable.
     """
 
     path: FilePath
@@ -32,23 +32,23 @@ class LeftOutFile(NamedTuple):
 
 
 class LeftOut(Reading):
-    """What was left out at one moment."""
+    """The skipped and failed files of one snapshot."""
 
     def gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
-        """List what no search finds of the files that are tracked, where files were left out for one of these reasons.
+        """Return what no search can find of the tracked files, where files were skipped for one of these reasons.
 
-        Pages that wait for OCR and passages that the provider refuses are listed by file; a file whose pages wait is
-        not listed for having no text.
+        Pages waiting for OCR and passages that the provider refuses are listed by file; a file with waiting pages is
+        not listed as a file without text.
         """
         return self._once(f"gaps {' '.join(reasons)}", lambda: self._gaps(reasons))
 
     def unfinished(self) -> tuple[FilePath, ...]:
-        """Name the tracked directories of which no run has seen the end."""
+        """Return the tracked directories that no run has completed."""
         rows = self._connection.execute("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path")
         return tuple(FilePath(path) for (path,) in rows)
 
     def counts(self, within: FilePath | None) -> tuple[tuple[str, int], ...]:
-        """Count what failed, and what was skipped by reason, the most frequent first."""
+        """Return the number of failed and of skipped files by reason, most frequent first."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"""SELECT iif(state = 'failed', 'failed', reason), count(*) FROM files f
@@ -66,7 +66,7 @@ class LeftOut(Reading):
         return tuple((reason, number) for reason, number in rows)
 
     def listed(self, within: FilePath | None, *, reason: str, limit: int, offset: int) -> tuple[LeftOutFile, ...]:
-        """List what failed or was skipped for a reason that `counts` names, or for any, sorted by path."""
+        """Return files that failed or were skipped for a reason of `counts`, or for any, sorted by path."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"""SELECT path, reason, detail FROM (
@@ -86,8 +86,8 @@ class LeftOut(Reading):
         return tuple(LeftOutFile(FilePath(path), reason, detail) for path, reason, detail in rows)
 
     def _gaps(self, reasons: tuple[str, ...]) -> tuple[Gap, ...]:
-        # CROSS JOIN keeps the order: directories first, because there is an index by directory and state, and refused
-        # passages first, because otherwise all chunks are read.
+        # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
+        # passages first, since otherwise all chunks are read.
         rows = self._connection.execute(
             f"""SELECT f.path, CASE f.state WHEN 'failed' THEN 'failed' ELSE f.reason END, 1
                FROM directories d CROSS JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')
@@ -104,7 +104,7 @@ class LeftOut(Reading):
         return tuple(Gap(FilePath(path), reason, number) for path, reason, number in rows)
 
     def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
-        """List the files and directories that the last run could not process, and chunks that were refused."""
+        """Return the files and directories that the last run could not process, and refused chunks."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"""SELECT path, reason, detail, broken_hash FROM files f WHERE state = 'failed' AND {condition}
@@ -120,7 +120,7 @@ class LeftOut(Reading):
         )
 
     def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
-        """List the files that were left out, with reason and detail."""
+        """Return the skipped files, with reason and detail."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608

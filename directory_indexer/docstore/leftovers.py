@@ -1,4 +1,4 @@
-"""What of a database is damaged or was removed, and where it may still be."""
+"""Damage of a database, and remains of removed content outside its tables."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ with lazily:
 
 
 def damage_in(connection: sqlite3.Connection) -> list[str]:
-    """Return the damage that SQLite finds in pages and indexes but that of the words, and in the types of values.
+    """Return the damage that SQLite finds in pages, indexes other than the full-text one, and types of values.
 
     Raises:
         sqlite3.OperationalError, zlib.error: a text cannot be read.
     """
     lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
-    # SQLite 3.44 and newer look at the full-text index, too, which can be made again by itself.
-    found = [line for line in lines if line != "ok" and "FTS5 table" not in line]
-    if not found:
+    # SQLite 3.44 and newer check the full-text index, too, which can be rebuilt on its own.
+    problems = [line for line in lines if line != "ok" and "FTS5 table" not in line]
+    if not problems:
         for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
             unpacked(stored)
         _read_texts(connection)
         if column := mistyped(connection):
-            found.append(f"'{column}' of a row is of another type")
-    return found
+            problems.append(f"'{column}' of a row is of another type")
+    return problems
 
 
 def mistyped(connection: sqlite3.Connection) -> str:
-    """Name a column that holds a value of another type than it is declared for; empty if there is none."""
+    """Return a column with a value of another type than declared; empty if there is none."""
     for table, columns in _columns(connection):
         wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
         query = f"SELECT * FROM (SELECT CASE {wrong} END AS name FROM {table}) WHERE name IS NOT NULL LIMIT 1"  # noqa: S608
@@ -45,7 +45,7 @@ def mistyped(connection: sqlite3.Connection) -> str:
 
 
 def _read_texts(connection: sqlite3.Connection) -> None:
-    """Read every text that is stored as it is: names, headings, titles, messages."""
+    """Read every text that is stored uncompressed: names, headings, titles, messages."""
     for table, columns in _columns(connection):
         if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
             for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
@@ -53,7 +53,7 @@ def _read_texts(connection: sqlite3.Connection) -> None:
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Name the tables but those of FTS5 and that of packed texts, and the columns of each with their types."""
+    """Yield the tables, except those of FTS5 and of packed texts, with the names and types of their columns."""
     tables = (
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*' AND name <> 'chunk_texts'"
     )
@@ -68,11 +68,11 @@ _TYPES = {
     "REAL": "'real', 'null'",
     "BLOB": "'blob', 'null'",
 }
-"""The types by `typeof` of values in a column of each declared type."""
+"""The SQL types allowed for each declared type of a column."""
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what is damaged, so that something new can take its place; tell its new name."""
+    """Rename a damaged database, so that a new one can take its place; return its new name."""
     damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -87,16 +87,16 @@ def remove_damaged(path: Path) -> None:
 
 
 def left_behind(path: Path) -> list[str]:
-    """Say what may still hold what was removed after the database was compacted."""
+    """Return messages about what may still contain removed content after compaction."""
     log = path.with_name(path.name + "-wal")
-    found = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
-    found += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
+    messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
+    messages += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
     with contextlib.suppress(FileNotFoundError):
-        if log.stat().st_size:  # a log that could be emptied has no bytes
-            found.append(
+        if log.stat().st_size:  # a truncated log is empty
+            messages.append(
                 "another command is reading the index; what it still holds on to leaves the disk with the next run"
             )
-    return found
+    return messages
 
 
 def _damaged(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What documents say about themselves, by the names that people ask for: `author`, `from`, `tag`."""
+"""Metadata of documents, by the names used in queries: `author`, `from`, `tag`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMES: Final = {
     "thread": "thread",
     "n_pages": "pages",
 }
-"""The fields of `Metadata` and what they are called in the index and in queries."""
+"""The fields of `Metadata` and their names in the index and in queries."""
 
 _FIELDS: Final = {name: field for field, name in NAMES.items()}
 _MAX_VALUES: Final = 32
@@ -40,7 +40,7 @@ _MAX_CHARACTERS: Final = 500
 
 
 def folded(value: str) -> str:
-    """Write a value as values are compared: without case, accents or white space around words."""
+    """Return a value normalised for comparison: without case, accents or extra white space."""
     if value.isascii():
         return " ".join(value.casefold().split())
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", value) if not unicodedata.combining(sign))
@@ -48,11 +48,11 @@ def folded(value: str) -> str:
 
 
 class DocumentMetadata(Reading):
-    """The metadata of one moment."""
+    """The metadata of one snapshot."""
 
     def of(self, paths: Iterable[FilePath]) -> dict[FilePath, Metadata]:
-        """Give what some files say about themselves; those that say nothing are left out."""
-        found: dict[FilePath, dict[str, list[str]]] = {}
+        """Return the metadata of these documents; those without any are omitted."""
+        by_path: dict[FilePath, dict[str, list[str]]] = {}
         for batch in batches(paths):
             rows = self._connection.execute(
                 f"""SELECT f.path, m.name, m.value FROM files f JOIN metadata m ON m.file_id = f.id
@@ -61,23 +61,23 @@ class DocumentMetadata(Reading):
             )
             for path, name, value in rows:
                 field = parse_stored("metadata.name", _FIELDS.__getitem__, name)
-                found.setdefault(path, {}).setdefault(field, []).append(value)
-        return {path: parse_stored("metadata.value", _metadata, values) for path, values in found.items()}
+                by_path.setdefault(path, {}).setdefault(field, []).append(value)
+        return {path: parse_stored("metadata.value", _metadata, values) for path, values in by_path.items()}
 
 
 class MetadataWrites:
-    """Note what documents say about themselves."""
+    """Writes to the metadata of documents."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def put(self, file_id: int, metadata: Metadata) -> None:
-        """Note the metadata of a file, in the place of what was noted before."""
+        """Replace the metadata of a file."""
         self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
         self.add([(file_id, metadata)])
 
     def add(self, files: Iterable[tuple[int, Metadata]]) -> None:
-        """Note the metadata of files, each by its row, of which nothing was noted before."""
+        """Insert the metadata of files that have none yet, each by its row."""
         nothing = Metadata()
         self._connection.executemany(
             "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
@@ -90,7 +90,7 @@ class MetadataWrites:
         )
 
     def copy(self, file_id: int, other_id: int) -> None:
-        """Note of a file what was noted of another one, in the place of what was noted before."""
+        """Replace the metadata of a file with that of another one."""
         self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
         self._connection.execute(
             """INSERT INTO metadata (file_id, name, value, folded)
@@ -100,18 +100,18 @@ class MetadataWrites:
 
 
 def dated_at(metadata: Metadata) -> float | None:
-    """Give the time of a document in seconds since the epoch: its last change, of a message when it was sent."""
-    moments = map(_seconds, (metadata.modified, metadata.created))
+    """Return the date of a document in seconds since the epoch: its last change; for a message, when it was sent."""
+    moments = map(_epoch_seconds, (metadata.modified, metadata.created))
     return next((seconds for seconds in moments if seconds is not None), None)
 
 
-def _seconds(value: str) -> float | None:
+def _epoch_seconds(value: str) -> float | None:
     for missing in ("", "-01", "-01-01"):
         try:
             moment = dt.datetime.fromisoformat(value + missing)
         except ValueError:
             continue
-        with contextlib.suppress(ValueError, OverflowError, OSError):  # the zone of a year that no clock knows
+        with contextlib.suppress(ValueError, OverflowError, OSError):  # the time zone database does not cover the year
             return moment.astimezone().timestamp()
     return None
 
@@ -120,15 +120,15 @@ def _rows(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for field, value in zip(metadata._fields, metadata, strict=True):
         if value:
             values = value if isinstance(value, tuple) else (value,)
-            for one in values[:_MAX_VALUES]:
-                yield NAMES[field], well_formed(str(one))[:_MAX_CHARACTERS]
+            for item in values[:_MAX_VALUES]:
+                yield NAMES[field], well_formed(str(item))[:_MAX_CHARACTERS]
 
 
 def _metadata(values: dict[str, list[str]]) -> Metadata:
     fields: dict[str, object] = {}
     nothing = Metadata()
-    for field, found in values.items():
+    for field, items in values.items():
         default = getattr(nothing, field)
-        fields[field] = tuple(found) if isinstance(default, tuple) else found[0]
+        fields[field] = tuple(items) if isinstance(default, tuple) else items[0]
     n_pages = fields.pop("n_pages", None)
     return Metadata(**fields)._replace(n_pages=int(str(n_pages)) if n_pages else None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How a database comes to be: private to the user, of this schema, and of nobody else."""
+"""Creation, migration and version repair of the database file, private to the user."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from directory_indexer.permissions import directory_mode
 
 
 def opened(path: Path) -> Connections:
-    """Open the database at `path`, which is created, private to the user, if there is none, and migrated if it is old.
+    """Open the database at `path`; create it, private to the user, or migrate it where necessary.
 
     Raises:
         StoreError: it belongs to another user or program, or to a newer dirindex.
-        CorruptIndexError: its tables are of no version.
+        CorruptIndexError: its tables match no version.
     """
     require_own(path)
     path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -46,11 +46,11 @@ def _create(path: Path, connections: Connections) -> None:
 
 
 def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
-    """Let a database have the version that its tables are of: another tool may have set an earlier one.
+    """Set the version that the tables match: another tool may have set an earlier one.
 
     Raises:
-        CorruptIndexError: its tables are of no version.
-        StoreError: it is not ours.
+        CorruptIndexError: its tables match no version.
+        StoreError: it belongs to another program.
     """
     if connection.in_transaction:
         connection.execute("ROLLBACK")
@@ -58,10 +58,10 @@ def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.Ope
         raise error
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
         migrate(fresh)
-        expected, found = tables_of(fresh), tables_of(connection)
-    if found == expected:
+        expected, tables = tables_of(fresh), tables_of(connection)
+    if tables == expected:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    elif "chunks_fts" in found:
+    elif "chunks_fts" in tables:
         raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
     else:
         raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error

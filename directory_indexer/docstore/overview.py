@@ -1,4 +1,4 @@
-"""What the whole index comes to at one moment, and the name of that state."""
+"""Totals of the whole index in one snapshot, and an identifier of its state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from directory_indexer.docstore.vector_sets import VectorSets
 
 
 class Overview(Reading):
-    """The whole index at one moment."""
+    """The totals of one snapshot."""
 
     def summary(self) -> IndexSummary:
-        """Sum up what an answer is drawn from."""
+        """Return the totals of the index that an answer is drawn from."""
         return self._once("summary", self._summary)
 
     def state_name(self) -> str:
-        """Name the state that the index is in: another one has another name, as far as answers go."""
+        """Return an identifier that changes whenever answers may change."""
         summary, runs = self.summary(), Runs(self._connection, self._known).latest(1)
         generations = VectorSets(self._connection, self._known).generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)

@@ -1,4 +1,4 @@
-"""Runs that somebody has paused, with what they were asked to do, until somebody lets them go on."""
+"""Paused runs with their options, until they are resumed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ with lazily:
 
 
 class PausedRun(NamedTuple):
-    """A run that was paused: what it was about, and the JSON of how it was to behave.
+    """A paused run: its directories and its options as JSON.
 
-    `directories` are those that it has still to work on; none where that is the whole index.
+    `directories` are the remaining ones; empty for the whole index.
     """
 
     run_id: int
@@ -34,20 +34,24 @@ class PausedRun(NamedTuple):
 
 
 class Pauses(Reading):
-    """The paused runs of one moment."""
+    """The paused runs of one snapshot."""
 
     def all(self) -> tuple[PausedRun, ...]:
-        """List them, the oldest first."""
+        """Return the paused runs, oldest first."""
         return _paused_runs(self._connection)
 
     def done(self, *, embeds: bool) -> list[int]:
-        """List the paused runs of which nothing is left, by number; `embeds` tells whether runs embed.
+        """Return the ids of paused runs with no work left; `embeds` tells whether runs embed.
 
-        All words were there when they were paused, and no page and no chunk waits in their directories.
+        Their directories were completely searchable by keyword, and no page or chunk in them waits.
         """
-        return [run.run_id for run in self.all() if self._has_words(run) and not self._n_left(run, embeds=embeds)]
+        return [
+            run.run_id
+            for run in self.all()
+            if self._is_keyword_searchable(run) and not self._n_waiting(run, embeds=embeds)
+        ]
 
-    def _has_words(self, paused: PausedRun) -> bool:
+    def _is_keyword_searchable(self, paused: PausedRun) -> bool:
         n_complete = self._count(
             f"""SELECT count(*) FROM directories WHERE path IN ({marks(paused.directories)})
                 AND completed_at >= coalesce((SELECT started_at FROM runs WHERE id = ?), ?)""",  # noqa: S608
@@ -55,40 +59,40 @@ class Pauses(Reading):
         )
         return n_complete == len(paused.directories)
 
-    def _n_left(self, paused: PausedRun, *, embeds: bool) -> int:
+    def _n_waiting(self, paused: PausedRun, *, embeds: bool) -> int:
         scope = IndexScope(paused.directories)
         n_pages = Scans(self._connection, self._known).counts(scope).n_waiting
         return n_pages + (EmbeddingQueue(self._connection, self._known).count_open(scope) if embeds else 0)
 
 
 class PauseWrites:
-    """Pause runs, and let them go on."""
+    """Writes to the table of paused runs."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def put(self, run_id: int) -> bool:
-        """Record that a run is paused, unless it has ended; tell whether it is paused now."""
+        """Store that a run is paused, unless it has ended; return whether it is paused now."""
         self._connection.execute(
             """INSERT OR IGNORE INTO paused_runs (run_id, directories, options, paused_at)
                SELECT id, directories, options, ? FROM runs WHERE id = ? AND outcome IS NULL""",
             (time.time(), run_id),
         )
-        found = self._connection.execute("SELECT 1 FROM paused_runs WHERE run_id = ?", (run_id,))
-        return found.fetchone() is not None
+        cursor = self._connection.execute("SELECT 1 FROM paused_runs WHERE run_id = ?", (run_id,))
+        return cursor.fetchone() is not None
 
     def end(self, directories: Collection[FilePath], *, by: str) -> None:
-        """Let directories be paused no more: `by` names what is done with them now."""
+        """Remove directories from all pauses; `by` names what happens to them now."""
         tracked = {FilePath(path) for (path,) in self._connection.execute("SELECT path FROM directories")}
         for paused in _paused_runs(self._connection):
-            left = (set(paused.directories) or tracked) - set(directories)
-            if not left:
+            remaining = (set(paused.directories) or tracked) - set(directories)
+            if not remaining:
                 self.drop([paused.run_id], by=by)
             elif paused.directories:
-                self._keep(paused, [directory for directory in paused.directories if directory in left])
+                self._keep(paused, [directory for directory in paused.directories if directory in remaining])
 
     def drop(self, run_ids: Collection[int], *, by: str) -> None:
-        """End the pauses of runs; `by` is the reason that their records name."""
+        """Delete the pauses of runs; `by` is the reason stored with the runs."""
         for run_id in run_ids:
             self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
             self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))
@@ -108,7 +112,7 @@ def paused_run(row: Sequence[Any]) -> PausedRun:
     """Parse a row of `PausedRun`.
 
     Raises:
-        ValueError, TypeError: a column holds what this program does not write.
+        ValueError, TypeError: a column has a value that this program does not write.
     """
     run_id, directories, options, paused_at = row
     return PausedRun(

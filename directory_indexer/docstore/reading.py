@@ -1,4 +1,4 @@
-"""What all questions to one moment of the index share."""
+"""Base of all queries on one snapshot of the index."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Answer = TypeVar("Answer")
 
 
 class Reading:
-    """Questions to one moment of the index; all of them read the same state.
+    """Queries on one snapshot of the index.
 
-    `known` is what was found out about this state before, and takes up what is found out now.
+    `known` caches results for this snapshot.
     """
 
     def __init__(self, connection: sqlite3.Connection, known: dict[str, object]) -> None:
@@ -30,7 +30,7 @@ class Reading:
 
     @property
     def n_chunks(self) -> int:
-        """Count the chunks."""
+        """Return the number of chunks."""
         return self._once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
 
     def _count_waiting(self) -> int:
@@ -43,9 +43,9 @@ class Reading:
 
         return self._once("directories", read)
 
-    def _once(self, name: str, find_out: Callable[[], Answer]) -> Answer:
+    def _once(self, name: str, compute: Callable[[], Answer]) -> Answer:
         if name not in self._known:
-            self._known[name] = find_out()
+            self._known[name] = compute()
         return cast("Answer", self._known[name])
 
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
@@ -53,12 +53,12 @@ class Reading:
 
 
 def marks(values: Collection[object]) -> str:
-    """Give a placeholder for each of the values."""
+    """Return a placeholder for each of the values."""
     return ",".join("?" * len(values))
 
 
 def batches(values: Iterable[object], size: int = 500) -> Iterator[list[object]]:
-    """Cut values into lists that fit SQLite's limit of bound parameters twice over."""
+    """Yield lists of values; each fits twice into SQLite's limit of bound parameters."""
     batch: list[object] = []
     for value in values:
         batch.append(value)

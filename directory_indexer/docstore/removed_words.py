@@ -1,7 +1,7 @@
-"""How long words that were removed stay on the disk.
+"""Retention of removed words in the full-text index.
 
-FTS5 takes words out by writing that they are gone: they stay in older parts of its index until these are merged, which
-for a large part may never happen. So all parts are merged once the oldest removal is a day old, step by step.
+FTS5 removes words by writing a tombstone: they stay in older segments until these are merged, which for a large segment
+may never happen. So all segments are merged, step by step, once the oldest removal is a day old.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ with lazily:
 
 
 KEPT_SECONDS = 86_400
-"""Of 100,000 chunks, merging takes 0.7 s of processor time: too much for every run that removes a file."""
+"""Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
 
 _STEP_PAGES = 1000
 """Less than half a second of work, and 4 MB in the write-ahead log."""
@@ -26,7 +26,7 @@ _N_DROPS = "words_drops"
 
 
 def note_removal(connection: sqlite3.Connection, *, now: float) -> None:
-    """Remember that words are being removed, unless there were some before that are still on the disk."""
+    """Store the time of the first removal since the segments were merged."""
     if _removed_at(connection) is None:
         connection.execute("INSERT INTO meta VALUES (?, ?)", (_REMOVED_AT, str(now)))
 
@@ -39,17 +39,17 @@ def drop_removed(
     must_stop: Callable[[], bool],
     forget_words: Callable[[], None],
 ) -> None:
-    """Merge the parts of the full-text index if words were removed so long ago; the next call goes on from a stop.
+    """Merge the segments of the full-text index if the oldest removal is old enough; resumable after a stop.
 
-    `forget_words` removes what is kept of words beside the database, before it counts as done and after.
+    `forget_words` removes the vocabulary cache, both before and after the removal is recorded as done.
     """
     removed_at = _removed_at(connection)
-    # A clock that was put back must not keep them for years.
+    # A clock that was set back must not keep them for years.
     if removed_at is None or 0 <= now - removed_at < kept_seconds:
         return
     while not must_stop():
         if not _merge_step(connection):
-            forget_words()  # a kill behind the next line must leave nothing
+            forget_words()  # a kill after the next line must leave nothing
             _forget_removal(connection)
             forget_words()
             return
@@ -62,10 +62,10 @@ def drop_all(connection: sqlite3.Connection) -> None:
 
 
 def _merge_step(connection: sqlite3.Connection) -> bool:
-    """Merge so many pages; tell whether there was anything to merge."""
+    """Merge `_STEP_PAGES` pages; return whether there was anything to merge."""
     before = connection.total_changes
     connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', ?)", (-_STEP_PAGES,))
-    # That is how FTS5 tells: what it does costs two changes at least.
+    # FTS5 reports work as at least two changes.
     return connection.total_changes - before > 1
 
 
@@ -75,7 +75,7 @@ def _removed_at(connection: sqlite3.Connection) -> float | None:
 
 
 def n_drops(connection: sqlite3.Connection) -> int:
-    """Tell how often removed words were dropped for good."""
+    """Return how often removed words were purged."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
     return 0 if row is None else parse_stored("meta.words_drops", int, row[0])
 

@@ -1,4 +1,4 @@
-"""Index runs as all processes see them."""
+"""Index runs, shared by all processes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ with lazily:
 
 
 class Verb(StrEnum):
-    """Which command a run belongs to."""
+    """The command of a run."""
 
     INDEX = "index"
     MIGRATE = "migrate"
 
 
 class Phase(StrEnum):
-    """What an index run is doing."""
+    """The phase of an index run."""
 
     STARTING = "starting"
     WAITING = "waiting"
@@ -40,17 +40,17 @@ class Phase(StrEnum):
 
     @property
     def counts_chunks(self) -> bool:
-        """Tell whether chunks measure how far it is, and not files."""
+        """Whether progress is measured in chunks and not in files."""
         return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
 
     @property
     def gives_way(self) -> bool:
-        """Tell whether a run lets others write between two batches."""
+        """Whether a run yields the write lock between two batches."""
         return self in {Phase.RECOGNISING, Phase.EMBEDDING}
 
 
 class Outcome(StrEnum):
-    """How an index run ended."""
+    """The outcome of an index run."""
 
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
@@ -60,16 +60,16 @@ class Outcome(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where a run was started: in a terminal, or by a server for its clients."""
+    """The origin of a run: a terminal, or a server on behalf of its clients."""
 
     TERMINAL = "terminal"
     SERVER = "server"
 
 
 class RunRequest(NamedTuple):
-    """What a run was asked to do; `options` is JSON that the verb can read again.
+    """The request of a run; `options` is JSON that the verb can parse.
 
-    `directories` are the tracked directories that it works on; none where it works on the whole index.
+    `directories` are the tracked directories that it covers; empty for the whole index.
     """
 
     verb: Verb
@@ -79,9 +79,9 @@ class RunRequest(NamedTuple):
 
 
 class RunProgress(NamedTuple):
-    """How far an index run is; totals are 0 while they are not known. `notice` is what somebody should know now.
+    """The progress of an index run; unknown totals are 0. `notice` is a message for the user.
 
-    While it waits, `waits_for` says who writes.
+    While it waits, `waits_for` names the writer.
     """
 
     phase: Phase
@@ -99,11 +99,11 @@ class RunProgress(NamedTuple):
 
 
 class RunRecord(NamedTuple):
-    """One index run as all processes see it; times are seconds since the epoch.
+    """An index run as all processes see it; times are seconds since the epoch.
 
-    `directories` are the tracked directories that it works on; none where it works on the whole index. `is_paused`
-    says that somebody has paused it, whether it has noticed or not, and nobody has let it go on. While it goes on,
-    `message` is what somebody should know of it now; then it says why it ended so.
+    `directories` are the tracked directories that it covers; empty for the whole index. `is_paused`
+    means that it was paused and not resumed, whether the process has noticed or not. While it runs,
+    `message` is a notice for the user; afterwards it explains the outcome.
     """
 
     id: int
@@ -127,12 +127,12 @@ RUN_COLUMNS = """id, pid, host, verb, directories, started_at, heartbeat_at, pha
 
 
 class Runs(Reading):
-    """The runs of one moment."""
+    """The runs of one snapshot."""
 
     def latest(self, limit: int) -> tuple[RunRecord, ...]:
-        """List the newest runs and all that have not ended, newest first.
+        """Return the newest runs and all that have not ended, newest first.
 
-        While one embeds for hours, it gives way to hundreds of newer ones.
+        A run that embeds for hours may be followed by hundreds of newer ones.
         """
         rows = self._connection.execute(
             f"""SELECT {RUN_COLUMNS}
@@ -143,20 +143,20 @@ class Runs(Reading):
         return tuple(parse_stored("runs", run_record, row) for row in rows)
 
     def directories(self, run_id: int) -> tuple[FilePath, ...]:
-        """List the tracked directories that a run works on; none where it works on the whole index."""
+        """Return the tracked directories that a run covers; empty for the whole index."""
         return _directories(self._connection, run_id)
 
 
 class RunWrites:
-    """Record a run."""
+    """Writes to the table of runs."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
-        """Record a run that begins; runs of processes that died are closed, old ones dropped.
+        """Insert a run that begins; close those of dead processes, and delete old ones.
 
-        Where others gave way to it, those that wait have not died.
+        If others gave way to it, waiting runs are alive.
         """
         now = time.time()
         alive = f"AND phase != '{Phase.WAITING}'" if others_gave_way else ""
@@ -178,7 +178,7 @@ class RunWrites:
         return run_id
 
     def update(self, run_id: int, progress: RunProgress) -> None:
-        """Tell other processes how far a run is."""
+        """Store the progress of a run for other processes."""
         self._connection.execute(
             """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
                    bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
@@ -191,20 +191,20 @@ class RunWrites:
         )
 
     def hand_over(self, run_id: int) -> None:
-        """Add the directories of a run to the runs that gave way to it; one on the whole index has them already."""
+        """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
         own = _directories(self._connection, run_id)
         hosts = self._connection.execute(
             "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)
         ).fetchall()
         for (host_id,) in hosts:
-            if theirs := _directories(self._connection, host_id):
-                together = list(dict.fromkeys((*theirs, *own)))
+            if others := _directories(self._connection, host_id):
+                together = list(dict.fromkeys((*others, *own)))
                 self._connection.execute(
                     "UPDATE runs SET directories = ? WHERE id = ?", (json.dumps(together), host_id)
                 )
 
     def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
-        """Record how a run ended; one that was done before it noticed that it is paused is paused no more."""
+        """Store the outcome of a run; a completed one is no longer paused."""
         if outcome is Outcome.COMPLETED:
             self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
         self._connection.execute(
@@ -215,7 +215,7 @@ class RunWrites:
         )
 
     def forget_details(self) -> None:
-        """Forget which directories runs were about, and what was said of them."""
+        """Remove the directories and messages of all runs."""
         self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
 
 
@@ -228,7 +228,7 @@ def run_record(row: Sequence[Any]) -> RunRecord:
     """Parse a row of `RUN_COLUMNS`.
 
     Raises:
-        ValueError, TypeError: one of them holds what this program does not write.
+        ValueError, TypeError: a column has a value that this program does not write.
     """
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     return RunRecord(
@@ -248,14 +248,14 @@ def run_record(row: Sequence[Any]) -> RunRecord:
     )
 
 
-def options_text(written: object) -> str:
-    """Return the options of a run as they are written, if they are an object.
+def options_text(stored: object) -> str:
+    """Return the options of a run as they are stored, if they are a JSON object.
 
     Raises:
-        ValueError, TypeError: they are something else.
+        ValueError, TypeError: they have another form.
     """
-    mapping_in(written)
-    return text(written)
+    mapping_in(stored)
+    return text(stored)
 
 
 _RUNS_KEPT = 100

@@ -1,4 +1,4 @@
-"""The pages of documents that are pictures of text: those that wait for OCR, and what it came to for the others."""
+"""Scanned pages of documents: those that wait for OCR, and the results for the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from directory_indexer.scans import PageKey, Scan
 
 
 class WaitingPage(NamedTuple):
-    """A page that is to be read, of the document at `path`; `on_disk` is the file, or the container that it lies in."""
+    """A page waiting for OCR, of the document at `path`; `on_disk` is the file or its container."""
 
     path: FilePath
     on_disk: SourceFile
@@ -25,7 +25,7 @@ class WaitingPage(NamedTuple):
 
 
 class ScanCounts(NamedTuple):
-    """How many pages are pictures: those that wait, that were read, and that no engine could read."""
+    """The number of scanned pages that wait, that were read, and that no engine could read."""
 
     n_waiting: int = 0
     n_read: int = 0
@@ -33,10 +33,10 @@ class ScanCounts(NamedTuple):
 
 
 class Scans(ScopedReading):
-    """The pages of one moment that are pictures."""
+    """The scanned pages of one snapshot."""
 
     def counts(self, scope: IndexScope = WHOLE_INDEX) -> ScanCounts:
-        """Count the pages."""
+        """Return the numbers of scanned pages."""
         condition, arguments = self._files_in(scope)
         row = self._connection.execute(
             f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
@@ -46,9 +46,9 @@ class Scans(ScopedReading):
         return ScanCounts(*row)
 
     def waiting(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingPage]:
-        """List the pages that are to be read: of documents before those of pictures, of the newest files first.
+        """Return the pages that wait for OCR: those of documents before those of pictures, newest files first.
 
-        Members of a container come in the order in which it holds them.
+        Members of a container keep its order.
         """
         condition, arguments = self._files_in(scope)
         rows = self._connection.execute(
@@ -65,19 +65,19 @@ class Scans(ScopedReading):
         ]
 
     def of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
-        """Give the pages of some documents that are pictures, by path and page."""
-        found: dict[tuple[FilePath, int], Scan] = {}
+        """Return the scanned pages of some documents, by path and page."""
+        scans: dict[tuple[FilePath, int], Scan] = {}
         for batch in batches(paths):
             rows = self._connection.execute(
                 f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem
                     FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path IN ({marks(batch)})""",  # noqa: S608
                 batch,
             )
-            found.update(((FilePath(path), page), Scan(page, *rest)) for path, page, *rest in rows)
-        return found
+            scans.update(((FilePath(path), page), Scan(page, *rest)) for path, page, *rest in rows)
+        return scans
 
     def unread(self, path: FilePath) -> list[int]:
-        """List the pages of a document, in order, that are pictures and were not read."""
+        """Return the numbers of the scanned pages of a document that were not read, in order."""
         rows = self._connection.execute(
             "SELECT s.page FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path = ? AND s.engine = '' ORDER BY 1",
             (path,),
@@ -85,7 +85,7 @@ class Scans(ScopedReading):
         return [page for (page,) in rows]
 
     def problems(self, *, within: FilePath | None, limit: int) -> list[tuple[FilePath, Scan]]:
-        """List pages that no engine could read, with the documents that they belong to."""
+        """Return pages that no engine could read, with their documents."""
         condition, arguments = within_condition(within)
         rows = self._connection.execute(
             f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem FROM scans s
@@ -96,31 +96,31 @@ class Scans(ScopedReading):
         return [(FilePath(path), Scan(*rest)) for path, *rest in rows]
 
     def keys(self) -> Iterator[PageKey]:
-        """Give what every page is drawn from."""
+        """Yield the keys of all pages."""
         return (PageKey(key) for (key,) in self._connection.execute("SELECT DISTINCT key FROM scans"))
 
 
 class ScanWrites:
-    """Note which pages are pictures."""
+    """Writes to the table of scanned pages."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def put(self, file_id: int, scans: Sequence[Scan]) -> None:
-        """Note the pages of a file, in the place of those noted before."""
+        """Replace the scanned pages of a file."""
         self._connection.execute("DELETE FROM scans WHERE file_id = ?", (file_id,))
         self.add([(file_id, scans)])
 
     def add(self, files: Iterable[tuple[int, Sequence[Scan]]]) -> None:
-        """Note the pages of files, each by its row, of which none were noted before."""
+        """Insert the scanned pages of files that have none yet, each by its row."""
         self._connection.executemany(
             """INSERT OR REPLACE INTO scans (file_id, page, key, engine, confidence, problem)
                VALUES (?, ?, ?, ?, ?, ?)""",
-            [(file_id, *one[:-1], well_formed(one.problem)) for file_id, scans in files for one in scans],
+            [(file_id, *scan[:-1], well_formed(scan.problem)) for file_id, scans in files for scan in scans],
         )
 
     def have_wait(self, keys: Iterable[PageKey]) -> None:
-        """Have pages wait again that could not be read."""
+        """Queue unreadable pages again."""
         self._connection.executemany(
             "UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", [(key,) for key in keys]
         )

@@ -1,7 +1,7 @@
-"""The tables of the index, and how an older index becomes a newer one.
+"""The tables of the index, and the migrations from older versions.
 
 Small columns and texts lie in tables of their own: a scan over chunks then reads a hundred rows a page instead of
-three. The full-text table keeps no text; what it was given is computed again from `chunk_texts` when a row leaves it.
+three. The full-text table stores no text; what was indexed is computed again from `chunk_texts` when a row is deleted.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'fingerprint');
 _PACKED_TEXTS = """
 INSERT INTO meta SELECT 'plain_texts_until', id FROM chunk_texts ORDER BY id DESC LIMIT 1;
 """
-"""Whoever migrates may be a search that somebody waits for, so that index runs pack the texts, a batch at a time."""
+"""A user may be waiting for the search that migrates, so index runs pack the texts, a batch at a time."""
 
 PARENT = f"rtrim(path, replace(path, '{os.sep}', ''))"
-"""What a path begins with up to its name: it loses characters from the end that are none of its separators."""
+"""The parent directory of a path, with its separator: characters other than separators are trimmed from the end."""
 
 _SETTLED = f"""
 CREATE INDEX files_by_parent ON files ({PARENT});
@@ -146,14 +146,14 @@ ALTER TABLE files ADD COLUMN broken_hash BLOB;
 ALTER TABLE files ADD COLUMN broken_recipe INTEGER;
 DELETE FROM settled_directories;
 """
-"""Files of before are settled when a run has compared their content."""
+"""Older files are settled once a run has compared their content."""
 
 _VERBS = """
 ALTER TABLE runs RENAME COLUMN command TO verb;
 ALTER TABLE runs ADD COLUMN directories TEXT NOT NULL DEFAULT '[]';
 UPDATE runs SET verb = substr(verb, 1, instr(verb, ' ') - 1) WHERE instr(verb, ' ');
 """
-"""Runs of before do not tell which directories they were about."""
+"""Older runs do not record their directories."""
 
 _CELLS = "ALTER TABLE chunks ADD COLUMN cell TEXT NOT NULL DEFAULT '';"
 
@@ -172,9 +172,11 @@ CREATE TABLE metadata (
 CREATE INDEX metadata_by_value ON metadata (name, folded);
 CREATE INDEX files_by_language ON files (language);
 """
-"""`container_id` is the row of the file on disk that a member lies in, at any depth. It is no foreign key: to look for
-the members of every file that goes, SQLite would read the whole table, for it uses no partial index. `dated_at` is the
-time that a document gives itself, in seconds since the epoch."""
+"""`container_id` is the row of the container on disk of a member at any depth.
+
+It is no foreign key: to find the members of every deleted file, SQLite would read the whole table, since it uses no
+partial index. `dated_at` is the date of a document, in seconds since the epoch.
+"""
 
 _SCANS = """
 CREATE TABLE scans (
@@ -221,7 +223,7 @@ CREATE TABLE paused_runs (
     paused_at   REAL NOT NULL
 );
 """
-"""What was paused outlives the list of runs, which keeps the newest ones."""
+"""Pauses outlive the list of runs, which keeps only the newest ones."""
 
 _LINE_CUTS = """
 ALTER TABLE chunks ADD COLUMN line_cut INTEGER NOT NULL DEFAULT 0;
@@ -230,7 +232,7 @@ UPDATE chunks SET line_cut = 2 WHERE ordinal > 0 AND start_line <= (
 );
 CREATE INDEX chunks_in_words ON chunks (id) WHERE line_cut = 2;
 """
-"""Of chunks of before it is known only whether they share a line; with 2, `grep` reads them whatever it looks for."""
+"""For older chunks it is known only whether they share a line; with 2, `grep` always reads them."""
 
 _LESSONS = """
 ALTER TABLE static_model ADD COLUMN own_rows BLOB NOT NULL DEFAULT x'';
@@ -243,15 +245,17 @@ ALTER TABLE files ADD COLUMN tagged_below TEXT;
 CREATE INDEX files_that_share ON files (holder_id) WHERE holder_id IS NOT NULL;
 CREATE INDEX files_tagged_elsewhere ON files (tagged_below) WHERE tagged_below IS NOT NULL;
 """
-"""`holder_id` is the row of the file that holds the text of this one, too; without one, a file holds its own. It is no
-foreign key for the reason that `container_id` is none. `tagged_below` is the tracked directory below which the vectors
-of a text are tagged, where that is not the one that its holder lies in."""
+"""`holder_id` is the row of the file that owns the text of this one; a file without one owns its text.
+
+It is no foreign key, for the reason that `container_id` is none. `tagged_below` is the tracked directory by which the
+vectors of a text are tagged, if that is not the one of its owner.
+"""
 
 _WAITING_BY_FILE = """
 DROP INDEX chunks_to_embed;
 CREATE INDEX chunks_to_embed ON chunks (file_id) WHERE is_embedded = 0;
 """
-"""Of 100,000 chunks that wait, those of a few files are counted in 0.1 ms, where rows of chunks took 2 ms."""
+"""Among 100,000 waiting chunks, those of a few files are counted in 0.1 ms; by rows of chunks it took 2 ms."""
 
 _MIGRATIONS: dict[int, str] = {
     1: _TABLES,
@@ -271,11 +275,11 @@ _MIGRATIONS: dict[int, str] = {
     15: _SHARED_TEXTS,
     16: _WAITING_BY_FILE,
 }
-"""What to run, in one transaction, to come to each version from the one before."""
+"""The statements that migrate to each version from the one before, in one transaction."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Read the schema version of an open database; 0 means that it is new.
+    """Return the schema version of an open database; 0 for a new one.
 
     Raises:
         StoreError: a newer dirindex made this index.
@@ -290,13 +294,13 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the database to the current schema; called under a lock, it does nothing when it is current."""
+    """Migrate the database to the current schema, if necessary; called under a lock."""
     for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")
 
 
 def make_tables(connection: sqlite3.Connection, version: int) -> None:
-    """Make the tables of a version in an empty database.
+    """Create the tables of a version in an empty database.
 
     Raises:
         StoreError: a newer dirindex made this version.
@@ -308,7 +312,7 @@ def make_tables(connection: sqlite3.Connection, version: int) -> None:
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
-    """Name the tables and indexes of a database, each with its columns."""
+    """Return the tables and indexes of a database, each with its columns."""
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master")]
     columns = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
     return {name: tuple(row[0] for row in connection.execute(columns, (name,))) for name in names}

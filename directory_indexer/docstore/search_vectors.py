@@ -1,7 +1,7 @@
-"""Vectors that searches made of chunks that wait, kept until a run takes them over.
+"""Vectors that searches computed for waiting chunks, stored until a run takes them over.
 
-A search never waits to write them and never has to: what could not be kept is made again. They are found by the hash of
-their text, so they cannot be those of another one.
+A search never waits to write them and never has to: a missing one is computed again. They are keyed by the hash of
+their text, so they cannot belong to another one.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from directory_indexer.ids import ContentHash
 
 
 class SearchVectors(ScopedReading):
-    """The vectors of one moment that searches made, as float32 values by the hashes of their texts."""
+    """The vectors of one snapshot that searches computed, as float32 values by the hashes of their texts."""
 
     def of_texts(self, space: str, text_hashes: Sequence[ContentHash], *, dimensions: int) -> dict[ContentHash, bytes]:
-        """Return those of texts in an embedding space, by its name; one that is damaged is made again."""
-        found: dict[ContentHash, bytes] = {}
+        """Return the vectors of texts in an embedding space; damaged ones are omitted, and so computed again."""
+        vectors: dict[ContentHash, bytes] = {}
         for batch in batches(text_hashes):
             rows = self._connection.execute(
                 f"SELECT text_hash, vector FROM search_vectors WHERE space = ? AND text_hash IN ({marks(batch)})",  # noqa: S608
                 [space, *batch],
             )
-            found.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))
-        return found
+            vectors.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))
+        return vectors
 
     def has_any(self) -> bool:
-        """Tell whether there are any, in whatever space."""
+        """Whether there are any vectors, in any space."""
         return bool(self._count("SELECT EXISTS (SELECT 1 FROM search_vectors)"))
 
     def rows_waiting(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
-        """List the rows of chunks that wait for a vector that is here."""
+        """Return the rows of the chunks whose vector is only stored here."""
         condition, arguments = self._chunks_in(scope)
         rows = self._connection.execute(
             f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
@@ -45,20 +45,20 @@ class SearchVectors(ScopedReading):
 
 
 class SearchVectorWrites:
-    """Keep vectors that searches made, and drop them."""
+    """Writes to the vectors that searches computed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def put(self, space: str, vectors: Mapping[ContentHash, bytes]) -> None:
-        """Keep vectors of texts in an embedding space."""
+        """Store vectors of texts in an embedding space."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO search_vectors VALUES (?, ?, ?)",
             [(space, digest, vector) for digest, vector in vectors.items()],
         )
 
     def drop_needless(self, space: str) -> None:
-        """Drop those of other spaces, and those that were taken over or whose texts are gone."""
+        """Delete vectors of other spaces, and those whose texts have been embedded or removed."""
         self._connection.execute(
             """DELETE FROM search_vectors WHERE space <> ?
                OR text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)""",
@@ -66,5 +66,5 @@ class SearchVectorWrites:
         )
 
     def clear(self) -> None:
-        """Drop all of them."""
+        """Delete all of them."""
         self._connection.execute("DELETE FROM search_vectors")

@@ -1,8 +1,8 @@
-"""Files with the text of another one, as in clones and work trees: chunks, words and vectors are kept once for all.
+"""Deduplication of texts across clones and work trees: chunks, words and vectors are stored once.
 
-Two files share when they have the same bytes, lie at the same path below their tracked directories and were read in the
-same way, for then every value of their chunks is the same. One of them holds the text: its row is the one that the
-chunks refer to. When it leaves, the text goes to another one in the same transaction, and the chunks stay as they are.
+Two files share a text if they have the same bytes, the same path below their tracked directories and the same recipe,
+since then every value of their chunks is equal. One of them owns the text: the chunks refer to its row. When it is
+removed, ownership passes to another file in the same transaction, and the chunks stay as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
 
 HAS_TEXT = "(f.id = c.file_id OR f.holder_id = c.file_id)"
-"""The condition for every file `f` that has the text of a chunk `c`, the one that holds it and those that share it."""
+"""The condition for every file `f` that has the text of a chunk `c`: its owner and the files that share it."""
 
 _SAME = """
     SELECT j.key, f.id, f.path, coalesce(f.holder_id, f.id), f.page_starts, f.n_masked, f.dated_at,
@@ -40,11 +40,11 @@ _SAME = """
     AND NOT EXISTS (SELECT 1 FROM files m WHERE m.container_id = f.id)
     ORDER BY f.checked_ns DESC, f.id
 """
-"""Files are found by their paths: thousands may have the same bytes, as licences and empty modules have."""
+"""Files are looked up by path: thousands may have the same bytes, such as licences and empty modules."""
 
-_ASTRAY = """f.holder_id IS NOT NULL AND NOT EXISTS (
+_ORPHANED = """f.holder_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM files h WHERE h.id = f.holder_id AND h.id <> f.id AND h.holder_id IS NULL)"""
-"""The condition for files `f` that name as the holder of their text what holds none."""
+"""The condition for files `f` whose `holder_id` refers to a file that owns no text."""
 
 
 class SharingFile(NamedTuple):
@@ -56,7 +56,7 @@ class SharingFile(NamedTuple):
 
 
 class SharedFile(NamedTuple):
-    """A file that was put in with the text of another one: how much that is, and how many secrets are masked in it."""
+    """A file inserted with the text of another one, with the number of chunks and of masked secrets."""
 
     source: SourceFile
     hash: ContentHash
@@ -65,7 +65,7 @@ class SharedFile(NamedTuple):
 
 
 class SameFile(NamedTuple):
-    """A file whose text another one may have, too: what is known of it, and the row of the file that holds the text."""
+    """A file whose text another one may share: its facts, and the row of the file that owns the text."""
 
     id: int
     path: FilePath
@@ -77,15 +77,15 @@ class SameFile(NamedTuple):
     n_chunks: int
     facts: FileFacts
 
-    def as_read(self, found: UnchangedFile) -> ParsedFile:
-        """Give what the row of another file tells that has this text."""
+    def as_read(self, unchanged: UnchangedFile) -> ParsedFile:
+        """Return the record of another file that has this text."""
         return ParsedFile(
-            found.source,
-            found.hash,
+            unchanged.source,
+            unchanged.hash,
             self.facts,
             (),
             tuple(map(int, self.page_starts.split())),
-            seen_ns=found.seen_ns,
+            seen_ns=unchanged.seen_ns,
             n_masked=self.n_masked,
         )
 
@@ -99,43 +99,43 @@ def _same_query() -> str:
 
 
 class SharedTexts(Reading):
-    """The files of one moment that share a text."""
+    """The files of one snapshot that share a text."""
 
     def any(self) -> bool:
-        """Tell whether any file shares the text of another one."""
+        """Whether any file shares the text of another one."""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE holder_id IS NOT NULL)"
         return self._once("any_shared", lambda: bool(self._count(query)))
 
     def count_astray(self) -> int:
-        """Count the files whose text is held by a file that is gone or holds none itself: no search finds them."""
-        return self._count(f"SELECT count(*) FROM files f WHERE {_ASTRAY}")  # noqa: S608 - made of constants
+        """Count the files whose text's owner is missing or owns no text: no search finds them."""
+        return self._count(f"SELECT count(*) FROM files f WHERE {_ORPHANED}")  # noqa: S608 - made of constants
 
     def may_be_shared(self, directory: FilePath, sources: Sequence[SourceFile]) -> list[int]:
-        """Tell which of these files, by their places in the list, other directories have in the same place and size."""
+        """Return the positions of those files that other directories have with the same relative path and size."""
         above = len(directory.rstrip(os.sep))
         rows = self._connection.execute(
             """SELECT DISTINCT j.key, f.size FROM json_each(:below) j CROSS JOIN directories d
                CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
                WHERE d.path <> :directory AND f.hash IS NOT NULL""",
-            {"below": json.dumps([one.path[above:] for one in sources]), "sep": os.sep, "directory": directory},
+            {"below": json.dumps([source.path[above:] for source in sources]), "sep": os.sep, "directory": directory},
         )
-        return sorted({at for at, size in rows if sources[at].size == size})
+        return sorted({position for position, size in rows if sources[position].size == size})
 
     def sharing(self, holder_ids: Iterable[int]) -> dict[int, list[SharingFile]]:
-        """Give the files that share the texts of these, sorted by path; none for a text that one file has alone."""
-        found: dict[int, list[SharingFile]] = defaultdict(list)
+        """Return the files that share the texts of these, sorted by path; a text of one file only has none."""
+        sharing: dict[int, list[SharingFile]] = defaultdict(list)
         for batch in batches(holder_ids if self.any() else ()):
             rows = self._connection.execute(
                 f"SELECT holder_id, id, path, mtime_ns FROM files WHERE holder_id IN ({marks(batch)}) ORDER BY path",  # noqa: S608
                 batch,
             )
             for holder_id, *file in rows:
-                found[holder_id].append(SharingFile._make(file))
-        return found
+                sharing[holder_id].append(SharingFile._make(file))
+        return sharing
 
 
 class SharedTextWrites:
-    """Let files share texts, and let them part."""
+    """Writes that share texts between files, or end the sharing."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -144,25 +144,25 @@ class SharedTextWrites:
     def same_as(
         self, digests: Mapping[FilePath, ContentHash], directory_id: int, *, recipe: int
     ) -> dict[FilePath, list[SameFile]]:
-        """Find for files of a tracked directory those with the same bytes at the same path below others.
+        """Return, for files of a tracked directory, those with the same bytes and relative path in others.
 
-        Those that were read last come first; what has none is left out.
+        The files read last come first; files without any are omitted.
         """
         root = self.root(directory_id)
-        found: dict[FilePath, list[SameFile]] = {}
+        same_files: dict[FilePath, list[SameFile]] = {}
         if len(self._roots) > 1:
             below = {path[len(root) :]: digest.hex().upper() for path, digest in digests.items()}
             rows = self._connection.execute(
                 _same_query(),
                 {"digests": json.dumps(below), "recipe": recipe, "directory_id": directory_id, "sep": os.sep},
             )
-            for where, *row in rows:
+            for relative_path, *row in rows:
                 same = SameFile._make((*row[:_N_OWN], FileFacts._make(row[_N_OWN:])))
-                found.setdefault(FilePath(root + where), []).append(same)
-        return found
+                same_files.setdefault(FilePath(root + relative_path), []).append(same)
+        return same_files
 
     def elsewhere(self, paths: Iterable[FilePath], directory_id: int) -> set[FilePath]:
-        """Tell which files of a tracked directory others have at the same path below them, whatever their bytes."""
+        """Return the files of a tracked directory with the relative path of a file in another one."""
         root = self.root(directory_id)
         if len(self._roots) == 1:
             return set()
@@ -175,49 +175,49 @@ class SharedTextWrites:
         return {FilePath(root + below) for (below,) in rows}
 
     def root(self, directory_id: int) -> FilePath:
-        """Give the path of a tracked directory, without a separator at its end."""
+        """Return the path of a tracked directory, without a separator at its end."""
         if directory_id not in self._roots:
             rows = self._connection.execute("SELECT id, path FROM directories")
             self._roots = {id_: FilePath(path.rstrip(os.sep)) for id_, path in rows}
         return self._roots[directory_id]
 
     def holder_of(self, file_id: int) -> int:
-        """Give the row of the file that holds the text of this one: its own, unless another one does."""
+        """Return the row of the file that owns the text of this one: the file itself, unless it shares a text."""
         row = self._connection.execute("SELECT coalesce(holder_id, id) FROM files WHERE id = ?", (file_id,)).fetchone()
         return int(row[0])
 
     def share(self, file_id: int, holder_id: int) -> None:
-        """Let a file without chunks of its own have the text that another one holds."""
+        """Make a file without chunks share the text that another one owns."""
         self._connection.execute("UPDATE files SET holder_id = ? WHERE id = ?", (holder_id, file_id))
 
     def part(self, path: FilePath) -> bool:
-        """Let a file have no text any more; tell whether its chunks are to be removed, which nobody else has then."""
+        """Detach a file from its text; return whether its chunks must be removed, as no other file shares them."""
         row = self._connection.execute(
             "SELECT id, holder_id, tagged_below FROM files WHERE path = ?", (path,)
         ).fetchone()
         if row is None:
             return False
         file_id, holder_id, tagged_below = row
-        is_left_alone = holder_id is None and not self._hand_over(file_id)
+        is_last = holder_id is None and not self._hand_over(file_id)
         if holder_id is not None or tagged_below is not None:
             self._connection.execute("UPDATE files SET holder_id = NULL, tagged_below = NULL WHERE id = ?", (file_id,))
-        return is_left_alone
+        return is_last
 
     def outdate_astray(self) -> int:
-        """Have the next run read the files whose text nobody holds; tell how many they are."""
-        astray = f"SELECT f.id FROM files f WHERE {_ASTRAY}"  # noqa: S608 - made of constants
+        """Make the next run read the files whose text has no owner; return their number."""
+        astray = f"SELECT f.id FROM files f WHERE {_ORPHANED}"  # noqa: S608 - made of constants
         changed = self._connection.execute(
             f"UPDATE files SET holder_id = NULL, recipe = 0, broken_recipe = NULL WHERE id IN ({astray})"  # noqa: S608
         )
         return changed.rowcount
 
     def _hand_over(self, holder_id: int) -> bool:
-        """Let the text of a file be held by one that shares it, and tell whether there is one."""
+        """Pass the text of a file on to one that shares it; return whether there is one."""
         row = self._connection.execute("SELECT id FROM files WHERE holder_id = ? LIMIT 1", (holder_id,)).fetchone()
         if row is None:
             return False
         (heir_id,) = row
-        # Points in the vector store keep the tags that they have.
+        # Points in the vector store keep their tags.
         self._connection.execute(
             """UPDATE files SET holder_id = NULL, tagged_below = (
                    SELECT coalesce(f.tagged_below, d.path) FROM files f JOIN directories d ON d.id = f.directory_id

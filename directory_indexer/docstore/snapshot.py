@@ -1,4 +1,4 @@
-"""One moment of the index, by table."""
+"""A consistent snapshot of the index, by table."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ _READ_BY_SEARCHES = (
 
 
 class Snapshot(Reading):
-    """One moment of the index; every table is read in the same state."""
+    """A snapshot of the index; every table is read in the same state."""
 
     is_here: ClassVar[bool] = True
-    """Whether the files are those of this machine, so that a look at them tells what became of them."""
+    """Whether the files are on this machine, so that changes can be found on disk."""
 
     @cached_property
     def overview(self) -> Overview:
-        """Counts of the whole index."""
+        """Totals of the whole index."""
         return Overview(self._connection, self._known)
 
     @cached_property
     def cluster_rows(self) -> ClusterRows:
-        """What goes into a cluster index."""
+        """The contents of a cluster index."""
         return ClusterRows(self._connection, self._known)
 
     @cached_property
@@ -65,32 +65,32 @@ class Snapshot(Reading):
 
     @cached_property
     def directory_counts(self) -> DirectoryCounts:
-        """How files spread over directories."""
+        """Counts of files by directory."""
         return DirectoryCounts(self._connection, self._known)
 
     @cached_property
     def files(self) -> Files:
-        """What is known of files."""
+        """The files."""
         return Files(self._connection, self._known)
 
     @cached_property
     def typed_paths(self) -> TypedPaths:
-        """Files by what somebody typed of their paths."""
+        """Files by a part of their paths."""
         return TypedPaths(self._connection, self._known)
 
     @cached_property
     def left_out(self) -> LeftOut:
-        """Files that failed, and files that were left out."""
+        """Files that failed, and files that were skipped."""
         return LeftOut(self._connection, self._known)
 
     @cached_property
     def metadata(self) -> DocumentMetadata:
-        """What documents say about themselves."""
+        """Metadata of documents."""
         return DocumentMetadata(self._connection, self._known)
 
     @cached_property
     def facets(self) -> FacetCounts:
-        """How files spread over types, places and years."""
+        """Counts of files by type, directory and year."""
         return FacetCounts(self._connection, self._known)
 
     @cached_property
@@ -120,32 +120,32 @@ class Snapshot(Reading):
 
     @cached_property
     def stale_points(self) -> StalePoints:
-        """The points of texts that are gone."""
+        """The points of removed texts."""
         return StalePoints(self._connection, self._known)
 
     @cached_property
     def static_vectors(self) -> StaticVectors:
-        """The static vectors of chunks that wait."""
+        """The static vectors of waiting chunks."""
         return StaticVectors(self._connection, self._known)
 
     @cached_property
     def search_vectors(self) -> SearchVectors:
-        """The vectors that searches made of chunks that wait."""
+        """The vectors that searches computed for waiting chunks."""
         return SearchVectors(self._connection, self._known)
 
     @cached_property
     def vector_sets(self) -> VectorSets:
-        """Which set of vectors answers."""
+        """The vector sets, and which of them answers."""
         return VectorSets(self._connection, self._known)
 
     @cached_property
     def embedding_queue(self) -> EmbeddingQueue:
-        """What waits for a vector."""
+        """The chunks that wait for a vector."""
         return EmbeddingQueue(self._connection, self._known)
 
     @cached_property
     def scans(self) -> Scans:
-        """The pages that are pictures of text."""
+        """The scanned pages."""
         return Scans(self._connection, self._known)
 
     @cached_property
@@ -155,15 +155,15 @@ class Snapshot(Reading):
 
     @cached_property
     def pauses(self) -> Pauses:
-        """The runs that were paused."""
+        """The paused runs."""
         return Pauses(self._connection, self._known)
 
     @cached_property
     def meta(self) -> Meta:
-        """What is remembered by name."""
+        """The stored values."""
         return Meta(self._connection, self._known)
 
     def read_through(self) -> None:
-        """Read what searches ask for from the disk, so that the system has it in memory when they do."""
-        for what in _READ_BY_SEARCHES:
-            self._connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608 - made of constants
+        """Read what searches use, so that the operating system caches it."""
+        for table in _READ_BY_SEARCHES:
+            self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants

@@ -1,7 +1,7 @@
-"""Static vectors of the chunks that wait for a vector of the model, a block of them a row, and what they were made by.
+"""Static vectors of the chunks that wait for a vector of the model, a block per row, and the model that made them.
 
-They serve to find candidates alone, so a few that are missing or of a text that is gone do no harm: who uses them looks
-each chunk up. They are dropped when no chunk waits any more.
+They only generate candidates, so a few that are missing or of a removed text do no harm: each chunk is looked up. They
+are dropped when no chunk waits any more.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ with lazily:
 
 _BLOCKS = "static_blocks"
 
-_MOST_REMEMBERED = 8_000_000
-"""So many bytes of them stay with each of a few connections."""
+_MAX_CACHED_BYTES = 8_000_000
+"""At most this many bytes are cached for each of a few connections."""
 
 
 class StaticBlocks(NamedTuple):
@@ -32,9 +32,9 @@ class StaticBlocks(NamedTuple):
 
 
 class StoredModel(NamedTuple):
-    """What static vectors are made by: weights and means as float32 values, and the version of the table.
+    """The static model: weights and means as float32 values, and the version of the table.
 
-    `own_rows` are rows that were learned from so many texts as `n_lessons` says.
+    `own_rows` are rows that were learned from `n_lessons` texts.
     """
 
     version: int
@@ -45,52 +45,52 @@ class StoredModel(NamedTuple):
 
 
 class StaticVectors(Reading):
-    """The static vectors of one moment."""
+    """The static vectors of one snapshot."""
 
     def model(self) -> StoredModel | None:
-        """Give what they were made by; None while there are none."""
+        """Return the model that made the static vectors; None if there are none."""
         row = self._connection.execute(
             "SELECT version, weights, mean, own_rows, n_lessons FROM static_model"
         ).fetchone()
         return StoredModel(*row) if row else None
 
     def all(self) -> StaticBlocks:
-        """Give all of them; they are remembered unless they are large."""
+        """Return all static vectors; they are cached unless they are large."""
         known = self._known.get(_BLOCKS)
         if isinstance(known, StaticBlocks):
             return known
         stored_blocks = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
-        blocks = parse_stored("static_vectors", _blocks_in, stored_blocks)
-        if blocks.codes.nbytes <= _MOST_REMEMBERED:
+        blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
+        if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
             self._known[_BLOCKS] = blocks
         return blocks
 
 
-def _blocks_in(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
     rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
     codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
     return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
 
 
 class StaticVectorWrites:
-    """Add static vectors, and drop them."""
+    """Writes to the static vectors."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def begin(self, model: StoredModel) -> None:
-        """Drop what is there, and remember what new ones are made by."""
+        """Delete all static vectors, and store the model of the new ones."""
         self.clear()
         self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?, ?, ?)", model)
 
     def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
-        """Add a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
+        """Insert a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
         self._connection.execute(
             "INSERT OR REPLACE INTO static_vectors VALUES (?, ?, ?)",
             (max(rows), np.array(rows, np.int64).tobytes(), codes.tobytes()),
         )
 
     def clear(self) -> None:
-        """Drop all of them."""
+        """Delete all static vectors and their model."""
         self._connection.execute("DELETE FROM static_vectors")
         self._connection.execute("DELETE FROM static_model")

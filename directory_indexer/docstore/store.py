@@ -1,8 +1,8 @@
-"""The truth about files, texts and runs, in one SQLite database.
+"""Access to the SQLite database of an index.
 
-Readers get a `Snapshot`: everything read through it belongs to one moment. Writers get a `Transaction`: all of it
-happens or nothing. Only a holder of the write lock opens transactions, but for those that keep what a search has made
-and the one that pauses a run; readers never wait for them (WAL).
+Readers get a `Snapshot`: everything read through it is consistent. Writers get a `Transaction`, which is atomic. Only a
+holder of the write lock opens transactions, except those that store results of a search and the one that pauses a run;
+readers never wait for them (WAL).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ with lazily:
 
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
-_PARTS_OF_MEMORY = 8
+_MEMORY_FRACTION = 8
 _ATTEMPTS = 10
 
 THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "serialized", as PEP 249 numbers it
-"""Whether SQLite was built so that two threads may ask questions of one connection at the same time."""
+"""Whether SQLite was built so that two threads may query one connection at the same time."""
 
 Answer = TypeVar("Answer")
 
@@ -52,21 +52,21 @@ class DocStore:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Read a state of the index that no writer can change meanwhile."""
+        """Yield a state of the index that no writer can change meanwhile."""
         with translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_reading()
             try:
                 yield Snapshot(connection.raw, connection.known)
             except (TypeError, AttributeError, ValueError, OverflowError) as error:
-                if column := mistyped(connection.raw):  # otherwise it is a bug, and says so
+                if column := mistyped(connection.raw):  # otherwise it is a bug, and is raised as one
                     raise DamagedValueError(column) from error
                 raise
 
     def read(self, query: Callable[[Snapshot], Answer]) -> Answer:
-        """Answer a query from one moment; from a newer one when its vectors were replaced meanwhile.
+        """Return the result of a query on one snapshot, retried on a newer one if its vectors were replaced meanwhile.
 
         Raises:
-            VectorsLostError: the vectors that the index names are not there, however often they are looked for.
+            VectorsLostError: the vectors that the index names are missing after several attempts.
         """
         for _ in range(_ATTEMPTS):
             try:
@@ -81,10 +81,10 @@ class DocStore:
 
     @contextlib.contextmanager
     def transaction(self, *, waits: bool = True) -> Iterator[Transaction]:
-        """Write a batch: committed and on disk when the block ends, undone when it raises.
+        """Yield a transaction, committed when the block ends and rolled back when it raises.
 
         Raises:
-            StoreError: it does not wait, and somebody else writes.
+            StoreError: it does not wait, and another process writes.
         """
         with translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_writing(waits=waits)
@@ -92,16 +92,16 @@ class DocStore:
             connection.raw.execute("COMMIT")
 
     def bring_into_memory(self) -> None:
-        """Have the database read from the disk, unless that would take much of the memory of this machine.
+        """Read the database from the disk into the system's cache, unless it is large for the memory of this machine.
 
-        Not by opening the file: to close it again would give up the locks that this process has on it.
+        The file is not opened directly: closing it would release the locks that this process has on it.
         """
         with contextlib.suppress(StoreError), self.snapshot() as snapshot:
-            if self.path.stat().st_size * _PARTS_OF_MEMORY <= _memory_bytes():
+            if self.path.stat().st_size * _MEMORY_FRACTION <= _memory_bytes():
                 snapshot.read_through()
 
     def index_id(self) -> str:
-        """Give the id of this index, which tells its vectors from those of other indexes on a server."""
+        """Return the id of this index, which distinguishes its vectors from those of other indexes on a server."""
         with self.snapshot() as snapshot:
             known = snapshot.meta.get("index_id")
         if known:
@@ -111,11 +111,11 @@ class DocStore:
 
     @cached_property
     def upkeep(self) -> Upkeep:
-        """What keeps the file small, and tells whether it is whole."""
+        """Maintenance and integrity checks of the database file."""
         return Upkeep(self.path, self._connections)
 
     def has_whole_words(self) -> bool:
-        """Tell whether FTS5 finds its index whole, which is more than that it can be read; nobody writes meanwhile."""
+        """Whether FTS5 finds its index intact, which is more than readable; blocks other writers meanwhile."""
         try:
             with self.transaction() as transaction:
                 transaction.words.check()
@@ -124,17 +124,17 @@ class DocStore:
         return True
 
     def size_bytes(self) -> int:
-        """Add up the database and its write-ahead log on disk."""
+        """Return the size of the database and its write-ahead log on disk."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
-        """Give back files and memory; a later call opens the database again."""
+        """Close the connections; a later call opens the database again."""
         self._connections.close()
 
 
 def _memory_bytes() -> int:
-    """Give the size of the memory; 0 where the system does not tell it this way, as on Windows."""
+    """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

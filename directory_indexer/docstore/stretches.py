@@ -1,4 +1,4 @@
-"""Texts in whole lines: neighbouring chunks that share a line are read together."""
+"""Line ranges of texts: neighbouring chunks that share a line are joined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_ROW: Final = 1 << 62
 
 
 class Stretch(NamedTuple):
-    """Whole lines of the text that a file holds, in UTF-8, from a line and a character on."""
+    """Whole lines of the text that a file owns, in UTF-8, from a line and a character on."""
 
     file_id: int
     start_line: int
@@ -23,10 +23,10 @@ class Stretch(NamedTuple):
 
 
 class WordLookup(NamedTuple):
-    """What chunks must hold that a line can lie in, as FTS5 expressions.
+    """Conditions on chunks that may contain a matching line, as FTS5 expressions.
 
-    `whole` is asked of each chunk by itself, `part` of chunks that share a line: it finds one of those that such a line
-    lies in. Chunks after `last_row` may hold anything.
+    `whole` is matched against each chunk, `part` against chunks that share a line: it matches one of those that a line
+    spans. Chunks after `last_row` may contain anything.
     """
 
     whole: str
@@ -35,21 +35,21 @@ class WordLookup(NamedTuple):
 
 
 class Stretches(Reading):
-    """The lines of one moment."""
+    """The lines of one snapshot."""
 
     def of_file(self, file_id: int) -> list[Stretch]:
-        """Give a file that holds its text as one stretch; none when it has no text."""
+        """Return the text that a file owns as one range; none if it owns no text."""
         rows = self._connection.execute(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", (file_id,))
         group = list(map(_Row._make, rows))
-        return [_joined(group)] if group else []
+        return [_join(group)] if group else []
 
     def holding(self, lookup: WordLookup) -> list[Stretch]:
-        """Give what may hold a line that is looked for."""
+        """Return the ranges that may contain a matching line."""
         rows = self._connection.execute(
-            f"{_COLUMNS} JOIN ({_FOUND}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
+            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
             lookup._asdict(),
         )
-        return [_joined(list(group)) for _, group in groupby(map(_Row._make, rows), key=_numbering())]
+        return [_join(list(group)) for _, group in groupby(map(_Row._make, rows), key=_line_group_key())]
 
 
 class _Row(NamedTuple):
@@ -61,8 +61,8 @@ class _Row(NamedTuple):
     text: bytes | str
 
 
-def _numbering() -> Callable[[_Row], int]:
-    """Number chunks so that those which share a line have the same number."""
+def _line_group_key() -> Callable[[_Row], int]:
+    """Return a function that maps chunks sharing a line to the same number."""
     number = 0
 
     def number_of(row: _Row) -> int:
@@ -73,13 +73,13 @@ def _numbering() -> Callable[[_Row], int]:
     return number_of
 
 
-def _joined(group: Sequence[_Row]) -> Stretch:
+def _join(group: Sequence[_Row]) -> Stretch:
     first = group[0]
-    text = _unpacked(first.text)
+    text = _unpack_bytes(first.text)
     if len(group) > 1:
         parts, end = [text], first.end_char
         for row in group[1:]:
-            part = _unpacked(row.text)
+            part = _unpack_bytes(row.text)
             if end > row.start_char:
                 part = part.decode()[end - row.start_char :].encode()
             parts.append(part)
@@ -88,7 +88,7 @@ def _joined(group: Sequence[_Row]) -> Stretch:
     return Stretch(first.file_id, first.start_line, first.start_char, text)
 
 
-def _unpacked(stored: bytes | str) -> bytes:
+def _unpack_bytes(stored: bytes | str) -> bytes:
     return stored.encode() if isinstance(stored, str) else zlib.decompress(stored)
 
 
@@ -103,10 +103,10 @@ _CANDIDATES = f"""
     UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
     UNION SELECT id FROM chunks WHERE id > :last_row
 """  # noqa: S608 - made of constants
-_FOUND = f"""SELECT DISTINCT
+_RANGES = f"""SELECT DISTINCT
     (SELECT b.id FROM chunks b WHERE b.id <= k.id AND b.line_cut = 0 ORDER BY b.id DESC LIMIT 1) AS first,
     coalesce(
         (SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), {_NO_ROW}
     ) AS beyond
     FROM ({_CANDIDATES}) k"""  # noqa: S608 - made of constants
-"""The chunks of a file have rows that follow each other, and its first one begins with a line."""
+"""The chunks of a file have consecutive rows, and the first one begins with a line."""

@@ -1,4 +1,4 @@
-"""Counts of the whole index and of its tracked directories."""
+"""Totals of the whole index and of its tracked directories."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,10 @@ from directory_indexer.paths import FilePath
 
 
 class DirectoryStatus(NamedTuple):
-    """One tracked directory: what of it is searchable by words (`n_chunks`) and by meaning (`n_embedded`).
+    """One tracked directory: the chunks searchable by keyword (`n_chunks`) and by meaning (`n_embedded`).
 
-    `n_refused` chunks are not, because the provider refuses their texts; `n_masked` secrets are masked in them.
-    `seconds_to_embed` is about what the `n_tokens_to_embed` that wait would take, None where only the provider knows.
+    The provider refuses the texts of `n_refused` chunks; `n_masked` secrets are masked.
+    `seconds_to_embed` estimates the time for the waiting `n_tokens_to_embed`; None if only the provider knows.
     """
 
     path: FilePath
@@ -29,7 +29,7 @@ class DirectoryStatus(NamedTuple):
 
 
 class IndexSummary(NamedTuple):
-    """What an answer was drawn from; `is_running` says that a run is changing it."""
+    """The state of the index behind an answer; `is_running` means that a run is changing it."""
 
     n_directories: int = 0
     n_files: int = 0

@@ -1,4 +1,4 @@
-"""How the text of a chunk lies in its row: packed, for there is nothing larger in the database."""
+"""Compression of the texts of chunks, the largest values of the database."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import zlib
 
 
 def packed(text: str) -> bytes:
-    """Give what is stored of a text: less than half of prose and code, in 20 µs."""
+    """Return the compressed text: less than half the size for prose and code, in 20 µs."""
     return zlib.compress(text.encode())
 
 
 def unpacked(stored: bytes | str) -> str:
-    """Give the text of what is stored, in 5 µs; older versions stored texts as they are.
+    """Return the text of a stored value, in 5 µs; older versions stored texts uncompressed.
 
     Raises:
         zlib.error: the row is damaged.

@@ -1,7 +1,7 @@
-"""One batch of writes to the index: all of it happens, or nothing.
+"""An atomic batch of writes to the index.
 
-The invariant it guards: a chunk, its text and its full-text row come and go together, and a vector whose chunk goes
-is remembered as stale, with the hash of its text, until the vector store has dropped it.
+The invariant it guards: a chunk, its text and its full-text row are inserted and deleted together, and a vector whose
+chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files and directories by what somebody typed of their paths."""
+"""Lookup of files and directories by a part of their paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from directory_indexer.paths import FilePath
 
 
 class MetFile(NamedTuple):
-    """A file that a run has met; without text, `reason` says why it has none."""
+    """A file that a run has found; without text, `reason` says why."""
 
     id: int
     path: FilePath
@@ -26,7 +26,7 @@ class MetFile(NamedTuple):
 NAMED_WITHOUT_TEXT = (
     *(SkipReason.BINARY, SkipReason.EMPTY, SkipReason.ENCRYPTED, SkipReason.NO_TEXT, SkipReason.TOO_LARGE),
 )
-"""What is found by its name though it is not indexed. Secrets are not: that one exists is nobody's business."""
+"""Skipped files that can be found by name. Those with secrets cannot: that one exists is confidential."""
 
 _NAMED = f"""(state IN ('indexed', 'failed')
     OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in NAMED_WITHOUT_TEXT)})))"""
@@ -34,12 +34,12 @@ _IS_OTHER_THAN_ASCII = "length(path) != length(CAST(path AS BLOB))"
 
 
 class TypedPaths(Reading):
-    """The paths of files at one moment."""
+    """The paths of files in one snapshot."""
 
     def met_with(self, texts: Sequence[str]) -> list[MetFile]:
-        """List the files with all of these texts in their paths, in whatever case, and all with more than ASCII in it.
+        """Return files whose paths contain all of these texts in any case, and all paths with non-ASCII characters.
 
-        LIKE folds the case of ASCII alone, and takes half the time of `instr(lower(path))`.
+        LIKE folds the case of ASCII only, and takes half the time of `instr(lower(path))`.
         """
         likes = " AND ".join(["path LIKE ?"] * len(texts)) or "TRUE"
         rows = self._connection.execute(
@@ -50,35 +50,35 @@ class TypedPaths(Reading):
         return [MetFile(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
 
     def met_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
-        """List the first files at any depth of a directory, and count all of them."""
+        """Return the first files at any depth of a directory, and the number of all of them."""
         condition, arguments = within_condition(directory)
-        found = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
-        rows = self._connection.execute(f"SELECT path {found} ORDER BY path LIMIT ?", [*arguments, limit])
-        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {found}", arguments)
+        source = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
+        rows = self._connection.execute(f"SELECT path {source} ORDER BY path LIMIT ?", [*arguments, limit])
+        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {source}", arguments)
 
     def starting_with(self, text: str) -> list[FilePath]:
-        """List the indexed files whose paths begin with a text."""
-        return self._indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
+        """Return the indexed files whose paths begin with a text."""
+        return self._select_indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
 
     def containing(self, text: str) -> list[FilePath]:
-        """List the indexed files whose paths hold a text, in whatever case."""
-        return self._indexed("instr(lower(path), lower(?))", [text])
+        """Return the indexed files whose paths contain a text, in any case."""
+        return self._select_indexed("instr(lower(path), lower(?))", [text])
 
     def ending_with(self, text: str) -> list[FilePath]:
-        """List the indexed files whose paths end with a text."""
-        return self._indexed("substr(path, -length(?)) = ?", [text, text])
+        """Return the indexed files whose paths end with a text."""
+        return self._select_indexed("substr(path, -length(?)) = ?", [text, text])
 
     def called(self, names: Sequence[str]) -> list[FilePath]:
-        """List the indexed files that have one of these names."""
+        """Return the indexed files that have one of these names."""
         own_name = "replace(path, rtrim(path, replace(path, ?, '')), '')"
         condition = f"{own_name} IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
-        return self._indexed(condition, [os.sep, json.dumps(list(names))])
+        return self._select_indexed(condition, [os.sep, json.dumps(list(names))])
 
     def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
-        """List the indexed files that have one of these paths, in whatever case."""
-        return self._indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
+        """Return the indexed files that have one of these paths, in any case."""
+        return self._select_indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
 
-    def _indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
+    def _select_indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
         rows = self._connection.execute(
             f"SELECT path FROM files WHERE state = 'indexed' AND {condition}",  # noqa: S608 - made of constants
             arguments,

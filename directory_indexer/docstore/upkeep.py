@@ -1,4 +1,4 @@
-"""Keeps the database small and its log short, overwrites what was removed, and looks whether the file is whole."""
+"""Maintenance of the database file: size, log, removal of deleted content and integrity checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHECKPOINT_MS = 500
 
 
 class Upkeep:
-    """The care of one database file; whoever writes to it holds the write lock.
+    """Maintenance of one database file; a caller that writes holds the write lock.
 
     Raises:
         StoreError: from every method, when the database cannot be opened, read or written.
@@ -34,9 +34,9 @@ class Upkeep:
     def checkpoint(
         self, *, words_kept_seconds: float = removed_words.KEPT_SECONDS, must_stop: Callable[[], bool] = lambda: False
     ) -> None:
-        """Drop words that were removed so long ago, give unused pages back, and empty the write-ahead log.
+        """Purge words removed long ago, release unused pages, and truncate the write-ahead log as far as readers allow.
 
-        The log only as far as readers allow. What is stopped meanwhile goes on the next time.
+        What is stopped meanwhile is continued the next time.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             removed_words.drop_removed(
@@ -50,10 +50,10 @@ class Upkeep:
             _empty_log(connection)
 
     def compact(self) -> None:
-        """Write the database anew without what was removed from it, so that nothing of it stays on disk.
+        """Rewrite the database without removed content, so that none of it stays on disk.
 
-        Damaged databases that were set aside go, too, and so do files that killed processes have left. `left_behind`
-        tells what could not go.
+        Damaged databases that were set aside and files of killed processes are removed, too. `left_behind`
+        reports what could not be removed.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             forget_words(self._path)
@@ -66,19 +66,19 @@ class Upkeep:
         remove_abandoned()
 
     def left_behind(self) -> list[str]:
-        """Say what may still hold what was removed after the database was compacted."""
+        """Return messages about what may still contain removed content after compaction."""
         return left_behind(self._path)
 
     def damaged_values(self) -> list[str]:
-        """Name the values that this program cannot have written."""
+        """Return the names of the values that this program cannot have written."""
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             return sorted({name for name, _, _ in damaged_values(connection)})
 
     def mend_values(self) -> list[str]:
-        """Mend the values that this program cannot have written, and name them.
+        """Repair the values that this program cannot have written, and return their names.
 
         Raises:
-            CorruptIndexError: one of them says what the rest means.
+            CorruptIndexError: one of them defines the meaning of others.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -87,18 +87,18 @@ class Upkeep:
             return mended
 
     def require_integrity(self) -> None:
-        """Let SQLite check every page and index but that of the words, and look whether every text can be read.
+        """Check every page and index except the full-text one, and that every text can be read.
 
         Raises:
-            CorruptIndexError: the database is damaged; the message says how.
+            CorruptIndexError: the database is damaged; the message describes the damage.
         """
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
-            found = damage_in(connection)
-        if found:
-            raise CorruptIndexError(f"{self._path}: {'; '.join(found)}", hint=REBUILD)
+            problems = damage_in(connection)
+        if problems:
+            raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD)
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:
-    # A reader that was stopped in the middle of a question must not hold up the one who writes.
+    # A reader that was suspended in the middle of a query must not block the writer.
     connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

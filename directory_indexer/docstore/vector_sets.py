@@ -1,4 +1,4 @@
-"""Which set of vectors answers, which takes new ones, and what is published of each."""
+"""The vector sets: which one answers, which one takes new vectors, and what is published of each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from directory_indexer.embedding_space import EmbeddingSpace
 from directory_indexer.errors import IndexMismatchError
 from directory_indexer.vectorstore import VectorPlace
 
-_WHERE = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
+_LOCATIONS = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
 
-_MOVE = {
+_HINTS_BY_PLACE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
     VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
 }
@@ -27,9 +27,9 @@ _SET_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
 
 
 class VectorSet(NamedTuple):
-    """The vectors of one embedding space: `space` is None while there are none yet.
+    """The vectors of one embedding space; `space` is None before the first vector.
 
-    `suffix` is what the name of the set has behind the configured one; it is empty for the first one.
+    `suffix` follows the configured name in the name of the set; it is empty for the first set.
     """
 
     space: EmbeddingSpace | None = None
@@ -37,29 +37,29 @@ class VectorSet(NamedTuple):
 
 
 class VectorSets(Reading):
-    """The vector sets of one moment."""
+    """The vector sets of one snapshot."""
 
     def current(self) -> VectorSet:
-        """Tell which vectors runs add to."""
+        """Return the vector set that runs add to."""
         space = self._meta("space")
         return VectorSet(parse_stored("meta.space", space_in, space) if space else None, self._suffix(""))
 
     def former(self) -> VectorSet | None:
-        """Tell which vectors answer until those of another space are complete; None unless a switch is under way."""
+        """Return the vector set that answers until that of another space is complete; None without a switch."""
         former = self._meta("former_space")
         return VectorSet(parse_stored("meta.space", space_in, former), self._suffix(FORMER)) if former else None
 
     def left(self) -> VectorSet | None:
-        """Tell which vectors answered before the last switch: somebody may have read them when they were dropped."""
+        """Return the vector set that answered before the last switch: readers may have used it when it was dropped."""
         suffix = None if self._meta("left_suffix") is None else self._suffix("left_")
         return None if suffix is None or suffix == self.current().suffix else VectorSet(suffix=suffix)
 
     def answering(self) -> VectorSet:
-        """Tell which vectors answer searches."""
+        """Return the vector set that answers searches."""
         return self.former() or self.current()
 
     def generation(self, place: VectorPlace) -> int:
-        """Name the generation in a vector store that belongs to this moment and takes new vectors; 0 is the empty one.
+        """Return the generation in a vector store that this snapshot adds to; 0 is the empty one.
 
         Raises:
             IndexMismatchError: the vectors are in another store.
@@ -67,7 +67,7 @@ class VectorSets(Reading):
         return _generation(self.generations(), place)
 
     def answering_generation(self, place: VectorPlace) -> int:
-        """Name the generation in a vector store that answers searches; 0 is the empty one.
+        """Return the generation in a vector store that answers searches; 0 is the empty one.
 
         Raises:
             IndexMismatchError: the vectors are in another store.
@@ -75,7 +75,7 @@ class VectorSets(Reading):
         return _generation(self._generations(FORMER if self.former() else ""), place)
 
     def generations(self) -> dict[VectorPlace, int]:
-        """Name the generation in each vector store that holds the vectors of this moment; none for an empty index."""
+        """Return the generation of each vector store that has the vectors of this snapshot; none for an empty index."""
         return self._generations("")
 
     def _generations(self, prefix: str) -> dict[VectorPlace, int]:
@@ -90,12 +90,12 @@ class VectorSets(Reading):
 
     @property
     def is_switching(self) -> bool:
-        """Tell whether vectors of a former space answer until those of another are complete."""
+        """Whether vectors of a former space answer until those of another one are complete."""
         return self._meta("former_space") is not None
 
 
 class VectorSetWrites:
-    """Switch from one vector set to another."""
+    """Writes that switch from one vector set to another."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites, vectors: VectorWrites) -> None:
         self._connection = connection
@@ -103,13 +103,13 @@ class VectorSetWrites:
         self._vectors = vectors
 
     def set_space(self, space: EmbeddingSpace) -> None:
-        """Remember the space of the first vectors."""
+        """Store the space of the first vectors."""
         self._meta.set("space", json.dumps(space._asdict()))
 
     def begin_switch(self, suffix: str) -> None:
-        """Start a new set of vectors; the one that answers now goes on answering until the new one is complete.
+        """Start a new vector set; the current one answers until the new one is complete.
 
-        Every vector must be in a generation. A switch that is under way is given up for this one.
+        Every vector must be in a generation. This cancels any switch in progress.
         """
         if not self._meta.get("former_space") and self._meta.get("space"):
             for key in _SET_KEYS:
@@ -118,12 +118,12 @@ class VectorSetWrites:
                 "INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1"
             )
             self._connection.execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
-        self._leave()
+        self._reset()
         self._meta.set("suffix", suffix)
 
     def switch_back(self) -> None:
-        """Give up a switch: what answers now takes new vectors again."""
-        self._leave()
+        """Cancel a switch: the answering set takes new vectors again."""
+        self._reset()
         for key in _SET_KEYS:
             self._meta.move(FORMER + key, key)
         self._connection.execute(
@@ -136,21 +136,21 @@ class VectorSetWrites:
         self._connection.execute("DELETE FROM former_points")
 
     def end_switch(self) -> None:
-        """Let the new vectors answer."""
+        """Make the new vector set answer."""
         self._meta.set("left_suffix", self._meta.get(FORMER + "suffix") or "")
         self._forget_former()
 
     def start_over(self) -> None:
-        """Forget every vector and in which space they were."""
+        """Delete every vector and its space."""
         self._forget_former()
-        self._leave()
+        self._reset()
 
     def _forget_former(self) -> None:
         for key in _SET_KEYS:
             self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
         self._connection.execute("DELETE FROM former_points")
 
-    def _leave(self) -> None:
+    def _reset(self) -> None:
         self._vectors.forget_all()
         self._connection.execute("DELETE FROM refused_chunks")
         for key in _SET_KEYS:
@@ -160,8 +160,8 @@ class VectorSetWrites:
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:
     if generations and place not in generations:
         raise IndexMismatchError(
-            f"the vectors of the index are {_WHERE[next(iter(generations))]}, the configuration looks for them "
-            f"{_WHERE[place]}",
-            hint=_MOVE[place],
+            f"the vectors of the index are {_LOCATIONS[next(iter(generations))]}, the configuration looks for them "
+            f"{_LOCATIONS[place]}",
+            hint=_HINTS_BY_PLACE[place],
         )
     return generations.get(place, 0)

@@ -1,4 +1,4 @@
-"""The vectors of chunks: which no generation holds yet, which points are of texts here, and which are stale."""
+"""Vectors of chunks: pending ones, those in the current generation, and stale points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with lazily:
 
 
 NEEDLESS = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
-"""The condition over stale points that no text waits for the vector of."""
+"""The condition on stale points whose vectors no waiting text can reuse."""
 
 
 FLOAT_BYTES = 4
@@ -31,20 +31,22 @@ FLOAT_BYTES = 4
 _PENDING_VECTORS = "pending_vectors"
 
 
-_MOST_REMEMBERED = 8_000_000
-"""So many bytes of vectors stay with each of a few connections."""
+_MAX_CACHED_VECTOR_BYTES = 8_000_000
+"""At most this many bytes are cached for each of a few connections."""
 
 
-_CUT_OFF = """
+_INTERRUPTED_MERGE = """
     UNION SELECT p.chunk_id FROM pending_vectors p LEFT JOIN chunks c ON c.chunk_id = p.chunk_id
     WHERE coalesce(c.is_embedded, 0) = 0
 """
-"""Pending vectors whose texts are gone: a merge that was cut off may have brought them to the store."""
+"""Pending vectors of removed texts: an interrupted merge may have written them to the store."""
 
 
 _PENDING = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
-"""Vectors that no generation holds yet, with their chunks. Left to itself, SQLite goes through all chunks instead of
-the few pending vectors: 80 ms of every search at 100 000 chunks."""
+"""Vectors that no generation contains yet, with their chunks.
+
+Without CROSS JOIN, SQLite scans all chunks instead of the few pending vectors: 80 ms of every search at 100 000 chunks.
+"""
 
 
 _CURRENT = """c.is_embedded = 1
@@ -58,14 +60,14 @@ _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id A
 
 
 def is_vector(value: object, dimensions: int) -> bool:
-    """Whether a value can be a vector of so many dimensions, or of any number where that is 0."""
+    """Whether a value is a vector of `dimensions` dimensions, or of any number if that is 0."""
     if not isinstance(value, bytes):
         return False
     return len(value) == FLOAT_BYTES * dimensions if dimensions else bool(value) and len(value) % FLOAT_BYTES == 0
 
 
 class EmbeddedChunk(NamedTuple):
-    """A chunk's vector, as float32 values in native byte order."""
+    """The vector of a chunk, as float32 values in native byte order."""
 
     id: int
     chunk_id: ChunkId
@@ -82,7 +84,7 @@ class TaggedChunk(NamedTuple):
 
 
 class PendingVectors(NamedTuple):
-    """Vectors that wait to be merged: of each its chunk, the id of its file, and its float32 values, row after row."""
+    """Vectors that wait to be merged: their chunks, the ids of their files, and their float32 values, row after row."""
 
     chunk_ids: tuple[ChunkId, ...]
     file_ids: tuple[int, ...]
@@ -90,14 +92,14 @@ class PendingVectors(NamedTuple):
 
 
 class Vectors(Reading):
-    """The vectors of one moment."""
+    """The vectors of one snapshot."""
 
     def pending(self) -> PendingVectors:
-        """Give the vectors that answer and that no generation holds yet; they are remembered unless they are large."""
+        """Return the vectors that answer and that no generation contains yet; they are cached unless they are large."""
         if known := self._known.get(_PENDING_VECTORS):
             return cast("PendingVectors", known)
         pending = self._read_pending()
-        if len(pending.values) <= _MOST_REMEMBERED:
+        if len(pending.values) <= _MAX_CACHED_VECTOR_BYTES:
             self._known[_PENDING_VECTORS] = pending
         return pending
 
@@ -113,22 +115,22 @@ class Vectors(Reading):
         )
 
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
-        """Give those of the chunks' vectors that no generation holds yet."""
-        found: dict[ChunkId, bytes] = {}
+        """Return the vectors of these chunks that no generation contains yet."""
+        vectors: dict[ChunkId, bytes] = {}
         for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({marks(batch)})",  # noqa: S608
                 batch,
             )
-            found.update(rows)
-        self._require_vectors(found.values())
-        return found
+            vectors.update(rows)
+        self._require_vectors(vectors.values())
+        return vectors
 
     def _require_vectors(self, vectors: Iterable[object]) -> None:
-        """Make sure that vectors have the dimensions of their space.
+        """Ensure that vectors have the dimensions of their space.
 
         Raises:
-            DamagedValueError: one of them has not.
+            DamagedValueError: one of them does not.
         """
         space = self._meta("space")
         dimensions = parse_stored("meta.space", space_in, space).dimensions if space else 0
@@ -136,17 +138,17 @@ class Vectors(Reading):
             raise DamagedValueError("pending_vectors.vector")
 
     def pending_points(self) -> Iterator[VectorPoint]:
-        """Give the vectors that no generation holds yet as the vector store wants them."""
+        """Yield the points of the vectors that no generation contains yet."""
         rows = self._connection.execute(
             f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
                 JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         )
         for chunk_id, vector, *place in rows:
             self._require_vectors([vector])
-            yield VectorPoint(chunk_id, *_tags(*place), vector)
+            yield VectorPoint(chunk_id, *_tag_paths(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
-        """Give vectors with the places of their chunks, as a vector store wants them."""
+        """Return the points of these vectors, with the tags of their chunks."""
         points: list[VectorPoint] = []
         for batch in batches(vectors):
             rows = self._connection.execute(
@@ -155,11 +157,11 @@ class Vectors(Reading):
                 batch,
             )
             for chunk_id, *place in rows:
-                points.append(VectorPoint(chunk_id, *_tags(*place), vectors[chunk_id].tobytes()))
+                points.append(VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes()))
         return points
 
     def untracked_tags(self) -> list[FilePath]:
-        """List the directories that points are tagged with and that are tracked no more."""
+        """Return the directories that points are tagged with and that are no longer tracked."""
         rows = self._connection.execute(
             """SELECT DISTINCT tagged_below FROM files
                WHERE tagged_below IS NOT NULL AND tagged_below NOT IN (SELECT path FROM directories)"""
@@ -167,7 +169,7 @@ class Vectors(Reading):
         return [FilePath(path) for (path,) in rows]
 
     def tagged_below(self, directory: FilePath) -> list[TaggedChunk]:
-        """List the chunks whose points are tagged as lying below a directory that their text came from."""
+        """Return the chunks whose points are tagged with the directory that their text came from."""
         rows = self._connection.execute(
             """SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
                WHERE f.tagged_below = ? AND c.is_embedded = 1
@@ -177,7 +179,7 @@ class Vectors(Reading):
         return list(map(TaggedChunk._make, rows))
 
     def has_current_points(self, file_ids_json: str | None) -> bool:
-        """Tell whether the generation must hold the vector of any text, or of any in these files."""
+        """Whether the generation must contain the vector of any text, or of any text in these files."""
         scope, arguments = "", []
         if file_ids_json is not None:
             scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
@@ -189,10 +191,10 @@ class Vectors(Reading):
         )
 
     def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
-        """Tell which points of the generation are vectors of texts that are in the index now.
+        """Return which points of the generation are vectors of texts that are in the index now.
 
-        If files are given, the text must belong to one of them. A chunk with a pending vector does not count: its
-        point may stem from another text that had the same place.
+        If files are given, one of them must own the text. A chunk with a pending vector does not count: its
+        point may be of another text that had the same id.
         """
         current: set[ChunkId] = set()
         for batch in batches(chunk_ids):
@@ -204,31 +206,31 @@ class Vectors(Reading):
         return current
 
     def embedded_chunk_ids(self) -> set[ChunkId]:
-        """Give every chunk whose vector the current generation must hold."""
+        """Return every chunk whose vector the current generation must contain."""
         rows = self._connection.execute(
             "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
         )
         return {row[0] for row in rows}
 
     def embedded_sample(self, limit: int) -> list[ChunkId]:
-        """Give some of the chunks that have a vector, from all over the index: ids are hashes."""
+        """Return some of the chunks that have a vector, from all over the index: ids are hashes."""
         rows = self._connection.execute(
             "SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", (limit,)
         )
         return [row[0] for row in rows]
 
     def count_pending(self) -> int:
-        """Count the vectors that no generation holds yet."""
+        """Count the vectors that no generation contains yet."""
         return self._count("SELECT count(*) FROM pending_vectors")
 
     def count_stored(self) -> int:
-        """Count the vectors that the generation must hold, those of texts that are gone among them."""
+        """Count the vectors that the generation must contain, including those of removed texts."""
         n_pending = self._count(f"SELECT count(*) FROM {_PENDING}")  # noqa: S608
         return self.n_chunks - self._count_waiting() - n_pending + self._count("SELECT count(*) FROM stale_points")
 
     @property
     def _answers(self) -> str:
-        """The SQL condition over `chunks c` for those whose point in the answering generation is of their text."""
+        """The SQL condition on `chunks c` for those whose point in the answering generation belongs to their text."""
         return _FORMER if self._is_switching else _CURRENT
 
     @property
@@ -237,26 +239,26 @@ class Vectors(Reading):
 
 
 class StalePoints(Reading):
-    """The points of one moment whose texts are gone."""
+    """The points of one snapshot whose texts were removed."""
 
     def all(self) -> list[ChunkId]:
-        """List the points that belong to texts that are gone."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points {_CUT_OFF}")  # noqa: S608 - made of constants
+        """Return the points of removed texts."""
+        return self._chunk_ids(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
 
     def needless(self) -> list[ChunkId]:
-        """List the stale points but for those whose vectors are still to be reused: their texts wait for vectors."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points WHERE {NEEDLESS} {_CUT_OFF}")  # noqa: S608
+        """Return the stale points whose vectors no waiting text can reuse."""
+        return self._chunk_ids(f"SELECT chunk_id FROM stale_points WHERE {NEEDLESS} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def gone_former(self) -> list[ChunkId]:
-        """List the points of a former space whose texts are gone."""
-        return self._chunk_ids(f"SELECT chunk_id FROM former_points p WHERE {GONE_FORMER} {_CUT_OFF}")  # noqa: S608
+        """Return the points of a former space whose texts were removed."""
+        return self._chunk_ids(f"SELECT chunk_id FROM former_points p WHERE {GONE_FORMER} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def count(self) -> int:
-        """Count the points of the generation that belong to texts that are gone."""
+        """Count the points of the generation that belong to removed texts."""
         return self._count("SELECT count(*) FROM stale_points")
 
     def count_needless(self) -> int:
-        """Count the stale points whose vectors are not to be reused."""
+        """Count the stale points whose vectors no waiting text can reuse."""
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
     def _chunk_ids(self, query: str) -> list[ChunkId]:
@@ -264,14 +266,14 @@ class StalePoints(Reading):
 
 
 class VectorWrites:
-    """Add vectors, publish them, and let chunks wait for them again."""
+    """Writes to the vectors of chunks."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites) -> None:
         self._connection = connection
         self._meta = meta
 
     def put(self, embedded: Sequence[EmbeddedChunk]) -> None:
-        """Make chunks searchable by meaning."""
+        """Store the vectors of chunks, which makes them searchable by meaning."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
             [(chunk.chunk_id, chunk.text_hash, chunk.vector) for chunk in embedded],
@@ -282,36 +284,36 @@ class VectorWrites:
         self._connection.executemany("DELETE FROM refused_chunks WHERE id = ?", [(chunk.id,) for chunk in embedded])
 
     def put_refused(self, refused: Iterable[tuple[int, str]]) -> None:
-        """Note, by row ids, which chunks the provider refuses, and why; the next run asks again."""
+        """Store, by row ids, which chunks the provider refuses, and why; the next run tries again."""
         self._connection.executemany("INSERT OR REPLACE INTO refused_chunks VALUES (?, ?)", refused)
 
     def forget_tags(self, directory: FilePath) -> None:
-        """Let no text be tagged as lying below a directory; those of its points are all to be written again."""
+        """Remove the tag of a directory from all texts; their points must all be rewritten."""
         self._connection.execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", (directory,))
 
     def publish(self, place: VectorPlace, generation: int) -> None:
-        """Name the generation that holds every vector written so far; no other store has all of them any more."""
+        """Publish the generation that contains every vector written so far; no other store has all of them any more."""
         self._meta.forget_generations()
         self._meta.name_generation(place, generation)
-        # Another text has the place of a text that is gone: the vector that was there is not that of the gone one now.
+        # A new text has the id of a removed one: the vector stored there no longer belongs to the removed text.
         self._connection.execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
         self._connection.execute("DELETE FROM pending_vectors")
         self._connection.execute(f"DELETE FROM stale_points WHERE {NEEDLESS}")  # noqa: S608 - made of constants
 
     def publish_former(self, place: VectorPlace, generation: int) -> None:
-        """Name the generation of a former space that holds no vector of a text that is gone."""
+        """Publish the generation of a former space that contains no vectors of removed texts."""
         self._meta.set(FORMER + GENERATION_KEYS[place], str(generation))
         self._connection.execute(f"DELETE FROM former_points AS p WHERE {GONE_FORMER}")  # noqa: S608 - made of constants
 
     def forget_all(self) -> None:
-        """Let every chunk wait for its vector again, and start over with no generation."""
+        """Delete all vectors, so that every chunk waits again, and start with no generation."""
         self._meta.forget_generations()
         self._connection.execute("DELETE FROM pending_vectors")
         self._connection.execute("DELETE FROM stale_points")
         self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
     def forget_published(self) -> None:
-        """Let every chunk wait for its vector again whose vector only the generation held."""
+        """Make every chunk wait again whose vector only the generation contained."""
         self._meta.forget_generations()
         self._connection.execute("DELETE FROM stale_points")
         self._connection.execute(
@@ -320,22 +322,24 @@ class VectorWrites:
         )
 
     def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
-        """Let chunks wait for their vectors again."""
+        """Make chunks wait for their vectors again."""
         self._connection.executemany(
             "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
-            [(lost,) for lost in chunk_ids],
+            [(chunk_id,) for chunk_id in chunk_ids],
         )
 
     def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
-        """Note points that the vector store should not hold."""
+        """Store points that the vector store should not contain."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
-            [(unknown,) for unknown in chunk_ids],
+            [(chunk_id,) for chunk_id in chunk_ids],
         )
 
 
-def _tags(path: FilePath, directory: FilePath, tagged_below: FilePath | None) -> tuple[FilePath, tuple[FilePath, ...]]:
-    """Name the file and the directories that points are tagged with: where the text was first, if it is shared."""
+def _tag_paths(
+    path: FilePath, directory: FilePath, tagged_below: FilePath | None
+) -> tuple[FilePath, tuple[FilePath, ...]]:
+    """Return the file and the directories that points are tagged with: the original place of a shared text."""
     if tagged_below is not None:
         path, directory = moved_below(path, directory, tagged_below), tagged_below
     return path, _parents(path, directory)

@@ -1,4 +1,4 @@
-"""The full-text index: what FTS5 has of every chunk, and how it is asked."""
+"""Queries and writes of the FTS5 full-text index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{
 
 
 _DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
-"""FTS5 takes a row out of a table that keeps no text when it is given the very values that were put in."""
+"""FTS5 deletes a row of a contentless table only when it is given the very values that were inserted."""
 
 
 _FTS_SOURCES = """
@@ -36,18 +36,18 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 
 
 MANY_CHUNKS = 20_000
-"""From so many on, a copy of their words pays: the words of fewer are read in 0.03 s."""
+"""From this many chunks on, the vocabulary cache pays off: the words of fewer are read in 0.03 s."""
 
 _SCATTER = 2_654_435_761
-"""Brings rows that follow each other far apart (D. Knuth, The Art of Computer Programming 3, 6.4)."""
+"""Scatters consecutive rows (D. Knuth, The Art of Computer Programming 3, 6.4)."""
 
-_PARTS_OF_NEW = 100
-_GOOD_PART = 0.1
-_AFTER_ALL_LETTERS = chr(0x10FFFF)
+_MAX_NEW_FRACTION = 100
+_MIN_LANGUAGE_SHARE = 0.1
+_LAST_CHARACTER = chr(0x10FFFF)
 
 
 class Words(Reading):
-    """The full-text index of one moment."""
+    """The full-text index of one snapshot."""
 
     def ranked(
         self,
@@ -58,10 +58,10 @@ class Words(Reading):
         limit: int,
         one_in: int = 1,
     ) -> list[tuple[ChunkId, float]]:
-        """Rank chunks by BM25 for an FTS5 expression, best first; a higher score is better.
+        """Return the chunks that match an FTS5 expression with their BM25 scores, best first.
 
-        `file_ids_json` is a JSON array of the files that a hit may come from, `rows` the first and the last row of it.
-        Of all chunks that match, one in `one_in` is weighed, and always the same ones.
+        `file_ids_json` is a JSON array of the files that a hit may come from, `rows` the range of their rows.
+        Of all matching chunks, a fixed sample of one in `one_in` is scored.
         """
         scope = ""
         arguments: list[object] = [expression]
@@ -74,62 +74,62 @@ class Words(Reading):
         if file_ids_json is not None:
             scope += " AND (SELECT file_id FROM chunks WHERE id = chunks_fts.rowid) IN (SELECT value FROM json_each(?))"
             arguments.append(file_ids_json)
-        # One row for all of them: after each row, SQLite waits for the interpreter, which another thread may hold.
-        (found,) = self._connection.execute(
+        # All results in one row: after each row, SQLite waits for the interpreter lock, which another thread may hold.
+        (joined,) = self._connection.execute(
             f"""SELECT group_concat(printf('%!.17g %d ', m.score, c.id) || hex(c.chunk_id)) FROM (
                     SELECT rowid AS id, -{_BM25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {scope}
                     ORDER BY score DESC, rowid LIMIT ?
                 ) m JOIN chunks c ON c.id = m.id""",  # noqa: S608
             [*arguments, limit],
         ).fetchone()
-        matches = [one.split() for one in (found or "").split(",") if one]
+        matches = [entry.split() for entry in (joined or "").split(",") if entry]
         best = sorted((-float(score), int(row), chunk_id) for score, row, chunk_id in matches)
         return [(ChunkId(bytes.fromhex(chunk_id)), -score) for score, _, chunk_id in best]
 
     def count(self, expression: str) -> int:
-        """Tell how many chunks match an FTS5 expression, in a twentieth of the time that ranking them takes."""
+        """Count the chunks that match an FTS5 expression, in a twentieth of the time that ranking them takes."""
         (n_chunks,) = self._connection.execute(
             "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
         ).fetchone()
         return int(n_chunks)
 
     def are_in_files(self, expression: str, n_files: int) -> bool:
-        """Whether an FTS5 expression matches chunks of at least so many files; no more of them are read."""
+        """Whether an FTS5 expression matches chunks of at least `n_files` files; no more of them are read."""
         query = """SELECT DISTINCT c.file_id FROM chunks_fts JOIN chunks c ON c.id = chunks_fts.rowid
             WHERE chunks_fts MATCH ? LIMIT ?"""
         return len(self._connection.execute(query, (expression, n_files)).fetchall()) == n_files
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
-        """Tell which of these chunks match an FTS5 expression."""
-        found: set[ChunkId] = set()
+        """Return which of these chunks match an FTS5 expression."""
+        matches: set[ChunkId] = set()
         for batch in batches(chunk_ids):
             rows = self._connection.execute(
                 f"""SELECT chunk_id FROM chunks WHERE chunk_id IN ({marks(batch)})
                     AND id IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)""",  # noqa: S608
                 [*batch, expression],
             )
-            found.update(row[0] for row in rows)
-        return found
+            matches.update(row[0] for row in rows)
+        return matches
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """In which languages, by their tags, at least a tenth of the documents is written that are in a known one."""
+        """Languages, by tag, of at least a tenth of the documents with a known language."""
         return self._once("languages", self._languages)
 
     def _languages(self) -> tuple[str, ...]:
         counts = self.language_counts()
-        few = sum(counts.values()) * _GOOD_PART
+        few = sum(counts.values()) * _MIN_LANGUAGE_SHARE
         return tuple(language for language, n in counts.items() if n >= few)
 
     def language_counts(self) -> dict[str, int]:
-        """Return the number of documents by tag of their language, the most frequent first."""
+        """Return the number of documents by language tag, most frequent first."""
         rows = self._connection.execute(
             "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
         )
         return dict(rows.fetchall())
 
     def known(self, terms: Sequence[str]) -> set[str]:
-        """Tell which of these words occur, which takes less time than to count them."""
+        """Return which of these words occur, which is faster than counting them."""
         rows = self._connection.execute(
             """SELECT value FROM json_each(?) WHERE EXISTS
                (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')""",
@@ -138,7 +138,7 @@ class Words(Reading):
         return {term for (term,) in rows}
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """Tell in how many chunks each of these words occurs; words that do not occur are left out."""
+        """Return the number of chunks that contain each of these words; words that do not occur are omitted."""
         rows = self._connection.execute(
             f"SELECT term, doc FROM chunks_vocab WHERE term IN ({marks(terms)})",  # noqa: S608
             list(terms),
@@ -146,39 +146,39 @@ class Words(Reading):
         return dict(rows.fetchall())
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
-        """Give words that begin with `prefix`, in their order, with the number of chunks they occur in."""
+        """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""
         rows = self._connection.execute(
             "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?",
-            (prefix, prefix + _AFTER_ALL_LETTERS, limit),
+            (prefix, prefix + _LAST_CHARACTER, limit),
         )
         return [(term, n_documents) for term, n_documents in rows]
 
     def beginning_with(
         self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
     ) -> list[tuple[str, int]]:
-        """Give words that begin with any of these and have so many letters, with the number of chunks they occur in.
+        """Return words that begin with any of these, within a range of lengths, and the number of chunks with them.
 
-        Where `holding` is given, each word has one of its parts.
+        With `holding`, each word contains one of its parts.
         """
         parts = " OR ".join("instr(v.term, ?)" for _ in holding) or "TRUE"
         rows = self._connection.execute(
             f"""SELECT v.term, v.doc FROM json_each(?) AS prefix CROSS JOIN chunks_vocab AS v
                 WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
                 AND ({parts}) LIMIT ?""",  # noqa: S608 - made of constants
-            (json.dumps(list(prefixes)), _AFTER_ALL_LETTERS, *letters, *holding, limit),
+            (json.dumps(list(prefixes)), _LAST_CHARACTER, *letters, *holding, limit),
         )
         return rows.fetchall()
 
     def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
-        """Give words that have a part, or end with it, with the number of chunks they occur in."""
+        """Return words that contain a part, or end with it, with the number of chunks that contain them."""
         if self.n_chunks >= MANY_CHUNKS and self._meta("index_id"):
-            kept = kept_words(
+            vocabulary = kept_words(
                 self._connection,
-                fingerprint=self._made_by,
+                fingerprint=self._vocabulary_fingerprint,
                 n_chunks=self.n_chunks,
-                most_new=self.n_chunks // _PARTS_OF_NEW,
+                most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
-            return HeldWords(kept.holding(part, ends=ends, limit=limit), kept.last_row)
+            return HeldWords(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
         rows = self._connection.execute(
             """SELECT term, doc FROM chunks_vocab
                WHERE instr(term, ?1) AND (NOT ?2 OR substr(term, -length(?1)) = ?1) LIMIT ?3""",
@@ -187,22 +187,22 @@ class Words(Reading):
         return HeldWords(rows.fetchall(), None)
 
     @property
-    def _made_by(self) -> str:
-        """Say which index it is, and what cut its texts into words."""
+    def _vocabulary_fingerprint(self) -> str:
+        """An identifier of the index and of its tokenizer."""
         fingerprint = parse_stored("meta.fingerprint", mapping_in, self._meta("fingerprint") or "{}")
         return f"{self._meta('index_id')} {fingerprint.get('analysis')}"
 
     def count_rows(self) -> int:
-        """Count the rows of the full-text index, which must be as many as there are chunks."""
+        """Count the rows of the full-text index, which must equal the number of chunks."""
         return self._count("SELECT count(*) FROM chunks_fts_docsize")
 
     def read_through(self) -> None:
-        """Read the full-text index through: where it is damaged, an error says so."""
+        """Read the whole full-text index; damage raises an error."""
         self._count("SELECT count(*) FROM chunks_vocab")
 
 
 class WordWrites:
-    """Put chunks into the full-text index and take them out."""
+    """Writes to the full-text index."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -212,21 +212,21 @@ class WordWrites:
         self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
 
     def sources_of(self, path: FilePath) -> list[FtsSource]:
-        """Read again what the chunks of a file were indexed with."""
+        """Return the values that the chunks of a file were indexed with."""
         rows = self._connection.execute(f"SELECT {_FTS_SOURCES} WHERE f.path = ?", (path,))
         return [_stored_source(row) for row in rows]
 
     def remove(self, sources: Sequence[FtsSource]) -> None:
-        """Take chunks out, with the very values that they came with."""
+        """Delete chunks, with the very values that they were inserted with."""
         note_removal(self._connection, now=time.time())
         self._connection.executemany(_DELETE_FTS, map(_fts_row, sources))
 
     def check(self) -> None:
-        """Let FTS5 check the full-text index: where it is damaged, an error says so."""
+        """Run FTS5's integrity check; damage raises an error."""
         self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
 
     def rebuild(self) -> None:
-        """Compute the full-text index again from the texts."""
+        """Rebuild the full-text index from the texts."""
         self._connection.execute("DROP TABLE chunks_fts")
         self._connection.execute(FTS_TABLE)
         rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
@@ -236,7 +236,7 @@ class WordWrites:
 
 
 class FtsSource(NamedTuple):
-    """What a chunk is indexed with: its text, its heading, and the title and path of its file below a directory."""
+    """The indexed fields of a chunk: its text, its heading, and the title and relative path of its file."""
 
     id: int
     text: str
@@ -248,7 +248,7 @@ class FtsSource(NamedTuple):
 
 def _stored_source(row: Sequence[object]) -> FtsSource:
     id_, stored, *rest = row
-    return FtsSource(id_, unpacked(stored), *rest)  # type: ignore[arg-type]  # the columns stand in the order of the fields
+    return FtsSource(id_, unpacked(stored), *rest)  # type: ignore[arg-type]  # the columns are in the order of the fields
 
 
 def _fts_row(source: FtsSource) -> tuple[object, ...]:

@@ -1,1 +1,1 @@
-"""The writing side: plans, index runs, and what each of them changes in the stores."""
+"""Indexing: plans, index runs, and their changes to the stores."""

@@ -1,4 +1,4 @@
-"""Whether an index was built in another way than it would be now, and what a run redoes because of it."""
+"""Detection of an index built with other settings, and what a run rebuilds because of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ with lazily:
 
 
 class Adoption:
-    """Make the way in which an index was built that of now."""
+    """Adaptation of an index to the current settings."""
 
     def __init__(self, docstore: DocStore, vectorizer: Vectorizer, policy: IndexPolicy) -> None:
         self._docstore = docstore
@@ -25,14 +25,14 @@ class Adoption:
         self._policy = policy
 
     def adopt(self, fingerprint: str | None, vector_places: Collection[VectorPlace], *, has_consent: bool) -> None:
-        """Prepare an index with a fingerprint, whose vectors are at these places, for being built as it would be now.
+        """Prepare an index with this fingerprint, whose vectors are in these places, for the current settings.
 
         Raises:
-            ConsentNeededError: much would be redone, and nobody has agreed.
+            ConsentNeededError: much would be rebuilt without consent.
         """
-        now = self._policy.fingerprint
-        built = Fingerprint.from_json(fingerprint) if fingerprint else now
-        differences = now.differences(built)
+        current = self._policy.fingerprint
+        built = Fingerprint.from_json(fingerprint) if fingerprint else current
+        differences = current.differences(built)
         is_elsewhere = bool(vector_places) and self._vectorizer.merger.place not in vector_places
         if is_elsewhere:
             differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
@@ -41,19 +41,19 @@ class Adoption:
                 f"the index was built in another way; this run would {'; '.join(differences)}",
                 hint="agree to it with dirindex index --yes; until then searches answer from what is there",
             )
-        if built.embedding != now.embedding and not is_elsewhere:
-            self._vectorizer.spaces.switch(built._replace(embedding=now.embedding))
-        if fingerprint == now.to_json() and not is_elsewhere:
+        if built.embedding != current.embedding and not is_elsewhere:
+            self._vectorizer.spaces.switch(built._replace(embedding=current.embedding))
+        if fingerprint == current.to_json() and not is_elsewhere:
             return
         with self._docstore.transaction() as transaction:
-            if built.analysis != now.analysis:
+            if built.analysis != current.analysis:
                 transaction.words.rebuild()
-            if changed := now.changed_kinds(built):
+            if changed := current.changed_kinds(built):
                 transaction.files.read_again(changed, self._suffixes_of(changed - built.formats.keys()))
             if is_elsewhere:
                 transaction.vector_sets.start_over()
-            transaction.meta.set("fingerprint", now.to_json())
+            transaction.meta.set("fingerprint", current.to_json())
 
     def _suffixes_of(self, kinds: Collection[str]) -> list[str]:
-        added = {one.kind: one.suffixes for one in self._policy.parse().added}
+        added = {format_added.kind: format_added.suffixes for format_added in self._policy.parse().added}
         return [suffix for kind in kinds for suffix in added.get(kind) or FORMATS[kind].suffixes.split()]

@@ -1,6 +1,6 @@
-"""What is written to the index in one transaction: files, and members of containers before the containers themselves.
+"""Batches of files written in one transaction: members of containers before the containers themselves.
 
-A container is written when all of its members were. So one that was not read to its end stays something to do.
+A container is written after all of its members. So one that was not read completely is read again.
 """
 
 from __future__ import annotations
@@ -27,61 +27,61 @@ with lazily:
 
 
 class _Entry(NamedTuple):
-    """What is to be written of one file; `container` is the file on disk that a member lies in."""
+    """The outcome of one file to be written; `container` is the file on disk that contains a member."""
 
     outcome: ParseOutcome
     container: FilePath | None = None
 
 
 class Batch:
-    """What was found out and is not written yet."""
+    """The outcomes that are not written yet."""
 
     def __init__(self, directory_ids: Mapping[FilePath, int], *, recipe: int) -> None:
         self._directory_ids = directory_ids
         self._recipe = recipe
         self._entries: list[_Entry] = []
         self._members: dict[FilePath, set[FilePath]] = {}
-        """Of each container that is being read, the members that were met."""
+        """The members found in each container that is being read."""
 
         self.n_chunks = 0
 
     @property
     def n_files(self) -> int:
-        """Count the files to be written."""
+        """Return the number of files to be written."""
         return len(self._entries)
 
     def add(self, outcome: ParseOutcome) -> None:
-        """Take a file on disk; if it is a container, its members came before."""
+        """Add a file on disk; the members of a container are added before it."""
         self._add(_Entry(outcome))
 
     def add_members(self, part: MemberOutcomes) -> None:
-        """Take members of a container."""
-        met = self._members.setdefault(part.source.path, set())
-        met.update(part.kept)
+        """Add members of a container."""
+        found_members = self._members.setdefault(part.source.path, set())
+        found_members.update(part.kept)
         for _, outcome in part.outcomes:
-            met.add(outcome_path(outcome))
-            # Nothing is known of an unchanged member but what its container says.
+            found_members.add(outcome_path(outcome))
+            # An unchanged member needs no entry of its own.
             if not isinstance(outcome, UnchangedFile):
                 self._add(_Entry(outcome, part.source.path))
 
     def write(self, transaction: Transaction) -> int:
-        """Write it all, and tell how many members with text are gone; the batch is empty then."""
+        """Write and clear the batch; return the number of removed members with text."""
         entries, self._entries, self.n_chunks = self._entries, [], 0
-        done = transaction.arrivals.put(self._arrivals(transaction, entries), recipe=self._recipe)
-        for path in done:
+        inserted = transaction.arrivals.put(self._arrivals(transaction, entries), recipe=self._recipe)
+        for path in inserted:
             self._members.pop(path, None)
-        return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in done)
+        return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
 
     def _arrivals(self, transaction: Transaction, entries: Sequence[_Entry]) -> list[Arrival]:
-        """Give the files that were read; where two entries are about one path, their order counts."""
-        times = Counter(outcome_path(entry.outcome) for entry in entries)
+        """Return the files that were read; if two entries have the same path, their order counts."""
+        n_entries = Counter(outcome_path(entry.outcome) for entry in entries)
         read = [(entry.outcome, entry.container) for entry in entries if isinstance(entry.outcome, ParsedFile)]
         containers = {container for _, container in read if container}
         inside = {container: self._inside(transaction, container) for container in containers}
         return [
-            Arrival(inside[container] if container else Place(self._directory_ids[one.source.path]), one)
-            for one, container in read
-            if times[one.source.path] == 1
+            Arrival(inside[container] if container else Place(self._directory_ids[parsed.source.path]), parsed)
+            for parsed, container in read
+            if n_entries[parsed.source.path] == 1
         ]
 
     def _inside(self, transaction: Transaction, container: FilePath) -> Place:

@@ -1,7 +1,7 @@
-"""Keeps the cluster index of an index in step: what changed in SQLite is written there, version by version.
+"""Synchronisation of the cluster index: changes in SQLite are written there, version by version.
 
-A changed file is deleted and added again: its new passages under the next version, then the manifest with that version,
-then the old ones go. So no reader falls between, and whatever is cut off is mended by the next run.
+A changed file is deleted and added again: its new passages with the next version, then the manifest with that version,
+then the old passages are deleted. So readers always see one version, and the next run completes interrupted writes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _MENDED = "dirindex doctor --repair mends it"
 
 @dataclass(slots=True)
 class ClusterIndex:
-    """The cluster index of one index; the caller of every verb but `findings` holds the write lock.
+    """The cluster index of one index; callers of every method but `findings` hold the write lock.
 
-    `documents` is the directory of what was sent, which stays out: who may read it is known to the registry alone.
+    `documents` is the directory of sent documents, which are excluded: only the registry knows who may read them.
     """
 
     docstore: DocStore
@@ -52,34 +52,36 @@ class ClusterIndex:
     documents: FilePath
 
     def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
-        """Write what has changed since the last time."""
+        """Write all changes since the last update."""
         index_id = self.docstore.index_id()
         with self.docstore.snapshot() as snapshot:
             before = self.reader.manifest()
             self._require_own(before, index_id)
-            wanted, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
+            planned, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
             is_in_step = before is not None and self.ledger.standing() == Standing(
                 before.passages, before.version, state
             )
-            if is_in_step and before is not None and before.passages == wanted.passages and not leaves_no_trace:
-                if wanted != before:
-                    self.writer.put_manifest(wanted)
+            if is_in_step and before is not None and before.passages == planned.passages and not leaves_no_trace:
+                if planned != before:
+                    self.writer.put_manifest(planned)
                 return
-            former = before.passages if before is not None and before.passages != wanted.passages else None
-            begun = self._begun(before, wanted)
+            former = before.passages if before is not None and before.passages != planned.passages else None
+            begun = self._begin_update(before, planned)
             sources = Sources(self.writer, self.ledger, self.vectors, self.documents)
             last = ClusterUpdate(sources, snapshot, begun, is_filling=former is not None).write(must_stop)
             if last is not None:
-                self._end(last, state, former, leaves_no_trace=leaves_no_trace)
+                self._end_update(last, state, former, leaves_no_trace=leaves_no_trace)
 
     def mend(self) -> None:
-        """Learn again what is in the cluster, delete what is not as it was written, and write what is missing."""
+        """Read the contents of the cluster again, delete invalid points, and write what is missing."""
         manifest = self.reader.manifest()
         self._require_own(manifest, self.docstore.index_id())
         if manifest is not None:
             unreadable = list(self.reader.unreadable(manifest.passages))
             for collection in {collection for collection, _ in unreadable}:
-                self.writer.delete_points(collection, [id_ for where, id_ in unreadable if where == collection])
+                self.writer.delete_points(
+                    collection, [id_ for point_collection, id_ in unreadable if point_collection == collection]
+                )
         self.ledger.forget()
         self.update()
 
@@ -91,7 +93,7 @@ class ClusterIndex:
             yield Finding("cluster index", Verdict.PROBLEM, error.message, error.hint or "")
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Close the ledger."""
         self.ledger.close()
 
     def _finding(self) -> Finding:
@@ -103,11 +105,11 @@ class ClusterIndex:
             message = f"{n_unreadable} points of the cluster index are not as dirindex writes them"
             return Finding("cluster index", Verdict.PROBLEM, message, _MENDED)
         there = Counter(self.reader.standing(manifest.passages))
-        known = {one.path: one for one in self.reader.files(after=-1) if isinstance(one, ClusterFile)}
+        known = {file.path: file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
-            files = {one.path: one for one, _ in snapshot.cluster_rows.files(without=self.documents)}
+            files = {file.path: file for file, _ in snapshot.cluster_rows.files(without=self.documents)}
         n_other = sum(known.get(path) != file for path, file in files.items()) + len(known.keys() - files.keys())
-        expected = Counter({(one.key, one.revision): one.n_passages for one in known.values() if one.n_passages})
+        expected = Counter({(file.key, file.revision): file.n_passages for file in known.values() if file.n_passages})
         n_passages = sum((expected - there).values()) + sum((there - expected).values())
         if n_other or n_passages:
             message = f"the cluster index differs from the index in {n_other} files and {n_passages} passages"
@@ -138,43 +140,43 @@ class ClusterIndex:
             directories=snapshot.cluster_rows.directories(without=self.documents),
         )
 
-    def _begun(self, before: Manifest | None, wanted: Manifest) -> Manifest:
-        """Find out what is there, and note that it changes from now on."""
+    def _begin_update(self, before: Manifest | None, planned: Manifest) -> Manifest:
+        """Read the state of the cluster if it is unknown, and mark an update as started."""
         standing = self.ledger.standing()
-        is_known = before is not None and standing is not None and _is_of(standing, wanted)
-        if not is_known or before is None or before.passages != wanted.passages:
-            self._learn(before, wanted)
+        is_known = before is not None and standing is not None and _describes(standing, planned)
+        if not is_known or before is None or before.passages != planned.passages:
+            self._read_cluster(before, planned)
         elif standing is not None and standing.state == UNDER_WAY:
-            self.writer.undo_unpublished(wanted.passages, wanted.version)
-        self.ledger.stand(Standing(wanted.passages, wanted.version, UNDER_WAY))
-        is_same = before is not None and before.passages == wanted.passages
-        return self._without_gone(wanted) if is_same else wanted
+            self.writer.undo_unpublished(planned.passages, planned.version)
+        self.ledger.stand(Standing(planned.passages, planned.version, UNDER_WAY))
+        is_same = before is not None and before.passages == planned.passages
+        return self._without_gone(planned) if is_same else planned
 
-    def _end(self, last: Manifest, state: str, former: str | None, *, leaves_no_trace: bool) -> None:
+    def _end_update(self, last: Manifest, state: str, former: str | None, *, leaves_no_trace: bool) -> None:
         if former:
             self.writer.drop_passages(former)
         if leaves_no_trace:
             last = self._without_gone(last)
         self.ledger.stand(Standing(last.passages, last.version, state))
 
-    def _learn(self, manifest: Manifest | None, wanted: Manifest) -> None:
-        """Find out what is in the cluster; of passages that are in another Qdrant collection, nothing counts."""
+    def _read_cluster(self, manifest: Manifest | None, planned: Manifest) -> None:
+        """Read the contents of the cluster into the ledger; passages in another Qdrant collection do not count."""
         self.ledger.forget()
-        self.writer.prepare(wanted.passages, dimensions=wanted.space.dimensions)
-        self.writer.undo_unpublished(wanted.passages, wanted.version if manifest else -1)
-        there = Counter(self.reader.standing(wanted.passages))
+        self.writer.prepare(planned.passages, dimensions=planned.space.dimensions)
+        self.writer.undo_unpublished(planned.passages, planned.version if manifest else -1)
+        present = Counter(self.reader.standing(planned.passages))
         of_files = Counter[int]()
-        for (key, _), n_passages in there.items():
+        for (key, _), n_passages in present.items():
             of_files[key] += n_passages
-        files = [one for one in self.reader.files(after=-1) if isinstance(one, ClusterFile)]
-        self.writer.delete_files(wanted.passages, of_files.keys() - {one.key for one in files})
-        known = (_published(one, there[one.key, one.revision], of_files[one.key]) for one in files)
-        standing = Standing(wanted.passages, wanted.version, UNDER_WAY)
+        files = [file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)]
+        self.writer.delete_files(planned.passages, of_files.keys() - {file.key for file in files})
+        known = (_published_file(file, present[file.key, file.revision], of_files[file.key]) for file in files)
+        standing = Standing(planned.passages, planned.version, UNDER_WAY)
         self.ledger.note_files(known, (), standing)
         self.ledger.note_words(self.reader.words(after=-1))
 
     def _without_gone(self, manifest: Manifest) -> Manifest:
-        """Drop what tells servers of files and words that went: who has not heard of it reads everything again."""
+        """Drop the records of removed files and words; servers with an older version reload everything."""
         manifest = manifest._replace(kept_from=manifest.version)
         if manifest.version:
             self.writer.put_manifest(manifest)
@@ -182,11 +184,11 @@ class ClusterIndex:
         return manifest
 
 
-def _is_of(standing: Standing, manifest: Manifest) -> bool:
+def _describes(standing: Standing, manifest: Manifest) -> bool:
     return (standing.passages, standing.version) == (manifest.passages, manifest.version)
 
 
-def _published(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
-    """Note a file as the cluster has it; one whose passages are not all there has a text that is none of its own."""
+def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
+    """Return the ledger entry of a file; if passages are missing or superfluous, its text counts as another one."""
     is_whole = n_of_text == n_of_file == file.n_passages
     return Published(file.path, digest_of(file), file.revision if is_whole else "", 0)

@@ -1,4 +1,4 @@
-"""What an index has otherwise than its cluster index; everything here is pure."""
+"""Differences between an index and its cluster index; all functions are pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCH_WORDS: Final = 5000
 
 
 class Change(NamedTuple):
-    """A file that the index has otherwise than the cluster index; one of them is None where the file is not there."""
+    """A file that differs between the index and the cluster index; `file` or `known` is None if it is missing there."""
 
     path: FilePath
     file: ClusterFile | None
@@ -25,12 +25,12 @@ class Change(NamedTuple):
 
     @property
     def has_new_text(self) -> bool:
-        """Tell that its passages are to be written."""
+        """Whether its passages must be written."""
         return self.file is not None and (self.known is None or self.known.revision != self.file.revision)
 
     @property
     def has_new_vectors(self) -> bool:
-        """Tell that passages which are there have vectors now."""
+        """Whether existing passages have got vectors."""
         known = self.known
         return (
             not self.has_new_text and known is not None and self.file is not None and self.n_vectors > known.n_vectors
@@ -38,22 +38,22 @@ class Change(NamedTuple):
 
     @property
     def is_new_row(self) -> bool:
-        """Tell that the catalogue says something else of it."""
+        """Whether its record in the catalogue must be written."""
         return self.file is not None and (self.known is None or self.known.digest != digest_of(self.file))
 
     @property
     def is_gone(self) -> bool:
-        """Tell that it is to leave."""
+        """Whether it must be removed."""
         return self.file is None
 
 
 def digest_of(file: ClusterFile) -> str:
-    """Give what changes whenever the catalogue is to say something else of a file."""
+    """Return a digest of the catalogue record of a file."""
     return content_hash(repr(file).encode("utf-8", "surrogatepass")).hex()
 
 
 def compared(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[Published]) -> Iterator[Change]:
-    """Go through both in the order of their paths."""
+    """Yield the differences of two sequences sorted by path."""
     row, other = next(rows, None), next(known, None)
     while row is not None or other is not None:
         if other is None or (row is not None and row[0].path < other.path):
@@ -68,30 +68,30 @@ def compared(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[Published]
             row, other = next(rows, None), next(known, None)
 
 
-def changed_words(now: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
-    """Go through both in the order of the words."""
-    word, other = next(now, None), next(known, None)
+def changed_words(current: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
+    """Yield the differences of two sequences sorted by word."""
+    word, other = next(current, None), next(known, None)
     while word is not None or other is not None:
         if other is None or (word is not None and word.word < other.word):
             assert word is not None  # noqa: S101 - one of the two is there
             yield word
-            word = next(now, None)
+            word = next(current, None)
         elif word is None or other.word < word.word:
             yield WordCount(other.word, 0)
             other = next(known, None)
         else:
             if word != other:
                 yield word
-            word, other = next(now, None), next(known, None)
+            word, other = next(current, None), next(known, None)
 
 
 def in_batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Cut changes into what is published at a time."""
+    """Yield changes in lists that are published together."""
     batch: list[Change] = []
     n_passages = 0
-    for one in changes:
-        batch.append(one)
-        n_passages += one.file.n_passages if one.file and (one.has_new_text or one.has_new_vectors) else 0
+    for change in changes:
+        batch.append(change)
+        n_passages += change.file.n_passages if change.file and (change.has_new_text or change.has_new_vectors) else 0
         if n_passages >= _BATCH_PASSAGES or len(batch) >= _BATCH_FILES:
             yield batch
             batch, n_passages = [], 0
@@ -100,10 +100,10 @@ def in_batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
 
 
 def cut(words: Iterable[WordCount]) -> Iterator[list[WordCount]]:
-    """Cut words into what is written at a time."""
+    """Yield words in lists that are written together."""
     batch: list[WordCount] = []
-    for one in words:
-        batch.append(one)
+    for word in words:
+        batch.append(word)
         if len(batch) == _BATCH_WORDS:
             yield batch
             batch = []

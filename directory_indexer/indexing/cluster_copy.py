@@ -1,4 +1,4 @@
-"""What a run keeps in step with the index, where something is configured: the boundary to a cluster index."""
+"""The interface of a cluster index to index runs, and its implementation without one."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ with lazily:
 
 
 class ClusterCopy(Protocol):
-    """What a run brings up to date when the index has changed."""
+    """A copy of the index that runs keep up to date."""
 
     def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
-        """Bring it up to date; with `leaves_no_trace`, nothing of what is gone is left there.
+        """Update the copy; with `leaves_no_trace`, records of removed content are deleted as well.
 
         Raises:
             VectorStoreError: the server cannot be reached, or has the cluster index of another index by that name.
         """
 
     def mend(self) -> None:
-        """Bring it up to date after a look at all that is there.
+        """Verify the whole copy, and update it.
 
         Raises:
             VectorStoreError: as above.
         """
 
     def findings(self) -> Iterator[Finding]:
-        """Look whether it agrees with the index."""
+        """Compare the copy with the index."""
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Close files."""
 
 
 class NoClusterCopy:
-    """Stands where no cluster index is configured."""
+    """The implementation without a cluster index."""
 
     def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
         """Do nothing."""
@@ -45,7 +45,7 @@ class NoClusterCopy:
         """Do nothing."""
 
     def findings(self) -> Iterator[Finding]:
-        """Find nothing."""
+        """Yield nothing."""
         yield from ()
 
     def close(self) -> None:

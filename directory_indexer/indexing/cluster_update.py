@@ -1,4 +1,4 @@
-"""One update of a cluster index, from the first word to the last passage."""
+"""A single update of a cluster index."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ with lazily:
     from directory_indexer.vectorstore.cluster_writer import ClusterWriter
 
 Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
-"""Gives the vectors of those chunks that have one."""
+"""Returns the vectors of those chunks that have one."""
 
 UNDER_WAY: Final = ""
-"""The state that a ledger is of while the cluster index is being written."""
+"""The state of a ledger while the cluster index is being written."""
 
 
 class Sources(NamedTuple):
-    """What an update reads and writes; `documents` is the directory of what was sent, which stays out."""
+    """The sources and targets of an update; `documents` is the directory of sent documents, which are excluded."""
 
     writer: ClusterWriter
     ledger: ClusterLedger
@@ -39,7 +39,7 @@ class Sources(NamedTuple):
 
 
 class ClusterUpdate:
-    """One update, from the first word to the last passage."""
+    """A single update, from the first word to the last passage."""
 
     def __init__(self, sources: Sources, snapshot: Snapshot, manifest: Manifest, *, is_filling: bool) -> None:
         self._writer = sources.writer
@@ -49,10 +49,10 @@ class ClusterUpdate:
         self._snapshot = snapshot
         self._manifest = manifest
         self._is_filling = is_filling
-        """Whether another Qdrant collection answers until all passages are in this one, as with another model."""
+        """Whether another Qdrant collection answers until this one is complete, as after a change of the model."""
 
     def write(self, must_stop: Callable[[], bool]) -> Manifest | None:
-        """Write all that has changed, and give the last manifest; None if it had to stop before the end."""
+        """Write all changes, and return the last manifest; None if it was stopped before the end."""
         first = self._manifest.version
         has_new_words = self._write_words()
         for batch in in_batches(self._changes()):
@@ -76,37 +76,45 @@ class ClusterUpdate:
     def _changes(self) -> Iterator[Change]:
         rows = self._snapshot.cluster_rows.files(without=self._documents)
         changes = compared(rows, self._ledger.files())
-        return (one for one in changes if one.has_new_text or one.has_new_vectors or one.is_new_row or one.is_gone)
+        return (
+            change
+            for change in changes
+            if change.has_new_text or change.has_new_vectors or change.is_new_row or change.is_gone
+        )
 
     def _write_files(self, batch: Sequence[Change]) -> None:
         version, passages = self._manifest.version + 1, self._manifest.passages
-        new = {one.path: self._passages(one.file) for one in batch if one.file and one.has_new_text}
-        late = {one.path: self._passages(one.file) for one in batch if one.file and one.has_new_vectors}
-        gone = [one.path for one in batch if one.is_gone]
-        replaced = [one.path for one in batch if one.known is not None and (one.has_new_text or one.is_gone)]
-        self._writer.put_passages(passages, _all(new), since=version)
-        self._writer.add_vectors(passages, _all(late))
-        self._writer.put_files((one.file for one in batch if one.file and one.is_new_row), gone, version=version)
+        new = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_text}
+        late = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_vectors}
+        gone = [change.path for change in batch if change.is_gone]
+        replaced = [
+            change.path for change in batch if change.known is not None and (change.has_new_text or change.is_gone)
+        ]
+        self._writer.put_passages(passages, _chain(new), since=version)
+        self._writer.add_vectors(passages, _chain(late))
+        self._writer.put_files(
+            (change.file for change in batch if change.file and change.is_new_row), gone, version=version
+        )
         if not self._is_filling:
             self._writer.end(passages, replaced, before=version)
             self._manifest = self._manifest._replace(version=version)
             self._writer.put_manifest(self._manifest)
             self._writer.delete_ended(passages, version)
-        put = [_noted(one, new.get(one.path) or late.get(one.path)) for one in batch if one.file]
+        put = [_ledger_entry(change, new.get(change.path) or late.get(change.path)) for change in batch if change.file]
         self._ledger.note_files(put, gone, Standing(passages, self._manifest.version, UNDER_WAY))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
         chunks = self._snapshot.cluster_rows.chunks(file)
-        vectors = self._vectors(self._snapshot, [one.chunk_id for one in chunks])
+        vectors = self._vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
         below = file.path[len(file.directory) :].lstrip(os.sep)
         new = []
-        for one in chunks:
-            fields = PassageFields(one.chunk.text, one.chunk.heading, file.facts.title, below)
-            id_ = new_chunk_id(file.path, ContentHash(bytes.fromhex(file.hash)), one.chunk.ordinal)
-            vector = vectors.get(one.chunk_id)
+        for chunk in chunks:
+            fields = PassageFields(chunk.chunk.text, chunk.chunk.heading, file.facts.title, below)
+            id_ = new_chunk_id(file.path, ContentHash(bytes.fromhex(file.hash)), chunk.chunk.ordinal)
+            vector = vectors.get(chunk.chunk_id)
             new.append(
                 NewPassage(
-                    ClusterPassage(id_, file.path, file.facts, one.chunk),
+                    ClusterPassage(id_, file.path, file.facts, chunk.chunk),
                     file.revision,
                     passage_weights(fields, language=file.facts.language),
                     words_of(fields),
@@ -116,13 +124,13 @@ class ClusterUpdate:
         return new
 
 
-def _noted(change: Change, written: Sequence[NewPassage] | None) -> Published:
+def _ledger_entry(change: Change, written: Sequence[NewPassage] | None) -> Published:
     assert change.file is not None  # noqa: S101 - only files that are there are noted
     n_before = change.known.n_vectors if change.known else 0
-    n_vectors = n_before if written is None else sum(one.vector is not None for one in written)
+    n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
     return Published(change.path, digest_of(change.file), change.file.revision, n_vectors)
 
 
-def _all(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
+def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
     for of_file in passages.values():
         yield from of_file

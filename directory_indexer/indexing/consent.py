@@ -1,4 +1,4 @@
-"""Asks before a very large directory is tracked, with an estimate from a quick count."""
+"""Consent to track a very large directory, with an estimate from a quick count."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ with lazily:
 MANY_FILES: Final = 100_000
 
 TEXT_BYTES_A_SECOND: Final = 1_300_000
-"""What one core makes searchable by words; an average of source code and documents."""
+"""The indexing rate of one core; an average of source code and documents."""
 
 FILES_A_SECOND: Final = 400
-"""How many small files one core reads, whatever is in them."""
+"""The number of small files that one core reads, whatever they contain."""
 
 TEXT_BYTES_EMBEDDED_A_SECOND: Final = 36_000
-"""What one core embeds: 9,000 tokens of four bytes."""
+"""The embedding rate of one core: 9,000 tokens of four bytes."""
 
 _COUNTING_SECONDS: Final = 3.0
 
@@ -36,29 +36,29 @@ def asking_before_much(
     embeds: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Listing | SameListing]:
-    """Pass listings on; beyond `MANY_FILES`, count for some seconds more, and ask.
+    """Yield listings; beyond `MANY_FILES`, count for some seconds more, and ask for consent.
 
     Raises:
         ConsentNeededError: there are more files than that.
     """
-    count = _Count()
+    count = _FileCount()
     for listing in listings:
         count.add(listing)
         if count.n_files > MANY_FILES:
             count.add_all(listings, must_stop=_timer(clock))
-            _ask(root, count, embeds=embeds)
+            _raise_consent_needed(root, count, embeds=embeds)
         yield listing
 
 
-class _Count:
-    """How many files there are, their bytes, and how many of these may be text."""
+class _FileCount:
+    """The number of files, their bytes, and how many of these may be text."""
 
     def __init__(self) -> None:
         self.n_files = self.n_bytes = self.n_text_bytes = 0
         self.is_whole = False
 
     def add_all(self, listings: Iterator[Listing | SameListing], *, must_stop: Callable[[], bool]) -> None:
-        """Add the files of further directories until it must stop."""
+        """Add the files of further directories until stopped."""
         for listing in listings:
             self.add(listing)
             if must_stop():
@@ -79,7 +79,7 @@ def _timer(clock: Callable[[], float]) -> Callable[[], bool]:
     return lambda: clock() >= until
 
 
-def _ask(root: FilePath, count: _Count, *, embeds: bool) -> NoReturn:
+def _raise_consent_needed(root: FilePath, count: _FileCount, *, embeds: bool) -> NoReturn:
     more = "" if count.is_whole else "more than "
     n_cores = os.cpu_count() or 1
     to_words = max(count.n_text_bytes / TEXT_BYTES_A_SECOND, count.n_files / FILES_A_SECOND) / n_cores

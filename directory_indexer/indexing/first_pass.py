@@ -1,4 +1,4 @@
-"""The first pass over chunks that wait for a vector: each gets a static one, by which searches find it meanwhile."""
+"""Static vectors for chunks that wait for a vector, which searches use meanwhile."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ with lazily:
 
 
 _SAMPLE = 2000
-"""Chunks that weights are learned from: of 11,000 chunks, those of 2,000 find as much as those of all."""
+"""The number of chunks that weights are learned from: of 11,000 chunks, 2,000 find as much as all."""
 
 _BLOCK = 512
 _BLOCKS_A_COMMIT = 8
 
 
 class FirstPass:
-    """Gives the chunks of one index their static vectors; the caller holds the write lock."""
+    """Computes static vectors for the chunks of one index; the caller holds the write lock."""
 
     def __init__(self, docstore: DocStore, teaching: Teaching) -> None:
         self._docstore = docstore
         self._teaching = teaching
 
     def cover(self, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
-        """Cover what waits and has no static vector; each step tells how many chunks are done.
+        """Compute missing static vectors of waiting chunks; each step yields the number of chunks.
 
-        Whoever begins anew covers again what was covered and waits elsewhere.
+        With a new model, covered chunks that wait outside the scope are covered again.
         """
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.static_vectors.model()
             covered = snapshot.static_vectors.all().rows
             waiting = np.array(snapshot.embedding_queue.rows(scope).rows, np.int64)
         rest = np.setdiff1d(waiting, covered, assume_unique=True)
-        # What was learned from a small part of the index says little of the whole.
+        # What was learned from a small part of the index is not representative of the whole.
         is_old = stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size
-        is_kept = stored is not None and not is_old and not self._teaching.pays(stored.n_lessons)
-        model = _loaded(stored) if is_kept and stored is not None else None
+        is_reusable = stored is not None and not is_old and not self._teaching.pays(stored.n_lessons)
+        model = _load_model(stored) if is_reusable and stored is not None else None
         if model is None:
             model, rest = self._begin(waiting, must_stop), np.union1d(waiting, self._waiting_of(covered))
         step = _BLOCK * _BLOCKS_A_COMMIT
@@ -85,11 +85,11 @@ class FirstPass:
 
     def _texts(self, rows: Sequence[int]) -> list[str]:
         with self._docstore.snapshot() as snapshot:
-            found = snapshot.embedding_queue.texts(rows)
-        return [found[row] for row in rows if row in found]
+            texts = snapshot.embedding_queue.texts(rows)
+        return [texts[row] for row in rows if row in texts]
 
 
-def _loaded(stored: StoredModel) -> StaticModel | None:
-    with contextlib.suppress(ValueError, TypeError):  # what is damaged is made anew
+def _load_model(stored: StoredModel) -> StaticModel | None:
+    with contextlib.suppress(ValueError, TypeError):  # a damaged model is learned again
         return static_model(stored.weights, stored.mean, stored.own_rows)
     return None

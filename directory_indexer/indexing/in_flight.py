@@ -1,6 +1,6 @@
-"""The batches of texts that are in the hands of an embedder: as many at a time as make it fastest.
+"""Batches of texts being embedded, as many at a time as make the embedder fastest.
 
-Apart from what sends them off, for a run that has nothing to embed need not load what makes threads.
+A module of its own, so that a run with nothing to embed does not load threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ with lazily:
 
 
 _GRACE_SECONDS = 5.0
-"""So long a run that must stop waits for batches that a provider still has."""
+"""How long a stopping run waits for batches that a provider still has."""
 
 _LOOK_SECONDS = 0.2
 
@@ -34,14 +34,14 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class InFlightBatch:
-    """A batch in the hands of the embedder: its texts by their hashes, and every chunk that has one of them."""
+    """A batch being embedded: its texts by their hashes, and every chunk that has one of them."""
 
     texts: dict[ContentHash, str]
     chunks: list[PendingChunk]
 
 
 class InFlightBatches:
-    """The batches that the embedder works on."""
+    """The batches being embedded."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -52,16 +52,16 @@ class InFlightBatches:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any batch is under way."""
+        """Whether any batch is being embedded."""
         return bool(self._flying)
 
     @property
     def has_room(self) -> bool:
-        """Whether another batch may be sent off."""
+        """Whether another batch may be sent."""
         return len(self._flying) < self._embedder.concurrency and not self.has_failed
 
     def send(self, chunks: Sequence[PendingChunk]) -> None:
-        """Send off the texts of chunks; a chunk whose text is under way joins it."""
+        """Send the texts of chunks; a chunk whose text was sent already joins its batch."""
         under_way = {
             digest: batch_in_flight for batch_in_flight in self._flying.values() for digest in batch_in_flight.texts
         }
@@ -72,12 +72,12 @@ class InFlightBatches:
         if fresh:
             batch_in_flight = InFlightBatch({chunk.text_hash: chunk.embedding_text for chunk in fresh}, fresh)
             texts = list(batch_in_flight.texts.values())
-            # The spans of a request belong to the run, whichever thread makes it.
+            # Trace spans of a request belong to the run, whichever thread sends it.
             future = self._pool.submit(contextvars.copy_context().run, self._embedder.embed_documents, texts)
             self._flying[future] = batch_in_flight
 
     def landed(self, must_stop: Callable[[], bool]) -> Iterator[tuple[InFlightBatch, Vectors, dict[ContentHash, str]]]:
-        """Wait until some are back; when the run must stop, give up those that take long."""
+        """Yield completed batches with their vectors and refused texts; when stopping, abandon slow ones."""
         done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             batch_in_flight = self._flying.pop(future)
@@ -99,18 +99,18 @@ class InFlightBatches:
 
     @property
     def has_failed(self) -> bool:
-        """Whether nothing more is sent off."""
+        """Whether sending has stopped."""
         return self._failure is not None
 
     def fail(self, error: ProviderError | VectorStoreError) -> None:
-        """Send off nothing more; the first failure counts."""
+        """Stop sending; the first failure counts."""
         self._failure = self._failure or error
 
     def raise_failure(self) -> None:
-        """Raise the failure that there was, if any."""
+        """Raise the first failure, if any."""
         if self._failure is not None:
             raise self._failure
 
     def close(self) -> None:
-        """Let go of the threads; those that still wait for a provider end by themselves."""
+        """Release the threads; those that still wait for a provider end by themselves."""
         self._pool.shutdown(wait=False, cancel_futures=True)

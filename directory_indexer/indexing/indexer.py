@@ -1,4 +1,4 @@
-"""Index runs: which directories are tracked, what may be done to them, and one run at a time."""
+"""Index runs: the tracked directories, what may be done to them, and one run at a time."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ with lazily:
 
 
 BYTES_PER_TEXT_BYTE = 3
-"""What an index takes on disk for a byte of text: measured on source code and prose, rounded up."""
+"""The size of an index for each byte of text: measured on source code and prose, rounded up."""
 
 _PACK_BATCH = 4000
 
 BYTES_PER_TOKEN = 4
-"""Of prose and code, rounded; a PDF has fewer tokens than its bytes promise."""
+"""For prose and code, rounded; a PDF has fewer tokens than its size suggests."""
 
 _GIB = 1 << 30
 _LARGE = 64 << 20
 _BLOCK_BYTES = 512
-"""The unit of `st_blocks`, whatever the file system (POSIX, sys_stat.h)."""
+"""The unit of `st_blocks` on all file systems (POSIX, sys_stat.h)."""
 
 _DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
@@ -70,20 +70,20 @@ _NO_CHECKS = ServiceChecks()
 
 
 class _Start(NamedTuple):
-    """What a run finds when it has the write lock."""
+    """The state of the index when a run gets the write lock."""
 
     tracked: dict[FilePath, int]
     fingerprint: str | None
     vector_places: frozenset[VectorPlace]
     was_cut_off: bool
-    """Whether the last run ended without a word; the caller holds the lock, so that none is going on."""
+    """Whether the last run was killed; the caller holds the lock, so no run is active."""
 
     is_paused: bool
-    """Whether a run waits for somebody to let it go on."""
+    """Whether a paused run waits to be resumed."""
 
 
 class Indexer:
-    """The writing side of the index of one data directory."""
+    """Index runs over the index of one data directory."""
 
     def __init__(
         self,
@@ -113,30 +113,30 @@ class Indexer:
         listener: Callable[[RunProgress], None],
         stop_reason: Callable[[], Outcome | None],
     ) -> IndexReport:
-        """Bring the directories at `paths`, or with none all tracked ones, up to date, and nothing that lies elsewhere.
+        """Update the index of these directories, or without any of all tracked ones, and of nothing else.
 
         Raises:
-            UsageError: a path is no directory, or nothing is tracked.
+            UsageError: a path is not a directory, or nothing is tracked.
             OverlapError: a path lies inside or around a tracked directory.
-            ConsentNeededError: much would be redone or written, and the options do not allow it.
+            ConsentNeededError: much would be rebuilt or written, and the options do not allow it.
             LockedError: another run holds the lock and the options say not to wait.
         """
         started = time.monotonic()
-        # Before it waits for anything: what a path means now is what the caller has seen.
-        given = self._given(paths, options)
-        require_not_reserved(given, self._policy.walk)
+        # Resolved before waiting for the lock: paths mean what they meant when the caller named them.
+        requested = self._requested_roots(paths, options)
+        require_not_reserved(requested, self._policy.walk)
         with writing(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
             start = self._start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
-            roots = [] if options.waiting_only else roots_of(given, start.tracked)
+            roots = [] if options.waiting_only else roots_of(requested, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
-            # None of those that were named may be tracked any more: that is no run over the whole index.
-            request = RunRequest(Verb.INDEX, roots or given, options.origin, options.to_json())
+            # If all named directories are untracked by now, this is still not a run over the whole index.
+            request = RunRequest(Verb.INDEX, roots or requested, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
                 run.take_over_paused(roots)
                 self._vectorizer.merger.restore_lost()
@@ -151,23 +151,23 @@ class Indexer:
             return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
-        """Give the tracked directories at `paths`; with none, all of them."""
+        """Return the tracked directories at `paths`; without any, all of them."""
         tracked = self._tracked()
         return roots_of(resolved_roots(paths, tracked), tracked)
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
-        """List the directories that a run over these roots would read."""
+        """Yield the directories that a run over these roots would read."""
         return self._plans.directories(roots)
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
-        """Tell what `index` would do, without doing or locking anything."""
+        """Return the plans of `index` for these paths, without changing or locking anything."""
         return [self._plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
 
     def addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
-        """Tell what there is to read in a directory that is not tracked yet, and whether that is all of it.
+        """Return the plan for a directory that is not tracked yet, and whether it is complete.
 
         Raises:
-            UsageError: it is no directory, or must not be tracked.
+            UsageError: it is not a directory, or must not be tracked.
             OverlapError: it lies inside or around a tracked directory.
             ConflictError: it is tracked.
             RootUnavailableError: it cannot be read.
@@ -179,31 +179,31 @@ class Indexer:
         return self._plans.beginning_of(root, must_stop=must_stop)
 
     def ignored(self, root: FilePath) -> Iterator[IgnoredPath]:
-        """List what rules leave out of a tracked directory."""
+        """Yield the paths in a tracked directory that rules ignore."""
         return self._plans.ignored(root)
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
-        """Tell about how many tokens such a run would embed: those of chunks that wait, and of the files to read."""
+        """Estimate how many tokens a run would embed: those of waiting chunks, and of the files to read."""
         scope = IndexScope(tuple(plan.directory for plan in plans))
-        now = self._policy.fingerprint
+        current = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.meta.get("fingerprint")
-            built = Fingerprint.from_json(stored) if stored else now
+            built = Fingerprint.from_json(stored) if stored else current
             n_pages = snapshot.scans.counts(scope).n_waiting
-            n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == now.embedding)
+            n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == current.embedding)
         n_tokens += sum(map(n_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
-        return EmbeddingEstimate(now.embedding, n_tokens, now.differences(built), n_pages, cost, n_possible)
+        return EmbeddingEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
 
     def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None, wait: bool = True) -> int:
-        """Stop tracking a directory and remove what was indexed for it; tell how many files that were.
+        """Stop tracking a directory and remove its files from the index; return how many files had text.
 
-        What lies in a tracked directory can be forgotten when the last run could not reach it, as it cannot be deleted.
+        A part of a tracked directory can be forgotten if the last run could not reach it, so that it cannot be deleted.
 
         Raises:
             NotIndexedError: the directory is not tracked.
-            LockedError: another process writes, and is not to be waited for.
+            LockedError: another process writes, and `wait` is false.
         """
         with writing(self._docstore, self._lock_path, listener=listener, wait=wait):
             with self._docstore.snapshot() as snapshot:
@@ -224,10 +224,10 @@ class Indexer:
                 transaction.pauses.end([root], by="")
                 transaction.runs.forget_details()
             self._docstore.upkeep.compact()
-            self._recogniser().forget_unused()  # last, for if that fails, nothing else is left
+            self._recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
 
-    def _given(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
+    def _requested_roots(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
         return list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
@@ -260,23 +260,23 @@ class Indexer:
         return FullPace() if effort is Effort.FULL else None
 
     def _pack_texts(self, run: Run) -> None:
-        """Pack the texts that an older version wrote; the next run goes on where this one is stopped."""
+        """Compress the texts that an older version wrote; the next run continues a stopped one."""
         has_more = True
         while has_more and not run.must_stop:
             with self._docstore.transaction() as transaction:
                 has_more = transaction.chunks.pack_texts(_PACK_BATCH)
 
     def _services_notice(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
-        """Ask for services and vector store before hours of work, of which the words can be had without them."""
+        """Return a notice about unavailable services, checked before hours of work; keywords need none."""
         if not any(plan.requests for plan in plans) and not self._vectorizer.n_waiting(scope):
             return ""
         checks = self._checks if options.most_pages != 0 else (self._checks.for_vectors,)
-        troubles = [trouble for check in checks if (trouble := _trouble_of(check))]
+        troubles = [trouble for check in checks if (trouble := _describe_failure(check))]
         return f"{'; '.join(troubles)}; indexing words meanwhile" if troubles else ""
 
     def _end_done_pauses(self, run: Run) -> None:
-        """End the pauses of runs of which nothing is left."""
-        # One that is stopped may have left its cluster index behind.
+        """End the pauses of runs that have no work left."""
+        # A stopped run may have left its cluster index outdated.
         if not run.must_stop or isinstance(self._vectorizer.cluster, NoClusterCopy):
             run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
 
@@ -320,7 +320,7 @@ class Indexer:
             return snapshot.directories.all()
 
 
-def _trouble_of(check: Callable[[], None]) -> str:
+def _describe_failure(check: Callable[[], None]) -> str:
     try:
         check()
     except (ProviderError, VectorStoreError) as error:
@@ -329,12 +329,12 @@ def _trouble_of(check: Callable[[], None]) -> str:
 
 
 def n_text_bytes(plan: Plan) -> int:
-    """Estimate how much text is to be read."""
+    """Estimate the size of the text to be read."""
     return sum(_n_data_bytes(request.source) for request in plan.requests if not is_media(request.source.path))
 
 
 def _n_data_bytes(source: SourceFile) -> int:
-    """Return the size of a file, of a large one without the holes of a sparse file."""
+    """Return the size of a file, for a large one without the holes of a sparse file."""
     if source.size < _LARGE:
         return source.size
     try:

@@ -1,4 +1,4 @@
-"""Moves vectors from SQLite, where they are kept first, into the vector store, and brings lost ones back."""
+"""Merging of pending vectors from SQLite into the vector store, and recovery of lost ones."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Merger:
         self._docstore = docstore
 
     def state(self) -> VectorState:
-        """Read how the vectors stand."""
+        """Return the state of the vectors."""
         with self._docstore.snapshot() as snapshot:
             return vector_state(snapshot, self.place)
 
     def check(self) -> None:
-        """Make sure that the vector store can take vectors.
+        """Ensure that the vector store can take vectors.
 
         Raises:
-            VectorStoreError: it cannot be reached, or holds other vectors.
+            VectorStoreError: it cannot be reached, or has other vectors.
         """
         state = self.state()
         self.store_of(state.vector_set).prepare(state.generation)
 
     def restore_lost(self) -> None:
-        """Let chunks wait for their vectors again if those are not where the database has them.
+        """Make chunks wait again if their vectors are missing from the vector store.
 
-        While the vector store is away nothing is known to be lost; what needs it later says so.
+        An unreachable vector store is no evidence of a loss; later calls report it.
         """
         state = self.state()
         if not state.generation:
@@ -57,28 +57,28 @@ class Merger:
             return
 
     def merge_if_worth_it(self, state: VectorState) -> None:
-        """Move pending vectors into the vector store unless they are so few that they may stay."""
+        """Merge pending vectors into the vector store unless there are too few of them."""
         if state.n_pending + state.n_stale:
             self._merge(state, at_least=self.store_of(state.vector_set).keep_pending)
 
     def merge_if_many(self) -> None:
-        """Move pending vectors, while a run goes on, if they are so many that they slow searches down."""
+        """Merge pending vectors during a run if there are so many that they slow down searches."""
         with self._docstore.snapshot() as snapshot:
             n_pending = snapshot.vectors.count_pending()
-            many = self.store_of(snapshot.vector_sets.current()).merge_at
-        # The state of a large index takes longer to read than a batch takes to embed on a fast machine.
-        if n_pending >= many:
-            self._merge(self.state(), at_least=many)
+            threshold = self.store_of(snapshot.vector_sets.current()).merge_at
+        # Reading the state of a large index takes longer than embedding a batch on a fast machine.
+        if n_pending >= threshold:
+            self._merge(self.state(), at_least=threshold)
 
     def merge_all(self) -> None:
-        """Move every pending vector into the vector store, and let it drop every stale point."""
+        """Merge all pending vectors, and delete all stale points."""
         self._merge(self.state(), at_least=1)
 
     def mend_tags(self) -> None:
-        """Have points that tell of a directory which is tracked no more tell of where their texts are now.
+        """Rewrite the tags of points that refer to directories no longer tracked.
 
         While vectors of a former space answer, which nobody writes, the tags of both stay as they are. Every run calls
-        this, for what is cut off before its end, or must wait for the new space.
+        this, since it may have been interrupted, or have to wait for the new space.
 
         Raises:
             VectorStoreError: the vector store cannot be read or written.
@@ -97,16 +97,18 @@ class Merger:
         state = self.state()
         for start in range(0, len(tagged), _RETAGGED):
             batch = tagged[start : start + _RETAGGED]
-            stored = self.store_of(state.vector_set).at(state.generation).vectors([one.chunk_id for one in batch])
-            known = [EmbeddedChunk(*one, stored[one.chunk_id].tobytes()) for one in batch if one.chunk_id in stored]
+            stored = self.store_of(state.vector_set).at(state.generation).vectors([chunk.chunk_id for chunk in batch])
+            known = [
+                EmbeddedChunk(*chunk, stored[chunk.chunk_id].tobytes()) for chunk in batch if chunk.chunk_id in stored
+            ]
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(known)
-                transaction.vectors.forget(one.chunk_id for one in batch if one.chunk_id not in stored)
+                transaction.vectors.forget(chunk.chunk_id for chunk in batch if chunk.chunk_id not in stored)
         with self._docstore.transaction() as transaction:
             transaction.vectors.forget_tags(directory)
 
     def forget_gone(self) -> None:
-        """Move every pending vector into the vector store, and let no vector of a text that is gone stay anywhere."""
+        """Merge all pending vectors, and delete every vector of a removed text from all stores."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
             former, gone = snapshot.vector_sets.former(), snapshot.stale_points.gone_former()
@@ -119,12 +121,12 @@ class Merger:
             store.discard_others(generation)
 
     def clear(self, vector_set: VectorSet) -> None:
-        """Drop vectors that answer nothing any more; what cannot be reached stays where it is."""
+        """Delete a vector set that answers nothing any more; an unreachable one is left alone."""
         with contextlib.suppress(VectorStoreError):
             self.store_of(vector_set).clear()
 
     def _merge(self, state: VectorState, *, at_least: int) -> None:
-        """Move pending vectors; `state` is of now, for only the holder of the write lock changes any of it."""
+        """Merge pending vectors; `state` is current, since only the holder of the write lock changes it."""
         if state.n_pending + state.n_needless < max(at_least, 1):
             return
         store = self.store_of(state.vector_set)

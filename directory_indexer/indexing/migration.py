@@ -1,7 +1,7 @@
-"""Copies the vectors of an index from one store to the other, without embedding anything again.
+"""Migration of the vectors of an index between stores, without embedding anything again.
 
-The index goes on answering from where its vectors were, until the configuration names the other store. An interrupted
-copy is gone on with, as long as the vectors that it copies are still the same generation.
+The index keeps answering from the old store until the configuration names the new one. An interrupted copy is resumed
+if the generation to copy is still the same.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from directory_indexer.vectorstores import VectorStores
 
 _MARK = "migration"
 _BATCH_CHUNKS = 4096
-"""What is copied at a time, and so at most copied twice after a kill."""
+"""The number of chunks copied at a time, and so at most copied twice after a kill."""
 
 _N_QUERIES = 20
 _N_HITS = 10
 _AS_NEAR = 0.005
-"""Scores may differ so much, for the embedded engine rounds vectors."""
+"""The tolerance of scores, since the embedded engine rounds vectors."""
 
 _ENOUGH = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is copied where, and how far that is: `generation` of the target holds what was copied so far."""
+    """The source and the target of a copy; `generation` of the target has what was copied so far."""
 
     base: int
     where: str
@@ -55,13 +55,13 @@ class _Plan:
         return json.dumps([self.base, self.where, self.generation])
 
 
-def _plan_in(written: object) -> _Plan:
-    base, where, generation = list_in(written)
+def _parse_plan(stored: object) -> _Plan:
+    base, where, generation = list_in(stored)
     return _Plan(integer(base), text(where), integer(generation))
 
 
 class Migration:
-    """Bring the vectors of an index to another store; `where` names that one as exactly as it can be named."""
+    """A migration of the vectors of an index to another store, which `where` identifies precisely."""
 
     def __init__(
         self, *, docstore: DocStore, source: VectorStore, target: VectorStore, where: str, lock_path: Path
@@ -75,46 +75,46 @@ class Migration:
     def run(
         self, *, listener: Callable[[RunProgress], None], stop_reason: Callable[[], Outcome | None]
     ) -> MigrationReport:
-        """Copy what the target lacks, compare both, and let the index answer from either.
+        """Copy what the target lacks, compare both, and publish the copy.
 
         Raises:
-            VectorStoreError: a store cannot be reached, or the target answers otherwise; the next run goes on.
+            VectorStoreError: a store cannot be reached, or the target returns other results; the next run resumes.
             IndexMismatchError: the vectors are not in the source.
-            LockedError: an index run is going on.
+            LockedError: an index run is active.
         """
         started = time.monotonic()
         with write_lock(self._lock_path, wait=False) as lock, self._docstore.snapshot() as snapshot:
-            wanted = snapshot.vectors.embedded_chunk_ids()
-            plan = self._planned(snapshot)
+            expected = snapshot.vectors.embedded_chunk_ids()
+            plan = self._make_plan(snapshot)
             with recorded_run(
                 self._docstore, RunRequest(Verb.MIGRATE), lock=lock, listener=listener, stop_reason=stop_reason
             ) as run:
-                n_copied, plan = self._copy(snapshot, plan, wanted, run)
-                n_same, n_compared = (0, 0) if run.must_stop else self._verified(plan, wanted)
+                n_copied, plan = self._copy(snapshot, plan, expected, run)
+                n_same, n_compared = (0, 0) if run.must_stop else self._verify(plan, expected)
                 if not run.must_stop:
-                    self._name(plan)
+                    self._publish(plan)
         return MigrationReport(
             outcome=run.outcome,
             seconds=time.monotonic() - started,
-            n_vectors=len(wanted),
+            n_vectors=len(expected),
             n_copied=n_copied,
             n_same_hits=n_same,
             n_compared_hits=n_compared,
         )
 
-    def _planned(self, snapshot: Snapshot) -> _Plan:
+    def _make_plan(self, snapshot: Snapshot) -> _Plan:
         fresh = _Plan(snapshot.vector_sets.generation(self._source.place), self._where)
         mark = snapshot.meta.get(_MARK)
-        begun = parse_stored("meta.migration", _plan_in, mark) if mark else fresh
+        begun = parse_stored("meta.migration", _parse_plan, mark) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
 
-    def _copy(self, snapshot: Snapshot, plan: _Plan, wanted: set[ChunkId], run: Run) -> tuple[int, _Plan]:
-        plan, there = self._found(plan)
-        plan = self._marked(plan, plan.generation)
-        if gone := there - wanted:
-            plan = self._marked(plan, self._target.merge(plan.generation, deletes=gone, upserts=()))
-        missing = sorted(wanted - there)
-        progress = RunProgress(Phase.COPYING, chunks_done=len(there & wanted), chunks_total=len(wanted))
+    def _copy(self, snapshot: Snapshot, plan: _Plan, expected: set[ChunkId], run: Run) -> tuple[int, _Plan]:
+        plan, present = self._read_copied(plan)
+        plan = self._store_plan(plan, plan.generation)
+        if gone := present - expected:
+            plan = self._store_plan(plan, self._target.merge(plan.generation, deletes=gone, upserts=()))
+        missing = sorted(expected - present)
+        progress = RunProgress(Phase.COPYING, chunks_done=len(present & expected), chunks_total=len(expected))
         run.report(progress)
         n_copied = 0
         for batch in _batches(missing):
@@ -122,13 +122,13 @@ class Migration:
                 break
             vectors = self._source.at(plan.base).vectors(batch)
             points = snapshot.vectors.points(vectors)
-            plan = self._marked(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
+            plan = self._store_plan(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
             n_copied += len(points)
             run.report(progress._replace(chunks_done=progress.chunks_done + n_copied))
         return n_copied, plan
 
-    def _found(self, plan: _Plan) -> tuple[_Plan, set[ChunkId]]:
-        """Look what was copied before; if the target has lost it, start over."""
+    def _read_copied(self, plan: _Plan) -> tuple[_Plan, set[ChunkId]]:
+        """Return the chunks copied before; if the target has lost them, start over."""
         try:
             self._target.prepare(plan.generation)
             return plan, set(self._target.at(plan.generation).ids())
@@ -136,8 +136,8 @@ class Migration:
             self._target.prepare(0)
             return replace(plan, generation=0), set()
 
-    def _marked(self, plan: _Plan, generation: int) -> _Plan:
-        """Note how far it is. Until the end the target is no place to answer from, though it may have been one."""
+    def _store_plan(self, plan: _Plan, generation: int) -> _Plan:
+        """Store the progress. Until the end the target must not answer, though it may have before."""
         plan = replace(plan, generation=generation)
         with self._docstore.transaction() as transaction:
             transaction.meta.unname_generation(self._target.place)
@@ -145,16 +145,16 @@ class Migration:
         self._target.discard_others(generation)
         return plan
 
-    def _verified(self, plan: _Plan, wanted: set[ChunkId]) -> tuple[int, int]:
-        """Count the vectors and ask both stores the same; give how many hits are as near, and of how many."""
+    def _verify(self, plan: _Plan, expected: set[ChunkId]) -> tuple[int, int]:
+        """Compare counts and sample results of both stores; return how many hits are as near, and of how many."""
         n_there = self._target.at(plan.generation).count()
-        if n_there != len(wanted):
+        if n_there != len(expected):
             raise VectorStoreError(
-                f"{self._where} has {n_there} vectors in place of {len(wanted)}",
+                f"{self._where} has {n_there} vectors in place of {len(expected)}",
                 hint="run the same command again; searches still use the previous store",
             )
         n_same = n_compared = 0
-        for before, after in self._answers(plan, wanted):
+        for before, after in self._sample_results(plan, expected):
             scores = itertools.zip_longest((hit.score for hit in before), (hit.score for hit in after), fillvalue=0.0)
             n_same += sum(was - is_ <= _AS_NEAR for was, is_ in scores)
             n_compared += len(before)
@@ -165,16 +165,16 @@ class Migration:
             )
         return n_same, n_compared
 
-    def _answers(self, plan: _Plan, wanted: set[ChunkId]) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
-        samples = sorted(wanted)[:: max(len(wanted) // _N_QUERIES, 1)][:_N_QUERIES]
+    def _sample_results(self, plan: _Plan, expected: set[ChunkId]) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
+        samples = sorted(expected)[:: max(len(expected) // _N_QUERIES, 1)][:_N_QUERIES]
         everywhere = VectorScope()
         for query in self._source.at(plan.base).vectors(samples).values():
             before = self._source.at(plan.base).search(query, scope=everywhere, limit=_N_HITS)
-            # The source still has what was deleted since its last merge.
-            before = [hit for hit in before if hit.chunk_id in wanted]
+            # The source still has vectors deleted since its last merge.
+            before = [hit for hit in before if hit.chunk_id in expected]
             yield before, self._target.at(plan.generation).search(query, scope=everywhere, limit=len(before) or 1)
 
-    def _name(self, plan: _Plan) -> None:
+    def _publish(self, plan: _Plan) -> None:
         with self._docstore.transaction() as transaction:
             transaction.meta.name_generation(self._target.place, plan.generation)
             transaction.meta.forget(_MARK)
@@ -192,8 +192,8 @@ def prepare_migration(
     """Prepare to copy the vectors to the server at a URL, or from the configured one to the embedded engine.
 
     Raises:
-        UsageError: the URL is none, or no server is configured to copy from.
-        IndexMismatchError: vectors of another model are being made.
+        UsageError: the URL is invalid, or no server is configured to copy from.
+        IndexMismatchError: a switch to another model is in progress.
     """
     url = to_server or from_server
     if not url:

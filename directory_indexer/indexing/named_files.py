@@ -1,7 +1,7 @@
-"""Single files of a tracked directory, brought up to date without a walk: what they cost does not grow with it.
+"""Updates of single files of a tracked directory, without a walk, at a cost independent of its size.
 
-Whoever names a file knows that it has changed, so it is read whatever its stamp says. Words come first, as in any run;
-meaning, and pages to be read by OCR, are a step of their own that stops as soon as it is told to.
+The caller knows that the files have changed, so they are read whatever their stamps say. Keyword search comes first, as
+in any run; embedding and OCR are a step of their own that stops as soon as requested.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ with lazily:
 
 
 class NamedFiles:
-    """Index, and take out of the index, single files of one tracked directory, which `request` names."""
+    """Updates of single files of one tracked directory, which `request` names."""
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class NamedFiles:
         self._lock_path = lock_path
 
     def read(self, paths: Iterable[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
-        """Make files searchable by words, in the place of what the index holds of them; those that are gone stay so.
+        """Make files searchable by keyword, replacing their old text; missing files stay in the index.
 
-        Which they are is asked when the index can be written to.
+        `paths` is iterated once the index is locked.
 
         Raises:
             LockedError: another process is writing, and it is time to give up.
@@ -66,12 +66,12 @@ class NamedFiles:
             updater = self._updater(run)
             directory_id, plan = self._plan(list(_present(paths)))
             updater.update_words([(directory_id, plan)])
-            with self._docstore.transaction() as transaction:  # there is nothing in it but what is named
+            with self._docstore.transaction() as transaction:  # the directory contains only named files
                 transaction.directories.complete(directory_id)
             return updater.report._replace(outcome=run.outcome)
 
     def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
-        """Take files out of the index, with all that lies in them.
+        """Remove files from the index, with all their members.
 
         Raises:
             LockedError: another process is writing, and it is time to give up.
@@ -82,7 +82,7 @@ class NamedFiles:
                     transaction.files.remove(paths[start : start + _BATCH])
 
     def take_over(self, directory: FilePath) -> None:
-        """Take a tracked directory out of the index that lies elsewhere now; vectors of its texts are found again.
+        """Remove a tracked directory that has moved from the index; vectors of its texts are reused.
 
         Raises:
             LockedError: another process is writing.
@@ -98,7 +98,7 @@ class NamedFiles:
                     transaction.directories.remove(directory_id)
 
     def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
-        """Read pages that are pictures, and give everything in the directory its vectors, until it is time to stop.
+        """Recognise scanned pages, and embed everything in the directory, until it is time to stop.
 
         While a run is paused, it does nothing.
 
@@ -134,7 +134,7 @@ class NamedFiles:
         return writing(self._docstore, self._lock_path, stop_reason=stop_reason)
 
     def _adopt_new(self) -> None:
-        """Let a new index remember what builds it; an older one is for a whole run to bring up to date."""
+        """Store the fingerprint of a new index; an older one is adapted by a whole run."""
         with self._docstore.snapshot() as snapshot:
             fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
         if fingerprint is None:
@@ -145,7 +145,7 @@ class NamedFiles:
             directory_id = transaction.directories.add(self._directory)
         with self._docstore.snapshot() as snapshot:
             mounts = snapshot.directories.mounts(directory_id)
-            changed = {one.path for one in sources if snapshot.files.get(one.path)}
+            changed = {source.path for source in sources if snapshot.files.get(source.path)}
         return directory_id, Plan(
             directory=self._directory,
             requests=tuple(ParseRequest(source, None) for source in sources),
@@ -183,7 +183,7 @@ def _present(paths: Iterable[FilePath]) -> Iterator[SourceFile]:
 
 
 def _quiet(_: RunProgress) -> None:
-    """Tell nobody how far a run is."""
+    """Ignore the progress of a run."""
 
 
 _BATCH: Final = 200

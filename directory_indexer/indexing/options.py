@@ -1,4 +1,4 @@
-"""What is indexed and in which way, and how one run behaves."""
+"""The policy of an index, and the options of a run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ with lazily:
 
 
 class IndexPolicy(NamedTuple):
-    """What is indexed and in which way; a batch of `batch_files` is committed at a time.
+    """The policy of an index; `batch_files` files are committed at a time.
 
-    `parse` builds the policy of parsing, which only a run that has something to read needs. `background` makes the pace
-    of embedding that nobody waits for, `alongside` that of a process which answers questions meanwhile.
+    `parse` builds the policy of parsing, which only a run with files to read needs. `background` returns the pace
+    of embedding that nobody waits for, `alongside` that of a process that also answers queries.
     """
 
     walk: WalkPolicy
@@ -35,13 +35,13 @@ class IndexPolicy(NamedTuple):
 
 
 def _no_check() -> None:
-    """Find nothing missing."""
+    """Do nothing."""
 
 
 class ServiceChecks(NamedTuple):
-    """What finds out, before hours of work, whether a run has the services that it needs.
+    """Checks, before hours of work, that the services of a run are available.
 
-    Each raises a `ProviderError` or a `VectorStoreError` where it has not.
+    Each raises a `ProviderError` or a `VectorStoreError` if one is not.
     """
 
     for_vectors: Callable[[], None] = _no_check
@@ -49,7 +49,7 @@ class ServiceChecks(NamedTuple):
 
 
 class Effort(StrEnum):
-    """How much a run does for vectors of what waits: all it can, all behind others, or nothing, for others do it."""
+    """The effort of embedding in a run: full speed, low priority, or none, as others do it."""
 
     FULL = "full"
     BACKGROUND = "background"
@@ -57,13 +57,13 @@ class Effort(StrEnum):
 
 
 class IndexOptions(NamedTuple):
-    """How one run behaves; `has_consent` lets it redo what another model or version made, and fill the disk.
+    """The options of a run; `has_consent` lets it rebuild what another model or version made, and fill the disk.
 
-    With `tracked_only` it leaves out what is not tracked, as a directory that was forgotten meanwhile. With `is_exact`
-    the paths were resolved before: a link that has taken the place of one since is not followed. With `accepts_mounts`
-    other file systems take the place of those that were mounted before. No more than `most_pages` are read by OCR.
-    With `unless_paused` it does nothing while a run is paused, for nobody has asked for this one. With `waiting_only`
-    no directory is looked at: the run does what earlier ones left undone, in those that are named or everywhere.
+    With `tracked_only` it skips untracked directories, such as one that was forgotten meanwhile. With `is_exact`
+    the paths were resolved before: a link that has replaced one since is not followed. With `accepts_mounts`
+    other file systems may replace those that were mounted before. At most `most_pages` are read by OCR.
+    With `unless_paused` it does nothing while a run is paused, as for automatic runs. With `waiting_only`
+    no directory is walked: the run completes the work of earlier ones, in the named directories or everywhere.
     """
 
     read_everything: bool = False
@@ -79,13 +79,13 @@ class IndexOptions(NamedTuple):
     origin: Origin = Origin.TERMINAL
 
     def to_json(self) -> str:
-        """Write down what a run was asked for, so that another one can go on with it."""
-        return json.dumps({name: value for name, value in self._asdict().items() if name in _ASKED})
+        """Return JSON of the options that a resumed run needs."""
+        return json.dumps({name: value for name, value in self._asdict().items() if name in _RESUMED_OPTIONS})
 
 
-def options_of(written: Iterable[str]) -> IndexOptions:
-    """Ask for all that runs were asked for which go on as one; the paths of runs are resolved already."""
-    options = [json.loads(text) for text in written]
+def options_of(stored: Iterable[str]) -> IndexOptions:
+    """Return the combined options of resumed runs, whose paths are resolved already."""
+    options = [json.loads(text) for text in stored]
     limits = [limit for option in options if isinstance(limit := option.get("most_pages"), int)]
     return IndexOptions(
         read_everything=any(option.get("read_everything") for option in options),
@@ -96,5 +96,5 @@ def options_of(written: Iterable[str]) -> IndexOptions:
     )
 
 
-_ASKED = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
-"""What a run goes on with; the rest is about how it was started."""
+_RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
+"""The options of a resumed run; the others are about how it was started."""

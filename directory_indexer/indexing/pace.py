@@ -1,4 +1,4 @@
-"""How a run goes about embedding: as fast as it can, or behind everything else that this machine does."""
+"""Throttling of embedding: full speed, or yielding to queries and other processes."""
 
 from __future__ import annotations
 
@@ -12,71 +12,71 @@ from directory_indexer.power import battery_percent
 from directory_indexer.priority import step_back
 from directory_indexer.questions import QuestionListener
 
-_QUIET_SECONDS = 1.5
-"""Questions come in rows: an assistant asks again before so much time has passed."""
+_QUERY_GAP_SECONDS = 1.5
+"""Queries come in series: an assistant sends the next one within this time."""
 
-_PATIENCE_SECONDS = 10.0
-"""After so long a batch is embedded between two questions, or an index that is always asked would never be complete."""
+_MAX_PAUSE_SECONDS = 10.0
+"""The longest pause, after which a batch is embedded; otherwise a busy index would never be complete."""
 
-_SHORT_PATIENCE_SECONDS = 1.0
-"""The same where somebody sent what is embedded, and waits for it beside those who ask: a fifth of the time at most."""
+_SHORT_MAX_PAUSE_SECONDS = 1.0
+"""The same for documents that somebody sent and waits for: at most a fifth of the time."""
 
 _BATTERY_SECONDS = 20.0
 _REST_SECONDS, _LONG_REST_SECONDS = 0.03, 1.0
 
 _TEXTS_A_CORE = 8
-"""A fifth of a second of embedding: so long waits who wants to write, or a question for the core that it needs."""
+"""A fifth of a second of embedding: the longest delay of a writer, or of a query that needs the core."""
 
 
 class Pace(Protocol):
-    """When the next batch may be embedded, and how large it is."""
+    """The policy of when the next batch may be embedded, and how large it is."""
 
     notice: str
-    """What people should know about it now; empty where there is nothing to know."""
+    """A notice for users; empty if there is none."""
 
     def begin(self) -> None:
-        """Get ready to embed."""
+        """Prepare to embed."""
 
     def pauses(self) -> bool:
-        """Tell whether nothing more is to be embedded now."""
+        """Whether embedding must pause now."""
 
     def rest(self) -> None:
-        """Let a moment of a pause pass."""
+        """Sleep for a moment of a pause."""
 
     def batch_size(self, usual: int) -> int:
-        """Tell how many texts are embedded at a time."""
+        """Return how many texts are embedded at a time."""
 
     def end(self) -> None:
-        """Be done with embedding."""
+        """Finish embedding."""
 
 
 class FullPace:
-    """Embed as fast as it goes: somebody waits for it."""
+    """Full speed: a user is waiting."""
 
     notice = ""
 
     def begin(self) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def pauses(self) -> bool:
         """Never pause."""
         return False
 
     def rest(self) -> None:
-        """Have no pauses."""
+        """Do nothing."""
 
     def batch_size(self, usual: int) -> int:
-        """Take what the embedder is fastest with."""
+        """Return the embedder's fastest batch size."""
         return usual
 
     def end(self) -> None:
-        """Have nothing to undo."""
+        """Do nothing."""
 
 
 class BackgroundPace:
-    """Embed at a low priority, and pause while questions are answered, or on a battery with less than so much.
+    """Embedding at low priority, with pauses while queries are answered or the battery is low.
 
-    The process that has begun stays at that priority to its end.
+    The process stays at that priority to its end.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class BackgroundPace:
         database: Path,
         *,
         least_percent: int,
-        patience_seconds: float = _PATIENCE_SECONDS,
+        patience_seconds: float = _MAX_PAUSE_SECONDS,
         battery: Callable[[], int | None] = battery_percent,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -100,26 +100,26 @@ class BackgroundPace:
         self._questions: QuestionListener | None = None
 
     def begin(self) -> None:
-        """Step behind all other processes, and listen for questions."""
+        """Lower the priority of the process, and listen for queries."""
         step_back()
         self._listen()
 
     def pauses(self) -> bool:
-        """Tell whether the battery is low, or a question was asked just now, and note it for people to see."""
+        """Whether the battery is low or a query has just arrived; updates the notice."""
         reason = self._low_battery() or self._question()
         self.notice = f"in the background, paused: {reason}" if reason else "in the background"
         return bool(reason)
 
     def rest(self) -> None:
-        """Wait for a moment, for others may want to write, and longer where the battery is to be spared."""
+        """Sleep, since others may want to write, and longer to save the battery."""
         time.sleep(_REST_SECONDS if self._asked_since is not None else _LONG_REST_SECONDS)
 
     def batch_size(self, usual: int) -> int:
-        """Take small batches, for who waits for this run waits for a batch to end."""
+        """Return a small batch size, since others wait for a batch to end."""
         return min(usual, _TEXTS_A_CORE * (os.cpu_count() or 1))
 
     def end(self) -> None:
-        """Listen no more."""
+        """Stop listening for queries."""
         if self._questions is not None:
             self._questions.close()
             self._questions = None
@@ -137,7 +137,7 @@ class BackgroundPace:
         return f"on battery at {self._level} %" if is_low else ""
 
     def _question(self) -> str:
-        if self._questions is None or self._questions.seconds_since() > _QUIET_SECONDS:
+        if self._questions is None or self._questions.seconds_since() > _QUERY_GAP_SECONDS:
             self._asked_since = None
             return ""
         now = self._clock()
@@ -149,11 +149,11 @@ class BackgroundPace:
 
 
 class AlongsidePace(BackgroundPace):
-    """Embed in a process that answers questions, too: it keeps its priority, and questions go first."""
+    """Embedding in a process that also answers queries: it keeps its priority, and queries come first."""
 
     def __init__(self, database: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(database, least_percent=0, patience_seconds=_SHORT_PATIENCE_SECONDS, clock=clock)
+        super().__init__(database, least_percent=0, patience_seconds=_SHORT_MAX_PAUSE_SECONDS, clock=clock)
 
     def begin(self) -> None:
-        """Listen for questions."""
+        """Listen for queries."""
         self._listen()

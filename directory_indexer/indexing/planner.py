@@ -1,6 +1,6 @@
-"""What an index run has to do in one tracked directory: the walk compared with what the index knows.
+"""The plan of an index run for one tracked directory: the walk compared with the known files.
 
-Pure. What was not met is gone only where there is `evidence` of that.
+Pure. A file that the walk did not find is removed only on `evidence`.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ with lazily:
 
 
 class KnownFiles(Protocol):
-    """What the index knows of the files below the directory."""
+    """The known files below the directory."""
 
     @property
     def settled(self) -> Settled:
-        """The directories in which nothing needs to be looked at while they are as they were."""
+        """The directories that can be skipped while they are unchanged."""
 
     def count(self) -> int:
         """Count all files."""
 
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
-        """Give the stamps of the files of one directory that need not be looked at while they have them."""
+        """Return the stamps of the files of a directory that can be skipped while their stamps are unchanged."""
 
     def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of every file of one directory that is not settled, and of these."""
+        """Return the records of all unsettled files of a directory, and of these paths."""
 
     def details_outside(self, directories: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
-        """Tell all that is known of the files of any other directory."""
+        """Return the records of the files of any other directory."""
 
     def members_of(self, path: FilePath) -> dict[FilePath, ContentHash | None]:
-        """Give the hashes of the members of a container that were read in the way of now; None for the others."""
+        """Return the members of a container with the hashes of those that the current recipe read; None for others."""
 
 
 class Plan(NamedTuple):
-    """What to do in one directory.
+    """The work to do in one directory.
 
-    `requests` are files to read, and `changed` those of them that the index knows. `skipped` are to be noted anew;
-    `skip_counts` covers those and the ones noted before. `failures` are to be noted, too; `broken` files were noted
-    before, and are as they were when they broke a parser; `retried` are requests for those that failed for
-    another reason, of which no stamp is known. `removed` leave the index, and their hashes tell a moved
-    file from a new one; `resolved` are failures and skips of files that are gone. The file systems at `mounts` are to
-    be remembered, and so is what is `settled` now and was not before; what is `left` was settled and was not met.
-    With `reads_everything`, nothing that is known of other files stands for what is to be read.
+    `requests` are files to read, and `changed` those of them that the index knows. `skipped` must be stored;
+    `skip_counts` covers those and the ones stored before. `failures` must be stored, too; `broken` files were stored
+    before, and are unchanged since they crashed a parser; `retried` are requests for those that failed for
+    another reason, of which no stamp is known. `removed` leave the index, and their hashes distinguish a moved
+    file from a new one; `resolved` are failures and skips of removed files. The file systems at `mounts` must
+    be stored, and newly `settled` directories as well; those in `left` were settled and not found.
+    With `reads_everything`, no file shares the text of another one instead of being read.
     """
 
     directory: FilePath
@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Add up the sizes of the files to read."""
+        """Return the total size of the files to read."""
         return sum(request.source.size for request in self.requests)
 
 
@@ -90,13 +90,13 @@ def plan(
     mounts: Mapping[FilePath, str] | None = MappingProxyType({}),
     read_everything: bool = False,
 ) -> Plan:
-    """Compare a walk with what the index knows.
+    """Compare a walk with the known files.
 
-    `mounts` names the file systems of before: that of the directory, and where others began in it. With None, those
-    that are there now take their place, and what they do not have is gone.
+    `mounts` maps mount points of the last run to file systems, beginning with the directory itself. With None, the
+    current file systems replace them, and files that these lack are removed.
 
     Raises:
-        RootUnavailableError: the directory cannot be read, is empty although the index holds files of it, or lies on
+        RootUnavailableError: the directory cannot be read, is empty although the index has files of it, or lies on
             another file system than before.
     """
     comparison, evidence = _Comparison(known, recipe=recipe, read_everything=read_everything), Evidence()
@@ -112,9 +112,9 @@ def plan(
 
 
 class _Comparison:
-    """The files of a walk compared with what is known. What is `unmet` in the end is gone, unless there is no evidence.
+    """The comparison of a walk with the known files. Files that remain `unmet` are removed if there is evidence.
 
-    Of what is settled nothing is known here.
+    Settled files are not loaded.
     """
 
     def __init__(self, known_files: KnownFiles, *, recipe: int, read_everything: bool) -> None:
@@ -149,23 +149,23 @@ class _Comparison:
     def _add_listing(self, listing: Listing) -> None:
         n_to_do, skip_counts = self._n_to_do, self._skip_counts.copy()
         stamps = self._known_files.stamps_in(listing.directory)
-        met = set[Stamp]() if self._read_everything else stamps.intersection(listing.files)
-        details = self._known_files.details_in(listing.directory, [stamp[0] for stamp in stamps - met])
-        self._n_accounted_for += len(met) + len(details)
-        self._n_unchanged += len(met)
+        unchanged = set[Stamp]() if self._read_everything else stamps.intersection(listing.files)
+        details = self._known_files.details_in(listing.directory, [stamp[0] for stamp in stamps - unchanged])
+        self._n_accounted_for += len(unchanged) + len(details)
+        self._n_unchanged += len(unchanged)
         self.unmet |= details
         for skipped in listing.skipped:
             if skipped.reason != SkipReason.BROKEN_LINK:
                 self.add_skipped(skipped)
-        if len(met) < len(listing.files):
+        if len(unchanged) < len(listing.files):
             for source in listing.files:
-                if source not in met:
+                if source not in unchanged:
                     self._add_source(source)
         has_nothing_to_do = n_to_do == self._n_to_do and self.unmet.keys().isdisjoint(details)
         if listing.digest and not listing.failures and has_nothing_to_do:
             skips = self._skip_counts - skip_counts
             self._settled[listing.directory] = SettledDirectory(
-                listing.digest, len(met), tuple(skips.items()), listing.ignored
+                listing.digest, len(unchanged), tuple(skips.items()), listing.ignored
             )
 
     @property
@@ -173,7 +173,7 @@ class _Comparison:
         return len(self._requests) + len(self._skipped) + len(self._broken)
 
     def load_unlisted_files(self) -> None:
-        """Load what is known of the files of directories that are not there any more, if there is anything."""
+        """Load the known files of directories that no longer exist, if there are any."""
         if self._n_accounted_for != self._known_files.count():
             self.unmet |= self._known_files.details_outside(self._listed)
 
@@ -182,10 +182,10 @@ class _Comparison:
         if known is None:
             self._requests.append(ParseRequest(source, None))
         elif self._is_as_before(source, known, FileState.SKIPPED):
-            # Whether secrets are left out is configured, and part of the recipe.
+            # Whether files with secrets are skipped is configured, and part of the recipe.
             self._skip_counts[SkipReason(known.reason)] += 1
         elif self._is_as_before(source, known, FileState.FAILED):
-            self._broken.append(_failure_of(known))
+            self._broken.append(_stored_failure(known))
         else:
             self._add_request(source, known)
 
@@ -195,7 +195,7 @@ class _Comparison:
         if known.state == FileState.FAILED and known.broken_recipe is None:
             self._retried.add(source.path)
         is_comparable = known.recipe == self._recipe and not self._read_everything
-        broken = _failure_of(known) if known.broken_recipe == self._recipe and not self._read_everything else None
+        broken = _stored_failure(known) if known.broken_recipe == self._recipe and not self._read_everything else None
         members = tuple(self._known_files.members_of(source.path).items())
         if self._read_everything:
             members = tuple((path, None) for path, _ in members)
@@ -241,5 +241,5 @@ class _Comparison:
         )
 
 
-def _failure_of(known: KnownFile) -> FileFailure:
+def _stored_failure(known: KnownFile) -> FileFailure:
     return FileFailure(known.source.path, Stage(known.reason), known.detail, known.source, known.broken_hash)

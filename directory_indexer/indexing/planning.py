@@ -1,4 +1,4 @@
-"""Plans of tracked directories: what the walk meets, held against what one moment of the index knows."""
+"""Plans of tracked directories: a walk compared with one snapshot of the index."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from directory_indexer.walker.walk import walk
 
 
 class WalkStoppedError(Exception):
-    """The run must stop before a directory has been walked to its end, and nothing can be said of it."""
+    """The run must stop before a directory has been walked completely, so there is no plan."""
 
 
 class Plans:
-    """Tell what there is to do in a directory; `recipe` is the way in which files are read now.
+    """Plans directories; `recipe` identifies the current way of reading files.
 
     `embeds` tells whether runs embed every passage.
     """
@@ -31,18 +31,18 @@ class Plans:
         self._embeds = embeds
 
     def of(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool] = lambda: False) -> Plan:
-        """Compare a directory with what the index knows of it.
+        """Compare a directory with its known files.
 
         Raises:
             WalkStoppedError: the run must stop.
-            RootUnavailableError: the directory is not there, or what it held is gone from it as a whole.
-            ConsentNeededError: it is not tracked yet and holds very much, and the options do not allow it.
+            RootUnavailableError: the directory is missing, or all of its files are.
+            ConsentNeededError: it is not tracked yet and very large, and the options do not allow it.
         """
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories.all().get(root)
             mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             known = snapshot.files.known(directory_id, recipe=self._recipe)
-            listings = _until(must_stop, walk(root, self._policy, _settled(known.settled, options)))
+            listings = _until(must_stop, walk(root, self._policy, _skippable(known.settled, options)))
             if directory_id is None and not options.has_consent and root != self._policy.documents:
                 listings = asking_before_much(root, listings, embeds=self._embeds)
             return plan(
@@ -55,7 +55,7 @@ class Plans:
             )
 
     def beginning_of(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
-        """Tell what there would be to read in a directory that is not tracked, and whether that is all of it.
+        """Return the plan for a directory that is not tracked, and whether it is complete.
 
         Raises:
             RootUnavailableError: the directory cannot be read.
@@ -72,11 +72,11 @@ class Plans:
 
         with self._docstore.snapshot() as snapshot:
             known = snapshot.files.known(None, recipe=self._recipe)
-            found = plan(root, listings(), known, recipe=self._recipe)
-        return found, is_whole
+            beginning = plan(root, listings(), known, recipe=self._recipe)
+        return beginning, is_whole
 
     def ignored(self, root: FilePath) -> Iterator[IgnoredPath]:
-        """List what rules leave out of a directory, without a look into directories that nothing changed in."""
+        """Yield the paths in a directory that rules ignore, without reading unchanged directories."""
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories.all().get(root)
             settled = snapshot.files.known(directory_id, recipe=self._recipe).settled
@@ -84,11 +84,11 @@ class Plans:
             yield from listing.settled.ignored if isinstance(listing, SameListing) else listing.ignored
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
-        """List the directories that a run over these roots would read."""
+        """Yield the directories that a run over these roots would read."""
         return (listing.directory for root in roots for listing in walk(root, self._policy))
 
 
-def _settled(known: Settled, options: IndexOptions) -> Settled:
+def _skippable(known: Settled, options: IndexOptions) -> Settled:
     return Settled(known.recipe) if options.read_everything else known
 
 

@@ -1,7 +1,7 @@
-"""A look at what changed before a question is answered: what can be read in time comes in, the rest is said.
+"""Refresh before a search: changes that can be indexed in time are, and the answer reports the rest.
 
-It waits for no run but one that embeds, which gives way, and is over when its time is: an answer may be older than the
-files, but not in silence.
+It waits for no run but one that embeds, which gives way, and stops at its deadline: an answer may be older than the
+files, but says so.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ with lazily:
 
 
 class Freshness(NamedTuple):
-    """What a look came to: how many files are not in the index as they are now, and what could not be looked at.
+    """The result of a refresh: the number of files not indexed in their current state, and problems.
 
-    `cut_off_after` is the time in which it could not look through everything. `is_watched` says that a watch brings in
-    changes by itself soon after.
+    `cut_off_after` is the time that did not suffice to check everything. `is_watched` means that a watch indexes
+    changes soon after.
     """
 
     n_missing: int = 0
@@ -46,7 +46,7 @@ class Freshness(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say it to whoever reads the answer."""
+        """Return notes for the reader of the answer."""
         return (*self.troubles, *self._cut_off, *self._missing)
 
     @property
@@ -64,7 +64,7 @@ class Freshness(NamedTuple):
 
 
 class Refresher:
-    """Look through the tracked directories, and bring in by words what changed."""
+    """Checks tracked directories before a search, and indexes changes for keyword search."""
 
     def __init__(
         self,
@@ -91,35 +91,35 @@ class Refresher:
         return self._make_policy()
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
-        """Bring in what changed in or around some places, or everywhere, as far as the time reaches."""
-        return self._look(scope, seconds, seconds)
+        """Index changes in or around some places, or everywhere, as far as time permits."""
+        return self._refresh(scope, seconds, seconds)
 
     def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
-        """Do the same where changes are watched for, which takes a second or two to bring them in.
+        """Do the same in watched directories, where changes are indexed within seconds anyway.
 
-        Where there is too much to look through in a moment, watching has to suffice, and the next glance comes later.
-        Until then, every answer says that changes may be missing.
+        If there is too much to check in a moment, watching must suffice, and the next glance comes later.
+        Until then, every answer notes that changes may be missing.
         """
         moment = min(seconds, _GLANCE_SECONDS)
         if time.monotonic() < self._rests_until:
             return Freshness(cut_off_after=moment, is_watched=True)
-        found = self._look(scope, seconds, moment)
-        if found.cut_off_after is not None:
+        freshness = self._refresh(scope, seconds, moment)
+        if freshness.cut_off_after is not None:
             self._rests_until = time.monotonic() + _REST_SECONDS
-        return found._replace(is_watched=True)
+        return freshness._replace(is_watched=True)
 
-    def _look(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
-        asked_at = time.monotonic()
+    def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+        requested_at = time.monotonic()
         with self._turn:
-            # Of many who ask at once, those who waited take what was found meanwhile.
-            looked_at, places, found = self._last
-            if looked_at < asked_at or places != tuple(scope):
-                looked_at = time.monotonic()
-                found = self._found(scope, seconds, walk_seconds)
-                self._last = (looked_at, tuple(scope), found)
-        return found
+            # Of concurrent callers, those that waited reuse the result found meanwhile.
+            checked_at, places, freshness = self._last
+            if checked_at < requested_at or places != tuple(scope):
+                checked_at = time.monotonic()
+                freshness = self._check(scope, seconds, walk_seconds)
+                self._last = (checked_at, tuple(scope), freshness)
+        return freshness
 
-    def _found(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+    def _check(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         began = time.monotonic()
         roots, built = self._roots(scope)
         if built is None:
@@ -127,11 +127,11 @@ class Refresher:
         plans: list[Plan] = []
         troubles: list[str] = []
         cut_off_after = None
-        looking = Plans(self._docstore, self._walk, recipe=built.recipe)
+        planner = Plans(self._docstore, self._walk, recipe=built.recipe)
         for root in roots:
             try:
-                plan = looking.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
-                plans.append(_within(plan, scope))
+                plan = planner.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
+                plans.append(_restrict(plan, scope))
             except WalkStoppedError:
                 cut_off_after = walk_seconds
                 break
@@ -139,29 +139,33 @@ class Refresher:
                 troubles.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
         n_missing = sum(map(_n_changes, changed))
-        # Nearly always nothing has changed; then half of what a policy needs is never loaded.
+        # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._policy.fingerprint.to_json():
-            n_missing = self._bring_in(changed, began + seconds)
+            n_missing = self._index_changes(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
         with self._docstore.snapshot() as snapshot:
             tracked, stored = snapshot.directories.all(), snapshot.meta.get("fingerprint")
-        near = [root for root in tracked if not scope or any(lies_in(root, one) or lies_in(one, root) for one in scope)]
-        own = [root for root in near if not any(lies_in(root, one) for one in self._walk.own)]
+        near = [
+            root
+            for root in tracked
+            if not scope or any(lies_in(root, place) or lies_in(place, root) for place in scope)
+        ]
+        own = [root for root in near if not any(lies_in(root, directory) for directory in self._walk.own)]
         return own, Fingerprint.from_json(stored) if stored else None
 
-    def _bring_in(self, plans: Sequence[Plan], deadline: float) -> int:
-        """Read what changed, and tell how many files are left."""
+    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> int:
+        """Index changes; return how many files remain."""
         n_changes = sum(map(_n_changes, plans))
         if sum(plan.n_bytes for plan in plans) > _MOST_BYTES or time.monotonic() > deadline:
             return n_changes
         with contextlib.suppress(LockedError, UnavailableError):
-            report = self._updated(plans, deadline)
-            return max(n_changes - _n_done(report), 1) if report.outcome is not Outcome.COMPLETED else 0
+            report = self._update(plans, deadline)
+            return max(n_changes - _n_indexed(report), 1) if report.outcome is not Outcome.COMPLETED else 0
         return n_changes
 
-    def _updated(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
+    def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
         stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
         with (
             writing(self._docstore, self._lock_path, stop_reason=stop_reason, wait=False) as lock,
@@ -182,7 +186,7 @@ class Refresher:
                 run=run,
             )
             updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
-            # If time runs out during the last file, nothing is left undone.
+            # If time runs out during the last file, everything is done.
             is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
             return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
@@ -191,14 +195,14 @@ class Refresher:
             return snapshot.directories.all()[root]
 
 
-def _within(plan: Plan, scope: Sequence[FilePath]) -> Plan:
-    """Leave of a plan what has to do with a question: what is read for it, and what it must not find any more.
+def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
+    """Restrict a plan to what affects a search: files to read for it, and files it must not return any more.
 
-    What could not be read is left to the next run, and counted among what failed: nothing says whether it has changed.
+    Unreadable files are left to the next run, and counted as failed: they may not have changed.
     """
 
     def matters(path: FilePath) -> bool:
-        return not scope or any(lies_in(path, one) for one in scope)
+        return not scope or any(lies_in(path, place) for place in scope)
 
     return plan._replace(
         requests=tuple(
@@ -219,7 +223,7 @@ def _n_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
 
 
-def _n_done(report: IndexReport) -> int:
+def _n_indexed(report: IndexReport) -> int:
     return report.n_added + report.n_changed + report.n_moved + report.n_removed
 
 
@@ -229,4 +233,4 @@ _NOT_YET: Final = "changes of the last seconds may not be in the index yet; they
 _GLANCE_SECONDS: Final = 0.1
 _REST_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 20_000_000
-"""More than this is never read within a question: it takes a run of the index."""
+"""Larger changes are never read within a search: they need an index run."""

@@ -1,4 +1,4 @@
-"""What a run did, or would do."""
+"""Reports and estimates of index runs and migrations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from directory_indexer.paths import FilePath
 
 
 class EmbeddingEstimate(NamedTuple):
-    """About how many tokens a run would embed, with what, and what it would redo because of another way.
+    """An estimate of a run: the tokens to embed, the embedder, and what changed settings make it rebuild.
 
-    All is counted in the directories that the run would be about.
+    All counts are of the directories that the run would cover.
 
-    `n_pages` wait for OCR, and `pages_cost` says what a service that reads them counts, if one is configured. Neither
-    knows of the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
+    `n_pages` wait for OCR, and `pages_cost` is what a configured service charges for them. Neither
+    includes the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
     """
 
     space_name: str
@@ -29,16 +29,16 @@ class EmbeddingEstimate(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """What an index run has done so far. Files seen = added + changed + moved + unchanged + skipped + failed.
+    """The results of an index run so far. Files seen = added + changed + moved + unchanged + skipped + failed.
 
-    `n_masked` counts the secrets that were masked in the texts of files that were read.
+    `n_masked` counts the secrets masked in the texts of files that were read.
 
-    `n_pages` are pages that OCR has read in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
-    reasons of the service that is configured, with the number of pages. Pages and chunks that wait, and
-    `n_pages_unreadable`, are counted in the directories that the run is about.
+    `n_pages` are pages recognised in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
+    reasons of the configured service, with the number of pages. Waiting pages and chunks, and
+    `n_pages_unreadable`, are counted in the directories that the run covers.
 
-    `refused` are chunks that stay without a vector because the provider takes everything but them; `unavailable` says
-    why chunks wait for a provider that takes nothing.
+    `refused` are chunks without a vector because the provider rejects only them; `unavailable` says
+    why chunks wait for a provider that rejects everything.
     """
 
     outcome: Outcome = Outcome.COMPLETED
@@ -70,17 +70,17 @@ class IndexReport(NamedTuple):
     unavailable_roots: tuple[FilePath, ...] = ()
 
     def plus(self, **more: Any) -> IndexReport:
-        """Add to counters, and to the lists of failures and refused chunks."""
+        """Return a report with sums of counters, and of the lists of failures and refused chunks."""
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 
     def plus_skipped(self, counts: Counter[SkipReason]) -> IndexReport:
-        """Add files that were left out, by reason."""
+        """Return a report with more skipped files, by reason."""
         together = Counter(dict(self.skipped)) + counts
         return self._replace(skipped=tuple(together.most_common()))
 
     @property
     def exit_code(self) -> ExitCode:
-        """Tell how a command ends that did this."""
+        """Return the exit code of a command with this result."""
         if self.outcome in {Outcome.INTERRUPTED, Outcome.PAUSED}:
             return ExitCode.INTERRUPTED
         if self.unavailable_roots or self.unavailable:
@@ -96,7 +96,7 @@ class IndexReport(NamedTuple):
 
     @property
     def n_skipped(self) -> int:
-        """Count the files that were seen and left out for a reason."""
+        """Count the files that were skipped for a reason."""
         return sum(count for _, count in self.skipped)
 
     @property
@@ -106,12 +106,12 @@ class IndexReport(NamedTuple):
 
     @property
     def n_seen(self) -> int:
-        """Count every file that the walk met and no rule excludes."""
+        """Count every file that the walk found and no rule ignores."""
         return self.n_added + self.n_changed + self.n_moved + self.n_unchanged + self.n_skipped + self.n_failed
 
 
 class MigrationReport(NamedTuple):
-    """What copying vectors to another store came to; of the hits of sample queries so many were as near as before."""
+    """The result of a migration, with the number of hits of sample queries that were as near as before."""
 
     outcome: Outcome
     seconds: float

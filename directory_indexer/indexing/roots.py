@@ -1,4 +1,4 @@
-"""Which directories are meant by the paths that a command is given."""
+"""Resolution of command-line paths to tracked directories."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from directory_indexer.walker.policy import WalkPolicy
 
 
 def resolved_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
-    """Resolve paths; one that is tracked as it is given means that, even if a link stands there now."""
-    given = [(path, _absolute(path)) for path in paths]
-    return [absolute if absolute in tracked else resolved_path(path) for path, absolute in given]
+    """Resolve paths; a tracked path stays as it is, even if it is a link now."""
+    absolute_paths = [(path, _absolute(path)) for path in paths]
+    return [absolute if absolute in tracked else resolved_path(path) for path, absolute in absolute_paths]
 
 
 def roots_of(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
-    """Give the directories at `paths`; with none, all tracked ones.
+    """Return the directories at `paths`; without any, all tracked ones.
 
     Raises:
-        UsageError: a path is no directory, or nothing is tracked.
+        UsageError: a path is not a directory, or nothing is tracked.
         OverlapError: a path lies inside or around a tracked directory.
     """
     if not paths and not tracked:
@@ -36,10 +36,10 @@ def roots_of(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[F
 
 
 def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
-    """Refuse what belongs to collections, but for the documents of this one.
+    """Refuse directories of collections, except the documents of this one.
 
     Raises:
-        UsageError: a directory lies among those of collections.
+        UsageError: a directory lies in that of collections.
     """
     for root in roots:
         if policy.reserved and lies_in(root, policy.reserved) and root != policy.documents:
@@ -50,13 +50,13 @@ def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
 
 
 def forgettable(path: str, snapshot: Snapshot) -> FilePath:
-    """Give the tracked directory at a path, or what lies in one and the last run could not reach.
+    """Return the tracked directory at a path, or a path in one that the last run could not reach.
 
     Raises:
         NotIndexedError: there is none.
     """
     tracked = snapshot.directories.all()
-    # A link that leads nowhere now was indexed under its own path.
+    # A link that is broken now was indexed under its own path.
     as_given = _absolute(path)
     for candidate in (as_given, resolved_path(path)):
         known = snapshot.files.get(candidate)
@@ -66,7 +66,7 @@ def forgettable(path: str, snapshot: Snapshot) -> FilePath:
 
 
 def require_forgettable(root: FilePath, policy: WalkPolicy) -> None:
-    """Refuse to forget the documents that were sent, which would be there and found no more.
+    """Refuse to forget the sent documents, which would exist without being searchable.
 
     Raises:
         UsageError: it is their directory.

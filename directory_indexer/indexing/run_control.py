@@ -1,6 +1,6 @@
-"""Stops the run that goes on, or pauses it until somebody lets it go on; which of them a client may stop.
+"""Stopping, pausing and resuming of runs, and which of them a client may stop.
 
-That a run is paused is recorded before it is told, so that it stays so whatever is killed next.
+A pause is stored before the run is told, so that it persists whatever is killed next.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from directory_indexer.paths import FilePath
 
 
 class Resumption(NamedTuple):
-    """The directories and options of a run that goes on with all paused ones; no directories mean the whole index."""
+    """The directories and options of a run that resumes all paused ones; no directories mean the whole index."""
 
     directories: tuple[FilePath, ...]
     options: IndexOptions
 
 
 class RunControl:
-    """Stop, pause and resume the runs of one index, in whichever process they are.
+    """Stops, pauses and resumes the runs of one index, in any process.
 
-    `by` tells who asks: a client may stop what was started for clients; what was started in a terminal is for
-    terminals to stop, and for clients with the right `admin`, which ask as terminals do.
+    `by` is the caller: a client may stop runs started for clients; runs started in a terminal can only be stopped by
+    terminals, and by clients with the right `admin`, which count as terminals.
     """
 
     def __init__(self, docstore: Callable[[], DocStore], *, unended: Callable[[], Sequence[RunRecord]]) -> None:
@@ -36,42 +36,42 @@ class RunControl:
         self._unended = unended
 
     def stop(self, run: RunRecord, *, by: Origin) -> None:
-        """Ask a run to stop at the end of its batch.
+        """Request that a run stops at the end of its batch.
 
         Raises:
-            NotStoppableError: it was started in a terminal, and a client asks.
+            NotStoppableError: it was started in a terminal, and the caller is a client.
         """
         _require_stoppable(run, by)
         request_stop(self._docstore().path, run.id)
 
     def pause(self, run: RunRecord | None = None, *, by: Origin) -> tuple[RunRecord, ...]:
-        """Pause a run, or all that go on: they stop at the end of their batch, and nothing starts by itself then.
+        """Pause a run, or all active ones: they stop at the end of their batch, and none starts by itself then.
 
         Raises:
-            ConflictError: no run goes on, or it copies vectors, which nothing goes on with by itself.
-            NotStoppableError: it was started in a terminal, and a client asks.
+            ConflictError: no run is active, or it copies vectors, which nothing resumes by itself.
+            NotStoppableError: it was started in a terminal, and the caller is a client.
         """
         runs = (run,) if run else tuple(self._unended())
         if not runs:
             raise ConflictError("no index run is under way", hint="dirindex status shows how the last one ended")
-        for one in runs:
-            _require_pausable(one)
-            _require_stoppable(one, by)
+        for pausable in runs:
+            _require_pausable(pausable)
+            _require_stoppable(pausable, by)
         with self._docstore().transaction() as transaction:
-            paused = tuple(one for one in runs if transaction.pauses.put(one.id))
+            paused = tuple(pausable for pausable in runs if transaction.pauses.put(pausable.id))
         if not paused:
             raise ConflictError(f"run-{runs[0].id} has ended already", hint="dirindex status shows how")
-        for one in paused:
-            request_stop(self._docstore().path, one.id, Outcome.PAUSED)
+        for pausable in paused:
+            request_stop(self._docstore().path, pausable.id, Outcome.PAUSED)
         return paused
 
     def paused(self) -> tuple[PausedRun, ...]:
-        """List the paused runs, the oldest first."""
+        """Return the paused runs, oldest first."""
         with self._docstore().snapshot() as snapshot:
             return snapshot.pauses.all()
 
     def resumption(self) -> Resumption:
-        """Tell what a run is to do that goes on with all that is paused.
+        """Return the work of a run that resumes all paused ones.
 
         Raises:
             ConflictError: nothing is paused.
@@ -79,13 +79,13 @@ class RunControl:
         paused = self.paused()
         if not paused:
             raise ConflictError("no index run is paused", hint="dirindex index brings all directories up to date")
-        return Resumption(_directories(paused), options_of(one.options for one in paused))
+        return Resumption(_directories(paused), options_of(run.options for run in paused))
 
 
 def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
     if not all(run.directories for run in paused):
         return ()
-    return tuple(dict.fromkeys(directory for one in paused for directory in one.directories))
+    return tuple(dict.fromkeys(directory for run in paused for directory in run.directories))
 
 
 def _require_pausable(run: RunRecord) -> None:

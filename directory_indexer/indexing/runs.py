@@ -1,4 +1,4 @@
-"""One index run as others see it: its row in the index, kept alive while it works, and how it ended."""
+"""An index run in progress: its row in the index, its heartbeat and its outcome."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from directory_indexer.scratch import remove_abandoned, scratch_beside
 from directory_indexer.telemetry import spans
 
 _HEARTBEAT_SECONDS = 0.5
-_ASKED = "another process asked it to stop"
+_STOP_REQUESTED = "another process asked it to stop"
 
-_LONGEST_BATCH_SECONDS = 60.0
-"""After so long a run that should have given way is taken for one that does not."""
+_MAX_BATCH_SECONDS = 60.0
+"""After this time a run that should have given way is taken for one that does not."""
 
-_LATER = "run the same command again later, or with --wait; dirindex status shows how far it is"
+_RETRY_HINT = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
 
 class GaveWayError(Exception):
-    """A run was told to stop while another one wrote in its place; it may write nothing more."""
+    """A run was stopped while another one wrote in its place; it must not write any more."""
 
 
 class Run:
-    """A run as it goes on: its progress for the user and other processes, and whether it is to stop.
+    """A run in progress: its progress for the user and other processes, and whether it must stop.
 
-    It embeds and recognises what lies in its `scope` alone, which grows by those of runs that it gave way to.
+    It embeds and recognises only what lies in its `scope`, which grows by those of runs that it gave way to.
     """
 
     def __init__(
@@ -65,20 +65,20 @@ class Run:
 
     @property
     def outcome(self) -> Outcome:
-        """Tell how the run would end if it ended now."""
-        reason = self._reason()
+        """Return the outcome of the run if it ended now."""
+        reason = self._stop_cause()
         if reason is not None and not (reason is Outcome.PAUSED and self._has_done_all):
             return reason
         return Outcome.FAILED if self._troubles else Outcome.COMPLETED
 
     @property
     def message(self) -> str:
-        """Say why it would end so."""
-        asked = (_ASKED,) if self._stop_requests.asked() is Outcome.INTERRUPTED else ()
-        return "; ".join((*asked, *self._troubles))
+        """Return the reason of that outcome."""
+        reasons = (_STOP_REQUESTED,) if self._stop_requests.requested_outcome() is Outcome.INTERRUPTED else ()
+        return "; ".join((*reasons, *self._troubles))
 
     def counts(self) -> dict[str, int]:
-        """Count what was done, as far as it was told of."""
+        """Return what was done so far, for the trace."""
         done = self.progress
         return {
             "n_files": done.files_done,
@@ -89,17 +89,17 @@ class Run:
 
     @property
     def must_stop(self) -> bool:
-        """Tell whether the run should end after the batch in hand."""
-        return self._reason() is not None
+        """Whether the run should end after the current batch."""
+        return self._stop_cause() is not None
 
     def fail(self, trouble: str) -> None:
-        """Go on, but as a run that fails, and say why."""
+        """Record a failure without stopping the run."""
         self._troubles.append(trouble)
 
     def report(self, progress: RunProgress) -> None:
-        """Show progress; other processes see it at most twice a second, and at once whether it gives way."""
+        """Publish progress; other processes see it at most twice a second, and at once whether it gives way."""
         is_new = progress.phase.gives_way != self.progress.phase.gives_way
-        self._enter(progress.phase)
+        self._enter_phase(progress.phase)
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))
         now = time.monotonic()
@@ -109,12 +109,12 @@ class Run:
                 transaction.runs.update(self._run_id, progress._replace(notice=self.notice))
 
     def take_over_paused(self, directories: Sequence[FilePath]) -> None:
-        """Do what was paused over these directories, so that they are paused no more."""
+        """End the pauses of these directories, whose work this run does."""
         with self._docstore.transaction() as transaction:
             transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
 
     def end_done_pauses(self, *, embeds: bool) -> None:
-        """End the pauses of runs of which nothing is left, this one among them."""
+        """End the pauses of runs that have no work left, possibly this one."""
         done = end_done_pauses(self._docstore, embeds=embeds)
         self._has_done_all = self._run_id in done
 
@@ -125,12 +125,12 @@ class Run:
 
     @property
     def is_guest(self) -> bool:
-        """Whether another run gave way to this one, and goes on when this one is done."""
+        """Whether another run gave way to this one, and continues after it."""
         return self._lock.is_owed
 
     @property
     def leaves_pages_to_host(self) -> bool:
-        """Whether the run that gave way has all pages read that wait, those of this one, too, when it goes on."""
+        """Whether the run that gave way to this one will recognise all waiting pages, including those of this one."""
         if not self.is_guest:
             return False
         with self._docstore.snapshot() as snapshot:
@@ -139,15 +139,15 @@ class Run:
         return any(options_of([run.options]).most_pages is None for run in hosts)
 
     def hand_over(self) -> None:
-        """Add the scope of this run to that of the run that gave way to it, which embeds and recognises for both."""
+        """Add the scope of this run to the run that gave way to it, which embeds and recognises for both."""
         with self._docstore.transaction() as transaction:
             transaction.runs.hand_over(self._run_id)
 
     def give_way(self) -> None:
-        """Let other runs write that wait, and go on when they are done.
+        """Yield the write lock to waiting runs, and continue afterwards.
 
         Raises:
-            GaveWayError: it was told to stop meanwhile.
+            GaveWayError: it was stopped meanwhile.
         """
         progress, listener = self.progress, self._listener
 
@@ -158,7 +158,7 @@ class Run:
 
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
-        self._enter(Phase.WAITING)
+        self._enter_phase(Phase.WAITING)
         self._lock.give_way(while_waiting)
         with self._docstore.snapshot() as snapshot:
             self.scope = self.scope.plus(snapshot.runs.directories(self._run_id))
@@ -166,40 +166,40 @@ class Run:
         self.report(progress)
 
     def end(self, outcome: Outcome, message: str) -> None:
-        """Record how it ended."""
+        """Store the outcome of the run."""
         self._stop_requests.end()
         self._span.end()
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, self.progress)
             transaction.runs.finish(self._run_id, outcome, message)
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter_phase(self, phase: Phase) -> None:
         if phase is not self._entered:
             self._span.end()
             self._entered, self._span = phase, spans.begun(phase)
 
-    def _reason(self) -> Outcome | None:
-        return self._stop_requests.asked() or self._stop_reason()
+    def _stop_cause(self) -> Outcome | None:
+        return self._stop_requests.requested_outcome() or self._stop_reason()
 
 
 class Turn:
-    """The time until another run wants to write in the place of this one."""
+    """The time until another run wants to write in place of this one."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self.is_over = False
 
     def must_stop(self) -> bool:
-        """Tell whether to let others write now, or to stop altogether.
+        """Whether to let others write now, or to stop altogether.
 
-        A guest gives way to nobody: it would have its turn again when the run that gave way to it is done.
+        A guest gives way to nobody: it could only continue after the run that gave way to it.
         """
         self.is_over = self.is_over or (self._run.is_in_the_way and not self._run.is_guest)
         return self.is_over or self._run.must_stop
 
 
 def end_done_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
-    """End the pauses of runs of which nothing is left, and name these runs; `embeds` tells whether runs embed."""
+    """End the pauses of runs that have no work left, and return their ids; `embeds` tells whether runs embed."""
     with docstore.snapshot() as snapshot:
         done = snapshot.pauses.done(embeds=embeds)
     if done:
@@ -217,14 +217,14 @@ def writing(
     stop_reason: Callable[[], Outcome | None] = lambda: None,
     wait: bool = True,
 ) -> Iterator[WriteLock]:
-    """Hold the write lock; while another process has it, tell the user which one.
+    """Hold the write lock; while another process has it, show the user which one.
 
-    Without `wait` it waits all the same for a run that gives way.
+    Without `wait` it still waits for a run that gives way.
 
     Raises:
-        LockedError: another process holds it, and nobody waits for it any more.
+        LockedError: another process holds it, and this one stopped waiting.
     """
-    give_up_at = time.monotonic() + _LONGEST_BATCH_SECONDS
+    give_up_at = time.monotonic() + _MAX_BATCH_SECONDS
 
     def while_waiting() -> None:
         listener(RunProgress(Phase.WAITING, waits_for=who_writes(docstore)))
@@ -238,20 +238,20 @@ def writing(
             waits = wait or _gives_way(docstore)
             lock = stack.enter_context(write_lock(lock_path, wait=waits, on_wait=while_waiting))
         except LockedError as error:
-            raise LockedError(who_writes(docstore), hint=_LATER) from error
+            raise LockedError(who_writes(docstore), hint=_RETRY_HINT) from error
         remove_abandoned(scratch_beside(docstore.path))
         yield lock
 
 
 def _gives_way(docstore: DocStore) -> bool:
-    """Tell whether the run that writes lets others write, or one that did is about to go on, and will again."""
+    """Whether the writing run lets others write, or one that did is about to continue and will do so again."""
     with docstore.snapshot() as snapshot:
         phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
     return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
 
 
 def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
-    """Say which process holds the write lock, as far as the index knows, and how far it is; it is not the run `but`."""
+    """Describe the process that holds the write lock, and its progress; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
         latest = snapshot.runs.latest(1)
     runs = [run for run in latest if run.id != but and run.outcome is None]
@@ -261,9 +261,9 @@ def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
     done, total = progress.files_done, progress.files_total
     if progress.phase.counts_chunks:
         done, total = progress.chunks_done, progress.chunks_total
-    how_far = f", {100 * done // total} %" if total else ""
+    percentage = f", {100 * done // total} %" if total else ""
     command = " ".join(["dirindex", run.verb, *map(display, run.directories)])
-    return f"process {run.pid} on {run.host} is writing to the index: {command} ({progress.phase}{how_far})"
+    return f"process {run.pid} on {run.host} is writing to the index: {command} ({progress.phase}{percentage})"
 
 
 @contextlib.contextmanager
@@ -275,7 +275,7 @@ def recorded_run(
     listener: Callable[[RunProgress], None],
     stop_reason: Callable[[], Outcome | None],
 ) -> Iterator[Run]:
-    """Record a run from its start to its end; an exception is its end too."""
+    """Record a run from its start to its end, which may be an exception."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
         run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)

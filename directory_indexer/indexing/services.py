@@ -1,4 +1,4 @@
-"""What an index run needs that may not be there, asked before hours of work."""
+"""Checks of the services of an index run, before hours of work."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from directory_indexer.indexing.vectorizer import Vectorizer
 
 
 def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:
-    """Ask what is on the network whether it answers; an embedded model must be installed, and is verified when loaded.
+    """Check that network services respond; an embedded model must be installed, and is verified when loaded.
 
     Raises:
-        ProviderError: the provider of embeddings does not answer, or the model is not installed.
-        VectorStoreError: the vector store does not.
+        ProviderError: the embedding provider does not respond, or the model is not installed.
+        VectorStoreError: the vector store does not respond.
     """
     if error := missing(embedders.configured):
         raise error

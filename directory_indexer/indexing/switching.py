@@ -1,4 +1,4 @@
-"""Which space the vectors of an index lie in, and the way from one to another."""
+"""Switches of the vectors of an index from one embedding space to another."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from directory_indexer.vectorstore import VectorPlace
 
 
 class Spaces:
-    """The spaces of the vectors of one index, of now and before; the caller holds the write lock."""
+    """The current and former embedding space of one index; the caller holds the write lock."""
 
     def __init__(self, docstore: DocStore, merger: Merger) -> None:
         self._docstore = docstore
         self._merger = merger
 
     def adopt(self, space: EmbeddingSpace) -> None:
-        """Remember the space of the first vectors, and hold all later ones to it.
+        """Store the space of the first vectors, and check that of all later ones.
 
         Raises:
             ProviderError: the vectors of the index have another length.
@@ -38,12 +38,12 @@ class Spaces:
             )
 
     def switch(self, fingerprint: Fingerprint) -> None:
-        """Begin to make all vectors anew in another space; those that are there answer until that is done.
+        """Begin to compute all vectors in another space; the old ones answer until that is complete.
 
-        The fingerprint, which is remembered in the same moment, names the space.
+        The fingerprint, which is stored in the same transaction, names the space.
 
         Raises:
-            VectorStoreError: the vectors that are there cannot be reached.
+            VectorStoreError: the existing vectors cannot be reached.
         """
         self._merger.restore_lost()
         self._merger.merge_all()
@@ -63,9 +63,9 @@ class Spaces:
             self._merger.clear(current)
 
     def complete_switch(self, state: VectorState) -> VectorState:
-        """Let new vectors answer, and drop those of the former space, if every chunk has got its own.
+        """Make the new vectors answer, and drop the former ones, if every chunk has a new one.
 
-        Returns how the vectors stand afterwards.
+        Returns the state of the vectors afterwards.
         """
         if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:

@@ -1,4 +1,4 @@
-"""Counts what files and members of containers have come to."""
+"""Counters of files and members of containers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from directory_indexer.paths import FilePath
 
 
 class Tally:
-    """Tells new files from those that have changed or moved, by what the plans of a run say."""
+    """Counts new, changed and moved files, which it distinguishes by the plans of a run."""
 
     def __init__(self, plans: Iterable[Plan]) -> None:
         plans = list(plans)
@@ -35,27 +35,27 @@ class Tally:
         self._gone = Counter(digest for plan in plans for digest in plan.removed_hashes)
 
     def with_file(self, report: IndexReport, outcome: ParseOutcome) -> IndexReport:
-        """Count a file."""
+        """Return the report with a file counted."""
         if not isinstance(outcome, ParsedFile):
             return _with_unread(report, outcome)
         return self._with_text(_with_read(report, outcome), outcome_path(outcome), outcome.hash)
 
     def with_shared(self, report: IndexReport, shared: SharedFile) -> IndexReport:
-        """Count a file that has the text of another one."""
+        """Return the report with a file counted that has the text of another one."""
         report = report.plus(n_chunks=shared.n_chunks, n_masked=shared.n_masked, n_bytes=shared.source.size)
         return self._with_text(report, shared.source.path, shared.hash)
 
     def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
-        """Count the members of a container; in which one they lay before does not matter."""
+        """Return the report with members of a container counted, regardless of their former containers."""
         known = self._known_members.get(part.source.path, frozenset())
         read = [outcome for _, outcome in part.outcomes if isinstance(outcome, ParsedFile)]
-        n_known = sum(one.source.path in known for one in read)
+        n_known = sum(parsed.source.path in known for parsed in read)
         report = report.plus(
             n_unchanged=len(part.kept),
             n_ignored=part.n_ignored,
-            n_chunks=sum(len(one.chunks) for one in read),
-            n_masked=sum(one.n_masked for one in read),
-            n_bytes=sum(one.source.size for one in read),
+            n_chunks=sum(len(parsed.chunks) for parsed in read),
+            n_masked=sum(parsed.n_masked for parsed in read),
+            n_bytes=sum(parsed.source.size for parsed in read),
             n_changed=n_known,
             n_added=len(read) - n_known,
         )

@@ -1,6 +1,6 @@
-"""Finds texts with the model's vectors for static ones to learn from, and has a few embedded where there are none.
+"""Training data of static vectors: texts with vectors of the model, some of them embedded if there are none.
 
-Only the packaged model teaches: it costs nothing, and its vectors lie in the space of the static table.
+Only the packaged model is used: it costs nothing, and its vectors lie in the space of the static table.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ with lazily:
     from directory_indexer.embedders.static_lessons import Lessons
 
 
-_FIRST = 256
-"""So many texts are embedded to begin with: some seconds, and the vectors are kept."""
+_MIN_TEXTS = 256
+"""The number of texts embedded at first: some seconds, and the vectors are stored."""
 
-_SHARE = 8
-"""No more than one of so many chunks is, which would take longer than all of them are worth."""
+_MAX_FRACTION = 8
+"""At most one of this many chunks is embedded; more would take longer than they are worth."""
 
-_MOST = 1000
+_MAX_TEXTS = 1000
 _GROWTH = 4
-"""With so many times as many texts, learning again pays."""
+"""With this many times as many texts, learning again pays off."""
 
-_AT_A_TIME = 32
+_BATCH_TEXTS = 32
 
 
 class Teaching:
@@ -54,69 +54,69 @@ class Teaching:
         self._embedder = embedder
 
     def pays(self, n_before: int) -> bool:
-        """Tell whether so many more texts are embedded than was learned from before that it is time to learn again."""
-        if n_before >= _MOST:
+        """Whether so many more texts are embedded than at the last training that learning again pays off."""
+        if n_before >= _MAX_TEXTS:
             return False
         with self._docstore.snapshot() as snapshot:
             n_embedded = snapshot.chunks.count() - snapshot.embedding_queue.count()
-        return n_embedded >= _GROWTH * max(n_before, _FIRST) and self._teacher() is not None
+        return n_embedded >= _GROWTH * max(n_before, _MIN_TEXTS) and self._teacher() is not None
 
     def lessons(self, waiting: NDArray[np.int64], must_stop: Callable[[], bool]) -> Lessons:
-        """Give texts with their vectors: those that are there, or else of some chunks that wait, from all over them."""
+        """Return texts with their vectors: existing ones, or else of a sample of waiting chunks."""
         teacher = self._teacher()
         if teacher is None:
             return Lessons([], _matrix([]))
-        known = self._known()
-        if len(known.texts) >= _FIRST:
+        known = self._stored_lessons()
+        if len(known.texts) >= _MIN_TEXTS:
             return known
-        n_wanted = min(_FIRST, waiting.size // _SHARE)
+        n_wanted = min(_MIN_TEXTS, waiting.size // _MAX_FRACTION)
         rows = waiting[:: max(1, waiting.size // max(n_wanted, 1))][:n_wanted].tolist()
-        return self._made(teacher, rows, must_stop)
+        return self._embed_lessons(teacher, rows, must_stop)
 
     def _teacher(self) -> Embedder | None:
         try:
             embedder = self._embedder()
         except ProviderError:
-            return None  # embedding says what is wrong with it
+            return None  # embedding reports its error
         return embedder if embedder.space == PACKAGED_MODEL.space else None
 
-    def _known(self) -> Lessons:
-        """Give texts that a generation holds or soon will, from all over the index."""
+    def _stored_lessons(self) -> Lessons:
+        """Return a sample of texts that a generation contains or soon will."""
         with self._docstore.snapshot() as snapshot:
             if snapshot.vector_sets.is_switching:
                 return Lessons([], _matrix([]))
-            chunks = snapshot.chunks.by_id(snapshot.vectors.embedded_sample(_MOST))
+            chunks = snapshot.chunks.by_id(snapshot.vectors.embedded_sample(_MAX_TEXTS))
             pending = snapshot.vectors.pending_of(list(chunks))
-            rest = [one for one in chunks if one not in pending]
-            vectors = {one: np.frombuffer(raw, np.float32) for one, raw in pending.items()}
+            rest = [chunk_id for chunk_id in chunks if chunk_id not in pending]
+            vectors = {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
             generation = snapshot.vector_sets.answering_generation(self._place)
             if rest and generation:
                 store = self._store_of(snapshot.vector_sets.answering())
-                # Where it is away, those who cannot do without it say so.
+                # If it is unreachable, callers that need it report that.
                 with contextlib.suppress(VectorStoreError):
                     vectors |= store.at(generation).vectors(rest)
-        texts = [embedding_text(chunks[one].chunk, chunks[one].path) for one in vectors]
+        texts = [embedding_text(chunks[chunk_id].chunk, chunks[chunk_id].path) for chunk_id in vectors]
         return Lessons(texts, _matrix(vector.tobytes() for vector in vectors.values()))
 
-    def _made(self, teacher: Embedder, rows: Sequence[int], must_stop: Callable[[], bool]) -> Lessons:
-        """Embed chunks that wait, and keep their vectors as searches keep what they made."""
+    def _embed_lessons(self, teacher: Embedder, rows: Sequence[int], must_stop: Callable[[], bool]) -> Lessons:
+        """Embed waiting chunks, and store their vectors as those of searches."""
         with self._docstore.snapshot() as snapshot:
-            chunks = [one for one in snapshot.embedding_queue.chunks(rows) if one.embedding_text]
-            hashes = [one.text_hash for one in chunks]
+            chunks = [chunk for chunk in snapshot.embedding_queue.chunks(rows) if chunk.embedding_text]
+            hashes = [chunk.text_hash for chunk in chunks]
             vectors = snapshot.search_vectors.of_texts(teacher.space.name, hashes, dimensions=PACKAGED_MODEL.dimensions)
-        texts = {one.text_hash: one.embedding_text for one in chunks}
-        missing = [one for one in texts if one not in vectors]
-        # A model that fails says so when all is embedded; learning does without.
+        texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
+        missing = [digest for digest in texts if digest not in vectors]
+        # A failing model is reported when all chunks are embedded; learning does without.
         with contextlib.suppress(ProviderError):
-            for start in range(0, len(missing), _AT_A_TIME):
+            for start in range(0, len(missing), _BATCH_TEXTS):
                 if must_stop():
                     break
-                batch = missing[start : start + _AT_A_TIME]
-                made = teacher.embed_documents([texts[one] for one in batch])
-                vectors |= {one: vector.tobytes() for one, vector in zip(batch, made, strict=True)}
+                batch = missing[start : start + _BATCH_TEXTS]
+                made = teacher.embed_documents([texts[digest] for digest in batch])
+                vectors |= {digest: vector.tobytes() for digest, vector in zip(batch, made, strict=True)}
         with self._docstore.transaction() as transaction:
             transaction.search_vectors.put(teacher.space.name, vectors)
-        return Lessons([texts[one] for one in vectors], _matrix(vectors.values()))
+        return Lessons([texts[digest] for digest in vectors], _matrix(vectors.values()))
 
 
 def _matrix(vectors: Iterable[bytes]) -> NDArray[np.float32]:

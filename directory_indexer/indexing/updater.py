@@ -1,7 +1,7 @@
-"""Carries out plans: what is gone leaves, what is new or changed becomes searchable by words, then by meaning.
+"""Execution of plans: removed files are deleted, new and changed ones become searchable by keyword, then by meaning.
 
-Everything is committed in batches, each of which leaves the index consistent, so that a run can be stopped or killed
-anywhere and the next one goes on where it ended.
+Everything is committed in batches, each of which leaves the index consistent, so that a run can be stopped or killed at
+any time and the next one continues.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ with lazily:
 _BATCH_CHUNKS = 2048
 
 _FEW_WAITING = 256
-"""So many chunks are embedded in a few seconds."""
+"""The number of chunks that are embedded in a few seconds."""
 
 
 _FULL_PACE = FullPace()
 
 
 class Updater:
-    """Carry out the plans of one run; the caller holds the write lock."""
+    """Executes the plans of one run; the caller holds the write lock."""
 
     def __init__(
         self,
@@ -66,44 +66,44 @@ class Updater:
         self.report = IndexReport()
 
     def update_words(self, plans: Sequence[tuple[int, Plan]]) -> None:
-        """Apply plans, each with the id of its directory, until all files are searchable by words."""
+        """Apply plans, each with the id of its directory, until all files are searchable by keyword."""
         for directory_id, plan in plans:
             self._apply_walk(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
 
     def cover(self) -> None:
-        """Give chunks that wait a static vector, unless they are so few that the model is as quick."""
+        """Compute static vectors of waiting chunks, unless these are so few that the model is as quick."""
         total = self._vectorizer.n_waiting(self._run.scope)
         if total < _FEW_WAITING or self._run.must_stop:
             return
         self._progress = self._progress._replace(phase=Phase.COVERING, chunks_total=total)
         self._run.report(self._progress)
         for n_chunks in self._vectorizer.first_pass.cover(self._run.scope, must_stop=lambda: self._run.must_stop):
-            # Chunks elsewhere that are covered again are not told of.
+            # Chunks outside the scope that are covered again are not counted.
             n_done = min(self._progress.chunks_done + n_chunks, total)
             self._progress = self._progress._replace(chunks_done=n_done)
             self._run.report(self._progress)
         self._progress = self._progress._replace(chunks_done=0, chunks_total=0)
 
     def read_pages(self, recogniser: Callable[[], Recogniser], *, most_pages: int | None) -> None:
-        """Have pages read that are pictures, until none waits, a service fails, or the run must stop.
+        """Recognise scanned pages until none waits, a service fails, or the run must stop.
 
-        Called again, it has those read that have come since.
+        Called again, it recognises those added since.
         """
         with self._docstore.snapshot() as snapshot:
             counts = snapshot.scans.counts(self._run.scope)
         has_failed = counts.n_failed > self.report.n_pages_unreadable
-        # Else what reads them is not loaded, which takes 30 ms.
+        # Otherwise the OCR modules are not loaded, which takes 30 ms.
         if counts.n_waiting > self.report.n_pages_waiting or has_failed:
             self._read_pages(recogniser(), most_pages, try_again=has_failed and most_pages != 0)
 
     def update_meaning(
         self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None], pace: Pace | None = _FULL_PACE
     ) -> None:
-        """Take over what searches embedded, and embed the rest where that is wanted; without a pace, others do it.
+        """Use the vectors that searches computed, and embed the rest if wanted; without a pace, others do it.
 
-        It ends when all is searchable by meaning, a service fails, or the run must stop. What others have written
-        while it gave way may leave something to do first.
+        It ends when all is searchable by meaning, a service fails, or the run must stop. After giving way, changes
+        by others are completed first.
         """
         self._attempt(self._update_cluster)
         n_waiting = self._vectorizer.n_waiting(self._run.scope)
@@ -124,7 +124,7 @@ class Updater:
         self.report = self.report.plus(n_tokens=n_tokens, n_truncated=n_truncated)
 
     def _publish(self) -> None:
-        """Move vectors to where they are found fastest, and tidy up after those of the whole index."""
+        """Merge vectors into the vector store, and clean up once the whole index has them."""
         state = self._vectorizer.merger.state()
         if state.n_waiting == state.n_refused:
             self._vectorizer.drop_makeshifts()
@@ -141,7 +141,7 @@ class Updater:
         self._vectorizer.cluster.update(must_stop=lambda: self._run.must_stop)
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Do what needs a service or a store of its own; if that fails, what was done is kept, and the rest waits."""
+        """Do work that needs a service or a store of its own; if that fails, its results stay, and the rest waits."""
         try:
             work()
         except (ProviderError, VectorStoreError, PageCacheError) as error:
@@ -156,7 +156,7 @@ class Updater:
             n_removed=len(plan.removed),
             failures=(*plan.failures, *plan.broken),
         )
-        # Before anything is written: whatever is written afterwards unsettles the directory that it lies in.
+        # Settled before any file is written: a later write unsettles its directory.
         if plan.settled or plan.left:
             with self._docstore.transaction() as transaction:
                 transaction.directories.unsettle(plan.left)
@@ -186,9 +186,9 @@ class Updater:
         )
         if requests:
             self._run.report(self._progress)
-        requests = [request for id_, plan in plans for request in self._not_shared(id_, plan, tally)]
+        requests = [request for id_, plan in plans for request in self._share_texts(id_, plan, tally)]
         batch = Batch(directory_ids, recipe=self._recipe)
-        for result in self._parsed(requests):
+        for result in self._parse(requests):
             if isinstance(result, MemberOutcomes):
                 self.report = tally.with_members(self.report, result)
                 batch.add_members(result)
@@ -203,16 +203,16 @@ class Updater:
                 self._commit(batch)
         self._commit(batch)
 
-    def _not_shared(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
-        """Put in what has the text of a file that another directory has, and give the rest, which is to be parsed."""
+    def _share_texts(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
+        """Insert files that share the text of another directory's file, and yield the rest, which must be parsed."""
         sharing = Sharing(self._docstore, self._parse_policy, recipe=self._recipe)
         for shared, rest in sharing.blocks(directory_id, plan, must_stop=lambda: self._run.must_stop):
-            for one in shared:
-                self.report = tally.with_shared(self.report, one)
+            for file in shared:
+                self.report = tally.with_shared(self.report, file)
             if shared:
                 self._progress = self._progress._replace(
                     files_done=self._progress.files_done + len(shared),
-                    bytes_done=self._progress.bytes_done + sum(one.source.size for one in shared),
+                    bytes_done=self._progress.bytes_done + sum(file.source.size for file in shared),
                 )
                 self._run.report(self._progress)
             yield from rest
@@ -237,7 +237,7 @@ class Updater:
         )
 
     def _recognise(self, recogniser: Recogniser, most_pages: int | None) -> None:
-        """Read pages that wait, and between them let other runs write that wait."""
+        """Recognise waiting pages, and let waiting runs write in between."""
         fingerprint, n_asked = self._fingerprint(), 0
         while fingerprint == self._fingerprint():
             turn = Turn(self._run)
@@ -248,7 +248,7 @@ class Updater:
             self._run.give_way()
 
     def _recognise_in(self, turn: Turn, recogniser: Recogniser, most_pages: int | None) -> int:
-        """Read pages until others want to write; tell how many pages the engine was asked for."""
+        """Recognise pages until others want to write; return how many pages were sent to the engine."""
         n_asked, refusals = 0, Counter(dict(self.report.ocr_refusals))
         for step in recogniser.work_off(self._run.scope, most_pages=most_pages, must_stop=turn.must_stop):
             n_asked += step.n_asked
@@ -266,11 +266,11 @@ class Updater:
         return n_asked
 
     def _read_again(self, documents: Sequence[DocumentToRead]) -> None:
-        """Read files that were counted already, with what was read on their pages."""
-        directory_ids = {one.request.source.path: one.directory_id for one in documents}
-        skipped = {one.request.source.path for one in documents if one.was_skipped}
+        """Read files again that were counted already, with the text of their recognised pages."""
+        directory_ids = {document.request.source.path: document.directory_id for document in documents}
+        skipped = {document.request.source.path for document in documents if document.was_skipped}
         batch = Batch(directory_ids, recipe=self._recipe)
-        for result in self._parsed([one.request for one in documents]):
+        for result in self._parse([document.request for document in documents]):
             if isinstance(result, MemberOutcomes):
                 batch.add_members(result)
                 continue
@@ -283,7 +283,7 @@ class Updater:
                 self.report = self.report.plus(failures=(result,))
         self._commit(batch)
 
-    def _parsed(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
+    def _parse(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=lambda: self._run.must_stop)
 
@@ -300,7 +300,7 @@ class Updater:
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
     def _embed(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
-        """Embed what waits, and let people see at which pace."""
+        """Embed waiting chunks, and publish the notice of the pace."""
         notice = self._run.notice
         pace.begin()
         try:
@@ -311,7 +311,7 @@ class Updater:
             self._run.notice = notice
 
     def _embed_in_turns(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
-        """Embed, and between batches let other runs write that wait."""
+        """Embed, and let waiting runs write between batches."""
         fingerprint = self._fingerprint()
         while fingerprint == self._fingerprint():
             self._run.report(self._progress)
@@ -329,13 +329,13 @@ class Updater:
             self._progress = self._progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
 
     def _fingerprint(self) -> str | None:
-        """Tell what builds the index: who wrote meanwhile may have been told to build it in another way."""
+        """Return the fingerprint of the index: a run that wrote meanwhile may have changed it."""
         with self._docstore.snapshot() as snapshot:
             return snapshot.meta.get("fingerprint")
 
 
 def explained(error: DirIndexError) -> str:
-    """Say in one sentence what is wrong and what to do."""
+    """Return an error and its hint in one sentence."""
     return f"{error.message}: {error.hint}" if error.hint else error.message
 
 

@@ -1,4 +1,4 @@
-"""In which order chunks that wait get their vectors: what is likely to be asked for comes first. Pure."""
+"""The order in which waiting chunks are embedded: those likely to be searched for come first. Pure."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ with lazily:
 
 
 class _Urgency(IntEnum):
-    ASKED_FOR = 0
+    SEARCHED = 0
     WRITTEN = 1
     DATA = 2
     VENDORED = 3
     GENERATED = 4
 
 
-def in_order(waiting: WaitingRows, files: Sequence[WaitingFile], asked: Collection[FilePath] = ()) -> list[int]:
-    """Order rows of chunks by their files: those `asked` for; what people write; data; foreign code; what tools write.
+def in_order(waiting: WaitingRows, files: Sequence[WaitingFile], searched: Collection[FilePath] = ()) -> list[int]:
+    """Return rows of chunks ordered by their files: `searched`; written by people; data; vendored; generated.
 
-    Among files of one sort those that changed last come first.
+    Among files of one priority, those changed last come first.
     """
-    ordered = sorted(files, key=lambda file: (_urgency(file, asked), -file.mtime_ns, file.path))
+    ordered = sorted(files, key=lambda file: (_urgency(file, searched), -file.mtime_ns, file.path))
     places = {file.id: place for place, file in enumerate(ordered)}
     by_file = np.fromiter((places[file_id] for file_id in waiting.file_ids), np.int64, len(waiting.file_ids))
     rows: list[int] = np.array(waiting.rows, np.int64)[np.argsort(by_file, kind="stable")].tolist()
     return rows
 
 
-def _urgency(file: WaitingFile, asked: Collection[FilePath]) -> _Urgency:
-    if file.path in asked:
-        return _Urgency.ASKED_FOR
+def _urgency(file: WaitingFile, searched: Collection[FilePath]) -> _Urgency:
+    if file.path in searched:
+        return _Urgency.SEARCHED
     path = file.path.replace("\\", "/")
     if _GENERATED.search(path):
         return _Urgency.GENERATED

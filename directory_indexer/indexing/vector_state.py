@@ -1,4 +1,4 @@
-"""How the vectors of an index stand at one moment: where they are, and what waits, is stale or refused."""
+"""The state of the vectors of an index: their generation, and how many wait, are pending, stale or refused."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from directory_indexer.vectorstore import VectorPlace
 
 
 class VectorState(NamedTuple):
-    """What a step of a run goes by: read once, before the step.
+    """The state that a step of a run is based on, read once before the step.
 
     `n_waiting` chunks have no vector, `n_refused` of them never get one; `n_pending` vectors are in no generation yet.
-    `n_stored` are those that the generation must hold; `n_stale` of its points belong to texts that are gone, and of
-    these the vectors of `n_needless` are not to be reused.
+    `n_stored` are those that the generation must contain; `n_stale` of its points belong to removed texts, and of
+    these the vectors of `n_needless` cannot be reused.
     """
 
     vector_set: VectorSet
@@ -30,10 +30,10 @@ class VectorState(NamedTuple):
 
 
 def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
-    """Read how the vectors stand.
+    """Return the state of the vectors.
 
     Raises:
-        IndexMismatchError: they are in another place.
+        IndexMismatchError: they are in another store.
     """
     vector_sets, queue, stale = snapshot.vector_sets, snapshot.embedding_queue, snapshot.stale_points
     n_stale = stale.count()

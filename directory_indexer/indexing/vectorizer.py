@@ -1,8 +1,8 @@
-"""Gives chunks their vectors: finds those that were embedded before, embeds the rest, and merges what is new.
+"""Embedding of chunks: existing vectors are reused, the others computed, and new ones merged.
 
-New vectors go to SQLite batch by batch, where searches see them at once and a kill cannot take them; now and then
-they move to the vector store, which takes longer to publish but searches faster. As many batches are in the hands of
-the embedder at a time as make it fastest; each is kept as soon as it is back.
+New vectors are written to SQLite batch by batch, where searches see them at once and a kill cannot lose them; from time
+to time they are merged into the vector store, which takes longer to publish but searches faster. The embedder gets as
+many batches at a time as make it fastest; each is stored as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FULL_PACE = FullPace()
 
 
 class Step(NamedTuple):
-    """What became of a batch: vectors that were made, ones that were there, and texts that the provider refuses."""
+    """The result of a batch: vectors that were computed, vectors that existed, and texts that the provider refuses."""
 
     n_embedded: int = 0
     n_reused: int = 0
@@ -49,12 +49,12 @@ class Step(NamedTuple):
 
     @property
     def n_chunks(self) -> int:
-        """Count the chunks that are done with."""
+        """Return the number of chunks completed."""
         return self.n_embedded + self.n_reused + len(self.refused)
 
 
 class Vectorizer:
-    """Bring the vectors of one index up to date; the caller holds the write lock."""
+    """Keeps the vectors of one index up to date; the caller holds the write lock."""
 
     def __init__(
         self,
@@ -74,10 +74,10 @@ class Vectorizer:
         self._docstore = docstore
         self._embedder = embedder
         self.usage = EmbeddingUsage()
-        self._asked: set[FilePath] = set()
+        self._searched_paths: set[FilePath] = set()
 
     def take_over(self, scope: IndexScope = WHOLE_INDEX) -> int:
-        """Give chunks the vectors that searches made of them while they waited; tell how many that were.
+        """Store the vectors that searches computed of waiting chunks; return their number.
 
         Raises:
             ProviderError: the embedder cannot be loaded.
@@ -89,14 +89,14 @@ class Vectorizer:
         with self._docstore.snapshot() as snapshot:
             chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name, scope))
             hashes = [chunk.text_hash for chunk in chunks]
-            made = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
-            chunks = [chunk for chunk in chunks if chunk.text_hash in made]
+            computed = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
+            chunks = [chunk for chunk in chunks if chunk.text_hash in computed]
         if chunks:
             self.spaces.adopt(space)
         with self._docstore.transaction() as transaction:
-            transaction.vectors.put([_embedded(chunk, made[chunk.text_hash]) for chunk in chunks])
+            transaction.vectors.put([_embedded_chunk(chunk, computed[chunk.text_hash]) for chunk in chunks])
             transaction.search_vectors.drop_needless(space.name)
-        self._asked |= {chunk.path for chunk in chunks}
+        self._searched_paths |= {chunk.path for chunk in chunks}
         return len(chunks)
 
     def embed_pending(
@@ -106,14 +106,14 @@ class Vectorizer:
         must_stop: Callable[[], bool] = lambda: False,
         pace: Pace = _FULL_PACE,
     ) -> Iterator[Step]:
-        """Embed what waits, first what is likely to be asked for; each step tells what became of a batch, now kept.
+        """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
-        In a pause of its pace the steps are empty. When it must stop, nothing is left in the hands of the embedder;
-        called again it goes on.
+        In a pause of its pace the steps are empty. When it must stop, it waits for the embedder;
+        called again it continues.
 
         Raises:
-            ProviderError: the embedder cannot answer; the batches that it has answered are kept.
-            VectorStoreError: the vector store cannot take vectors; the batches that are under way are kept.
+            ProviderError: the embedder fails; completed batches are stored.
+            VectorStoreError: the vector store fails; batches in progress are stored.
         """
         if not self.n_waiting(scope):
             return
@@ -135,7 +135,7 @@ class Vectorizer:
             self.usage = _difference(embedder.usage, used_before)
 
     def drop_makeshifts(self) -> None:
-        """Drop what stood in for vectors while chunks waited, unless there is nothing."""
+        """Delete static vectors and those of searches, if there are any."""
         with self._docstore.snapshot() as snapshot:
             if snapshot.static_vectors.model() is None and not snapshot.search_vectors.has_any():
                 return
@@ -151,7 +151,7 @@ class Vectorizer:
     def _batches(self, scope: IndexScope, size: int) -> list[list[int]]:
         with self._docstore.snapshot() as snapshot:
             queue = snapshot.embedding_queue
-            rows = in_order(queue.rows(scope), queue.files(scope), self._asked)
+            rows = in_order(queue.rows(scope), queue.files(scope), self._searched_paths)
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     def _embed_batches(
@@ -171,7 +171,7 @@ class Vectorizer:
                 self._merge_between(in_flight)
 
     def _merge_between(self, in_flight: InFlightBatches) -> None:
-        """Merge when it is time to; if that fails, let what is under way land before the run ends."""
+        """Merge when due; if that fails, complete the batches in progress before the run ends."""
         if in_flight.has_failed:
             return
         try:
@@ -180,11 +180,11 @@ class Vectorizer:
             in_flight.fail(error)
 
     def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> Step:
-        """Take the chunks in these rows: keep what is known of them, send off the rest."""
+        """Store existing vectors of the chunks in these rows, and send the rest to the embedder."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.embedding_queue.chunks(rows)
             known = self._known_vectors(snapshot, batch)
-        reused = [_embedded(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
+        reused = [_embedded_chunk(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
@@ -208,7 +208,7 @@ class Vectorizer:
     def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
         rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
-            _embedded(chunk, rows[chunk.text_hash])
+            _embedded_chunk(chunk, rows[chunk.text_hash])
             for chunk in batch_in_flight.chunks
             if chunk.text_hash not in reasons
         ]
@@ -220,17 +220,17 @@ class Vectorizer:
         return Step(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,
-            refused=tuple(_failure(chunk, reasons[chunk.text_hash]) for chunk in refused),
+            refused=tuple(_refusal(chunk, reasons[chunk.text_hash]) for chunk in refused),
         )
 
 
-def _embedded(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
+def _embedded_chunk(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
     return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
 
 
-def _failure(chunk: PendingChunk, reason: str) -> FileFailure:
+def _refusal(chunk: PendingChunk, reason: str) -> FileFailure:
     return FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reason}")
 
 
-def _difference(now: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
-    return EmbeddingUsage(now.n_tokens - before.n_tokens, now.n_truncated - before.n_truncated)
+def _difference(current: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
+    return EmbeddingUsage(current.n_tokens - before.n_tokens, current.n_truncated - before.n_truncated)

@@ -1,1 +1,1 @@
-"""What a server for several people keeps beside its indexes: the keys of those who may use it."""
+"""Storage of a server for several users: keys, collections, documents, operations and idempotent responses."""

@@ -1,4 +1,4 @@
-"""Answers that were given to requests with a name, so that a request sent again is answered as it was."""
+"""Idempotency: stored responses by idempotency key, so that a repeated request gets the same response."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from directory_indexer.databases.stored_values import DamagedValueError, intact_
 from directory_indexer.registry.store import Registry
 
 KEPT_SECONDS: Final = 86_400.0
-"""So long an answer can be had again."""
+"""The lifetime of a response."""
 
 
 class GivenAnswer(NamedTuple):
-    """An answer, and a digest of the request that it answers."""
+    """A response, and a digest of its request."""
 
     request: bytes
     status: int
@@ -28,7 +28,7 @@ def given_answer(row: Sequence[Any]) -> GivenAnswer:
     """Parse the columns of a row.
 
     Raises:
-        DamagedValueError: one of them holds what this program does not write.
+        DamagedValueError: a column has a value that this program does not write.
     """
     request, status, headers, body = row
     if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
@@ -36,8 +36,8 @@ def given_answer(row: Sequence[Any]) -> GivenAnswer:
     return GivenAnswer(request, status, parse_stored("answers.headers", _headers_in, headers), body)
 
 
-def _headers_in(written: object) -> dict[str, str]:
-    headers = mapping_in(written)
+def _headers_in(stored: object) -> dict[str, str]:
+    headers = mapping_in(stored)
     if not all(_HEADER.fullmatch(f"{name}: {text(value)}") for name, value in headers.items()):
         raise ValueError(headers)
     return headers
@@ -48,13 +48,13 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 
 
 class GivenAnswers:
-    """The answers in a registry."""
+    """The stored responses of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def get(self, caller: bytes, name: str) -> GivenAnswer | None:
-        """Look for the answer that a caller got to a request of this name."""
+        """Return the response that a caller got to a request with this name."""
         if not self._registry.exists():
             return None
         with self._registry.reading() as connection:
@@ -65,7 +65,7 @@ class GivenAnswers:
         return next(intact_rows(given_answer, [] if row is None else [row]), None)
 
     def keep(self, caller: bytes, name: str, answer: GivenAnswer) -> None:
-        """Keep an answer, and forget those that are too old."""
+        """Store a response, and delete expired ones."""
         now = time.time()
         with self._registry.writing() as connection:
             connection.execute("DELETE FROM answers WHERE at <= ?", (now - KEPT_SECONDS,))
@@ -75,6 +75,6 @@ class GivenAnswers:
             )
 
     def forget(self) -> int:
-        """Forget all of them; tell how many."""
+        """Delete all responses; return their number."""
         with self._registry.writing() as connection:
             return connection.execute("DELETE FROM answers").rowcount

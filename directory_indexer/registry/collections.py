@@ -1,4 +1,4 @@
-"""Which collections there are; the one that was there first needs no row."""
+"""The collections of a server; the default one needs no row."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SELECT = f"SELECT {COLLECTION_COLUMNS} FROM collections ORDER BY name"  # noqa:
 
 
 class CollectionRow(NamedTuple):
-    """What is known of a collection; one that `is_leaving` is gone for everybody but those who remove it."""
+    """A collection; one that `is_leaving` is being deleted, and invisible to clients."""
 
     name: CollectionName
     description: str
     created_at: float
-    """Seconds since the epoch: of two collections by one name, each has another."""
+    """Seconds since the epoch: it distinguishes successive collections of the same name."""
 
     is_leaving: bool = False
 
@@ -30,7 +30,7 @@ def collection_row(row: Sequence[Any]) -> CollectionRow:
     """Parse the columns of a row.
 
     Raises:
-        DamagedValueError: one of them holds what this program does not write.
+        DamagedValueError: a column has a value that this program does not write.
     """
     name, description, created_at, is_leaving = row
     return CollectionRow(
@@ -42,13 +42,13 @@ def collection_row(row: Sequence[Any]) -> CollectionRow:
 
 
 class CollectionRows:
-    """The collections in a registry; lists leave out damaged rows, which the doctor names and mends."""
+    """The collections of a registry; lists omit damaged rows, which the doctor reports and repairs."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def all(self) -> tuple[CollectionRow, ...]:
-        """Give all of them by their names, also those that are leaving."""
+        """Return all collections by name, including those being deleted."""
         if not self._registry.exists():
             return ()
         with self._registry.reading() as connection:
@@ -56,14 +56,14 @@ class CollectionRows:
             if known is None:
                 rows = connection.raw.execute(_SELECT).fetchall()
                 known = connection.known[_KNOWN] = tuple(intact_rows(collection_row, rows))
-            return known  # type: ignore[return-value]  # as it was put there
+            return known  # type: ignore[return-value]  # as stored above
 
     def get(self, name: str) -> CollectionRow | None:
-        """Look for one of them."""
+        """Return a collection by name; None if there is none."""
         return next((row for row in self.all() if row.name == name), None)
 
     def are_intact(self) -> bool:
-        """Whether no row is damaged: only then is a collection gone of which there is none."""
+        """Whether no row is damaged: only then is a missing collection really gone."""
         if not self._registry.exists():
             return True
         with self._registry.reading() as connection:
@@ -71,30 +71,30 @@ class CollectionRows:
         return int(n_rows) == len(self.all())
 
     def add(self, name: str, *, description: str) -> bool:
-        """Make a collection, and tell whether there was none of that name."""
+        """Insert a collection; return whether the name was free."""
         with self._registry.writing() as connection:
-            done = connection.execute(
+            cursor = connection.execute(
                 "INSERT OR IGNORE INTO collections (name, description, created_at) VALUES (?, ?, ?)",
                 (name, description, time.time()),
             )
-            return done.rowcount > 0
+            return cursor.rowcount > 0
 
     def describe(self, name: str, description: str) -> None:
-        """Say something else of a collection."""
+        """Change the description of a collection."""
         with self._registry.writing() as connection:
             connection.execute("UPDATE collections SET description = ? WHERE name = ?", (description, name))
 
     def let_leave(self, name: str) -> bool:
-        """Let a collection be gone for everybody, and tell whether this call did it."""
+        """Mark a collection as being deleted; return whether this call did it."""
         with self._registry.writing() as connection:
-            done = connection.execute(
+            cursor = connection.execute(
                 "UPDATE collections SET is_leaving = 1 WHERE name = ? AND NOT is_leaving", (name,)
             )
             connection.execute("UPDATE documents SET state = 'deleting' WHERE collection = ?", (name,))
-            return done.rowcount > 0
+            return cursor.rowcount > 0
 
     def remove(self, name: str) -> None:
-        """Forget a collection with its documents and scopes."""
+        """Delete a collection with its documents and scopes."""
         with self._registry.writing() as connection:
             for table in ("documents", "replaced", "scopes"):
                 connection.execute(f"DELETE FROM {table} WHERE collection = ?", (name,))  # noqa: S608 - constants

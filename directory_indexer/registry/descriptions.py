@@ -1,4 +1,4 @@
-"""What senders say of their documents, as far as an index has a place for it."""
+"""Metadata that senders provide for their documents, mapped to the fields of the index."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from directory_indexer.registry.stored_documents import Source
 
 
 class StoredDescriptions(NamedTuple):
-    """The descriptions in the registry at a path; it travels to worker processes, so it opens nothing before it must.
+    """The descriptions in the registry at a path; it is sent to worker processes, so it opens files lazily.
 
-    `directory` is that of the documents of a collection.
+    `directory` holds the documents of the collection.
     """
 
     registry: str
@@ -25,7 +25,7 @@ class StoredDescriptions(NamedTuple):
     directory: FilePath
 
     def of(self, path: FilePath) -> Description | None:
-        """Give what the sender said of a document; of a member of one, all but the title."""
+        """Return the sender's description of a document; without the title for a member of one."""
         doc_id = doc_id_of(path, self.directory)
         if doc_id is None:
             return None
@@ -36,28 +36,28 @@ class StoredDescriptions(NamedTuple):
             registry.close()
         if document is None:
             return None
-        said = described_by(document.said())
+        metadata = described_by(document.said())
         if containers_around(path):
-            return Description(metadata=said)
-        return Description(document.title, said, is_fetched=document.source is Source.URL)
+            return Description(metadata=metadata)
+        return Description(document.title, metadata, is_fetched=document.source is Source.URL)
 
 
-def described_by(said: Mapping[str, Any]) -> Metadata:
-    """Find what the index has a place for in what a sender said."""
-    found: dict[str, Any] = {}
+def described_by(sent: Mapping[str, Any]) -> Metadata:
+    """Return the metadata fields that the index supports."""
+    fields: dict[str, Any] = {}
     for name, field in _FIELDS.items():
-        values = _texts(said.get(name))
+        values = _texts(sent.get(name))
         if values:
-            found[field] = values if field in _SEVERAL else values[0]
-    return Metadata(**found)
+            fields[field] = values if field in _LIST_FIELDS else values[0]
+    return Metadata(**fields)
 
 
 def _texts(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
-    return tuple(one.strip() for one in values if isinstance(one, str) and one.strip())
+    return tuple(item.strip() for item in values if isinstance(item, str) and item.strip())
 
 
-_SEVERAL: Final = frozenset({"authors", "tags", "sender", "recipients", "copied"})
+_LIST_FIELDS: Final = frozenset({"authors", "tags", "sender", "recipients", "copied"})
 _FIELDS: Final = {
     "author": "authors",
     "authors": "authors",
@@ -72,4 +72,4 @@ _FIELDS: Final = {
     "to": "recipients",
     "cc": "copied",
 }
-"""What senders call what the index has a place for."""
+"""The names that senders use for the fields of the index."""

@@ -1,6 +1,6 @@
-"""The documents that were sent to a collection, and how far each is.
+"""The documents sent to a collection, and their states.
 
-A row is there from the moment in which a document is accepted until it is gone from everywhere else.
+A row exists from the moment a document is accepted until it is removed everywhere else.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LEAVING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
 
 
 class Documents:
-    """The documents of one collection; lists leave out damaged rows, which the doctor names and mends."""
+    """The documents of one collection; lists omit damaged rows, which the doctor reports and repairs."""
 
     def __init__(self, registry: Registry, collection: str) -> None:
         self._registry = registry
         self._collection = collection
 
     def get(self, doc_id: str) -> StoredDocument | None:
-        """Look for one of them.
+        """Return a document by id; None if there is none.
 
         Raises:
             CorruptRegistryError: its row is damaged.
@@ -42,33 +42,33 @@ class Documents:
             return None if row is None else stored_document(row)
 
     def get_all(self, doc_ids: Sequence[str]) -> list[StoredDocument]:
-        """Look for several."""
+        """Return documents by id."""
         return self._read("AND doc_id IN (SELECT value FROM json_each(?))", json.dumps(list(doc_ids)))
 
     def all(self) -> list[StoredDocument]:
-        """Give all of them, in the order of their ids."""
+        """Return all documents, sorted by id."""
         return self._read("ORDER BY doc_id")
 
     def page(self, *, after: str = "", limit: int, state: State | None = None) -> list[StoredDocument]:
-        """Give the next so many after an id, in the order of their ids: those in a state, or all but what leaves."""
+        """Return the next documents after an id, sorted by id: those in a state, or all but those being deleted."""
         condition = "AND doc_id > ? AND iif(? IS NULL, state <> 'deleting', state = ?) ORDER BY doc_id LIMIT ?"
         return self._read(condition, after, state, state, limit)
 
     def in_state(self, *states: State, limit: int = -1) -> list[StoredDocument]:
-        """Give those that are in one of some states, the ones that changed first before the others."""
-        wanted = ", ".join(f"'{state}'" for state in states)
-        return self._read(f"AND state IN ({wanted}) ORDER BY changed_at, doc_id LIMIT ?", limit)
+        """Return the documents in any of these states, in the order of their last change."""
+        listed = ", ".join(f"'{state}'" for state in states)
+        return self._read(f"AND state IN ({listed}) ORDER BY changed_at, doc_id LIMIT ?", limit)
 
     def to_read(self, *, limit: int) -> list[StoredDocument]:
-        """Give those that wait for their words and are not paused, the ones that were sent first before the others."""
+        """Return the documents that wait to be parsed and are not paused, oldest first."""
         return self._read("AND state = 'queued' AND NOT is_paused ORDER BY changed_at, doc_id LIMIT ?", limit)
 
     def under_way(self, *, limit: int) -> list[StoredDocument]:
-        """Give those that are not searchable by meaning yet, the ones that were sent last before the others."""
+        """Return the documents that are not searchable by meaning yet, newest first."""
         return self._read("AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit)
 
     def to_do(self) -> frozenset[State]:
-        """Tell in which states documents wait for somebody to go on with them."""
+        """Return the states in which documents wait for background work."""
         if not self._registry.exists():
             return frozenset()
         with self._registry.reading() as connection:
@@ -77,20 +77,20 @@ class Documents:
                    AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
                 (self._collection,),
             ).fetchall()
-        return frozenset(State(state) for (state,) in rows)  # as the condition has them
+        return frozenset(State(state) for (state,) in rows)  # limited by the condition
 
     def pause(self, doc_id: str, *, is_paused: bool) -> bool:
-        """Let a document go no further, or let it go on; tell whether it is under way."""
+        """Pause or resume a document; return whether it is being indexed."""
         with self._registry.writing() as connection:
-            done = connection.execute(
+            cursor = connection.execute(
                 """UPDATE documents SET is_paused = ?
                    WHERE collection = ? AND doc_id = ? AND state IN ('queued', 'words')""",
                 (is_paused, self._collection, doc_id),
             )
-            return done.rowcount > 0
+            return cursor.rowcount > 0
 
     def counts(self) -> dict[State, int]:
-        """Count them by state."""
+        """Return the number of documents by state."""
         if not self._registry.exists():
             return {}
         with self._registry.reading() as connection:
@@ -102,7 +102,7 @@ class Documents:
 
     @contextlib.contextmanager
     def replacing(self, doc_id: str) -> Iterator[Replacement]:
-        """Let nobody else change anything, while a document takes the place of what is there of it.
+        """Yield a transaction that replaces a document, while no other writer can change anything.
 
         Raises:
             ConflictError: the collection is being deleted.
@@ -116,8 +116,11 @@ class Documents:
             yield Replacement(connection, self._collection, doc_id)
 
     def note(self, progress: Sequence[Progress]) -> None:
-        """Note how far documents are that were not sent again meanwhile, and are not to be deleted."""
-        rows = [(one.state, one.message, one.n_chunks, self._collection, one.doc_id, one.version) for one in progress]
+        """Store the progress of documents, except those that were sent again or are being deleted."""
+        rows = [
+            (update.state, update.message, update.n_chunks, self._collection, update.doc_id, update.version)
+            for update in progress
+        ]
         with self._registry.writing() as connection:
             connection.executemany(
                 """UPDATE documents SET state = ?, message = ?, n_chunks = ?
@@ -127,45 +130,45 @@ class Documents:
             connection.executemany(
                 """DELETE FROM replaced WHERE (collection, doc_id) IN
                    (SELECT collection, doc_id FROM documents WHERE collection = ? AND doc_id = ? AND version = ?)""",
-                [(self._collection, one.doc_id, one.version) for one in progress],
+                [(self._collection, update.doc_id, update.version) for update in progress],
             )
 
     def queue_again(self, doc_ids: Sequence[str] | None = None) -> None:
-        """Have documents read again that are in the index, or all of them."""
+        """Queue indexed documents again: these, or all."""
         condition = "" if doc_ids is None else "AND doc_id IN (SELECT value FROM json_each(?))"
-        wanted = () if doc_ids is None else (json.dumps(list(doc_ids)),)
+        arguments = () if doc_ids is None else (json.dumps(list(doc_ids)),)
         with self._registry.writing() as connection:
             connection.execute(
                 f"""UPDATE documents SET state = 'queued' WHERE collection = ?
                     AND state IN ('words', 'complete') {condition}""",  # noqa: S608 - constants
-                (self._collection, *wanted),
+                (self._collection, *arguments),
             )
 
     def let_leave(self, doc_id: str) -> bool:
-        """Let a document be gone for everybody, and tell whether there is one."""
+        """Mark a document as being deleted; return whether there is one."""
         with self._registry.writing() as connection:
-            done = connection.execute(
+            cursor = connection.execute(
                 "UPDATE documents SET state = 'deleting' WHERE collection = ? AND doc_id = ?",
                 (self._collection, doc_id),
             )
-            return done.rowcount > 0
+            return cursor.rowcount > 0
 
     @contextlib.contextmanager
     def removing(self, doc_id: str) -> Iterator[bool]:
-        """Forget a document that is to be deleted, when the block ends that removes its original.
+        """Delete the row of a document being deleted, when the block that removes its original ends.
 
-        Tells whether there is one: others may have deleted it, and it may have been sent again.
+        Yields whether there is one: others may have deleted it, and it may have been sent again.
         """
         with self._registry.writing() as connection:
-            done = connection.execute(
+            cursor = connection.execute(
                 "DELETE FROM documents WHERE collection = ? AND doc_id = ? AND state = 'deleting'",
                 (self._collection, doc_id),
             )
-            is_there = done.rowcount > 0
-            if is_there:
-                of_it = (self._collection, doc_id)
-                connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", of_it)
-            yield is_there
+            exists = cursor.rowcount > 0
+            if exists:
+                key = (self._collection, doc_id)
+                connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", key)
+            yield exists
 
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:
         if not self._registry.exists():

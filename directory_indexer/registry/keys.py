@@ -1,7 +1,7 @@
-"""Keys of those who may use a server: what each allows, to which collections, and until when.
+"""API keys of a server: their rights, collections and expiry.
 
-A key itself is shown once, when it is made. What is kept of it is its SHA-256: it has 256 bits of chance, so that
-nothing slower is needed.
+A key is shown once, when it is created. Only its SHA-256 is stored: a key has 256 bits of entropy, so no slower hash is
+needed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from directory_indexer.errors import UsageError
 from directory_indexer.registry.store import Registry
 
 PREFIX = "dirindex_"
-"""What every key begins with, so that programs that look for secrets know one."""
+"""The prefix of every key, by which secret scanners recognise one."""
 
 DEFAULT_COLLECTION = "default"
-"""What the index is called that the data directory holds by itself."""
+"""The name of the collection that is the index of the data directory."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _KNOWN = "keys"
@@ -44,19 +44,19 @@ _DIGEST_BYTES = 32
 
 
 class Right(StrEnum):
-    """What a key allows; each of the first three has those before it in it."""
+    """The right of a key; each of the first three includes those before it."""
 
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
     METRICS = "metrics"
-    """To read how a server fares, and nothing else."""
+    """Read the metrics of a server, and nothing else."""
 
     OWNER = "owner"
-    """What the person who runs `dirindex ui` may do at its page; no key has it."""
+    """The right of the user of `dirindex ui` at its page; no key has it."""
 
     def allows(self, needed: Right) -> bool:
-        """Tell whether what needs another right may be done with this one."""
+        """Whether this right includes another one."""
         return needed in _ALLOWED[self]
 
 
@@ -70,9 +70,9 @@ _ALLOWED = {
 
 
 class Key(NamedTuple):
-    """What is known of a key; `digest` is its SHA-256, `collections` is None where it is good for all of them.
+    """A key; `digest` is its SHA-256, `collections` is None if it is valid for all of them.
 
-    `created_at`, `expires_at` and `last_used_at` are seconds since the epoch; the last is a minute or so behind.
+    `created_at`, `expires_at` and `last_used_at` are seconds since the epoch; the last may be a minute behind.
     """
 
     name: str
@@ -84,20 +84,20 @@ class Key(NamedTuple):
     last_used_at: float | None = None
 
     def may(self, needed: Right) -> bool:
-        """Tell whether it allows what needs a right."""
+        """Whether the key has a right."""
         return self.right.allows(needed)
 
     def reaches(self, collection: str) -> bool:
-        """Tell whether it is good for a collection; where it is not, that collection must seem not to be there."""
+        """Whether the key is valid for a collection; other collections must appear not to exist."""
         return self.collections is None or collection in self.collections
 
     def is_expired(self, now: float) -> bool:
-        """Tell whether its time is over."""
+        """Whether the key has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
 
 class Keys:
-    """The keys in a registry; one whose row is damaged opens nothing, and the doctor names it."""
+    """The keys of a registry; a key with a damaged row is invalid, and the doctor reports it."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -105,10 +105,10 @@ class Keys:
     def add(
         self, name: str, right: Right, *, collections: Iterable[str] = (), seconds: float | None = None
     ) -> tuple[Key, str]:
-        """Make a key, for some collections or for all, for some time or for ever; give it, and the secret itself.
+        """Create a key, optionally for some collections and for some time; return it with its secret.
 
         Raises:
-            UsageError: the name is none, or that of another key.
+            UsageError: the name is invalid, or belongs to another key.
         """
         if not _NAME.fullmatch(name):
             raise UsageError(
@@ -127,53 +127,53 @@ class Keys:
         return key, secret
 
     def all(self) -> tuple[Key, ...]:
-        """Give all keys, by their names, also those whose time is over."""
+        """Return all keys by name, including expired ones."""
         if not self._registry.exists():
             return ()
         with self._registry.reading() as connection:
             known = connection.known.get(_KNOWN)
             if known is None:
                 known = connection.known[_KNOWN] = tuple(intact_rows(key_row, connection.raw.execute(_SELECT)))
-            return known  # type: ignore[return-value]  # as it was put there
+            return known  # type: ignore[return-value]  # as stored above
 
     def note_uses(self, used_at: Mapping[bytes, float]) -> None:
-        """Record when keys were last used, by their digests; those that are not in the registry are left out."""
+        """Store when keys were last used, by their digests; unknown keys are ignored."""
         with self._registry.writing() as connection:
             connection.executemany(
                 "UPDATE keys SET last_used_at = ? WHERE digest = ?", [(at, digest) for digest, at in used_at.items()]
             )
 
     def revoke(self, name: str) -> Key:
-        """Take a key back; servers that run refuse it from the next request on.
+        """Revoke a key; running servers refuse it from the next request on.
 
         Raises:
-            UsageError: there is none of that name.
+            UsageError: there is no key of that name.
         """
-        found = next((key for key in self.all() if key.name == name), None)
-        if found is None:
+        key = next((key for key in self.all() if key.name == name), None)
+        if key is None:
             raise UsageError(f"there is no key '{name}'", hint="dirindex key list shows which there are")
         with self._registry.writing() as connection:
             connection.execute("DELETE FROM keys WHERE name = ?", (name,))
-        return found
+        return key
 
 
 def digest_of(secret: str) -> bytes:
-    """Give what is kept of a key."""
+    """Return the stored digest of a key."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
-    """Find the key that a secret is; how long that takes tells nothing about any of them."""
+    """Return the valid key of a secret, in constant time."""
     digest = digest_of(secret)
-    fitting = [key for key in keys if hmac.compare_digest(key.digest, digest)]
-    return next((key for key in fitting if not key.is_expired(now)), None)
+    matches = [key for key in keys if hmac.compare_digest(key.digest, digest)]
+    return next((key for key in matches if not key.is_expired(now)), None)
 
 
 def key_row(row: Sequence[Any]) -> Key:
     """Parse the columns of a row.
 
     Raises:
-        DamagedValueError: one of them holds what this program does not write, or a right that no key has.
+        DamagedValueError: a column has a value that this program does not write, or a right that no key has.
     """
     name, digest, right, collections, *moments = row
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
@@ -191,9 +191,9 @@ def key_row(row: Sequence[Any]) -> Key:
     return Key(name, digest, parse_stored("keys.access_right", Right, right), only, created_at, *others)
 
 
-def _names_in(written: object) -> tuple[str, ...]:
-    """Parse names of collections, of which a key that is not good for all has at least one."""
-    names = tuple(map(collection_name, texts_in(written)))
+def _names_in(stored: object) -> tuple[str, ...]:
+    """Parse names of collections; a key that is not valid for all of them names at least one."""
+    names = tuple(map(collection_name, texts_in(stored)))
     if not names:
-        raise ValueError(written)
+        raise ValueError(stored)
     return names

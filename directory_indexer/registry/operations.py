@@ -1,4 +1,4 @@
-"""Administrative operations: what was begun, how far it is and how it ended, for all processes to see."""
+"""Administrative operations with their progress and results, shared by all processes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from directory_indexer.databases.stored_values import (
 )
 from directory_indexer.registry.store import Registry
 
-_MOST_SHOWN: Final = 50
-_MOST_KEPT: Final = 200
+_MAX_LISTED: Final = 50
+_MAX_STORED: Final = 200
 
 
 class Kind(StrEnum):
-    """What an administrative operation does."""
+    """The kind of an administrative operation."""
 
     OPTIMIZE = "optimize"
     REBUILD = "rebuild"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 
 class OperationState(StrEnum):
-    """How far an operation is."""
+    """The state of an operation."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -43,7 +43,7 @@ class OperationState(StrEnum):
 
 
 class Wish(StrEnum):
-    """What somebody asks of an operation that goes on."""
+    """The requested state of a running operation."""
 
     NONE = ""
     PAUSE = "pause"
@@ -51,9 +51,9 @@ class Wish(StrEnum):
 
 
 class OperationRow(NamedTuple):
-    """One operation; `collection` is empty where it is about all of them.
+    """An operation; `collection` is empty if it covers all of them.
 
-    `id` is the moment of its beginning in milliseconds: a count would tell of operations on other collections.
+    `id` is its start in milliseconds: a counter would reveal operations on other collections.
     """
 
     id: int
@@ -69,7 +69,7 @@ class OperationRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its id, for those who ask for it."""
+        """Its public id."""
         return f"{self.kind}-{self.id}"
 
 
@@ -77,23 +77,23 @@ _COLUMNS: Final = ", ".join(OperationRow._fields)
 
 
 class Operations:
-    """The operations in a registry."""
+    """The operations of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def newest(self) -> list[OperationRow]:
-        """Give the last ones, newest first."""
-        return self._read("ORDER BY id DESC LIMIT ?", _MOST_SHOWN)
+        """Return the last operations, newest first."""
+        return self._read("ORDER BY id DESC LIMIT ?", _MAX_LISTED)
 
     def get(self, name: str) -> OperationRow | None:
-        """Look for one by its name."""
+        """Return an operation by name."""
         number = name.rpartition("-")[2]
-        found = self._read("WHERE id = ?", int(number)) if number.isdecimal() and len(number) < len(str(2**63)) else []
-        return next((row for row in found if row.name == name), None)
+        rows = self._read("WHERE id = ?", int(number)) if number.isdecimal() and len(number) < len(str(2**63)) else []
+        return next((row for row in rows if row.name == name), None)
 
     def begin(self, kind: Kind, collection: str, options: Mapping[str, Any]) -> OperationRow:
-        """Note that an operation begins."""
+        """Insert a running operation."""
         now = time.time()
         with self._registry.writing() as connection:
             (latest,) = connection.execute("SELECT max(id) FROM operations").fetchone()
@@ -105,12 +105,12 @@ class Operations:
             )
             connection.execute(
                 "DELETE FROM operations WHERE id NOT IN (SELECT id FROM operations ORDER BY id DESC LIMIT ?)",
-                (_MOST_KEPT,),
+                (_MAX_STORED,),
             )
         return self._read("WHERE id = ?", number)[0]
 
     def go_on(self, number: int) -> None:
-        """Note that a paused operation begins again."""
+        """Mark a paused operation as running again."""
         with self._registry.writing() as connection:
             connection.execute(
                 "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?",
@@ -118,23 +118,23 @@ class Operations:
             )
 
     def tell(self, number: int, message: str) -> Wish:
-        """Note how far an operation is, and give what is asked of it."""
+        """Store the progress of an operation, and return the requested state."""
         with self._registry.writing() as connection:
             connection.execute("UPDATE operations SET message = ? WHERE id = ?", (message, number))
             (wish,) = connection.execute("SELECT wish FROM operations WHERE id = ?", (number,)).fetchone()
         return Wish(wish)
 
     def wish(self, number: int) -> Wish:
-        """Give what is asked of an operation."""
+        """Return the requested state of an operation."""
         return next((row.wish for row in self._read("WHERE id = ?", number)), Wish.NONE)
 
     def ask(self, number: int, wish: Wish) -> None:
-        """Ask something of an operation that goes on."""
+        """Request a state of a running operation."""
         with self._registry.writing() as connection:
             connection.execute("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", (wish, number))
 
     def end(self, number: int, state: OperationState, message: str, result: Mapping[str, Any]) -> None:
-        """Note how an operation ended, or that it is paused."""
+        """Store the outcome of an operation, or that it is paused."""
         with self._registry.writing() as connection:
             connection.execute(
                 "UPDATE operations SET state = ?, wish = '', message = ?, result = ?, ended_at = ? WHERE id = ?",
@@ -142,7 +142,7 @@ class Operations:
             )
 
     def fail_running(self, message: str) -> None:
-        """Note of all that are running that they ended; whoever calls this knows that nobody does their work."""
+        """Mark all running operations as failed; the caller knows that no process works on them."""
         if not any(row.state is OperationState.RUNNING for row in self.newest()):
             return
         with self._registry.writing() as connection:
@@ -152,13 +152,13 @@ class Operations:
             )
 
     def forget_all(self) -> None:
-        """Forget all of them, and every answer that was kept to be given again."""
+        """Delete all operations and stored responses."""
         with self._registry.writing() as connection:
             connection.execute("DELETE FROM operations")
             connection.execute("DELETE FROM answers")
 
     def forget_ended(self) -> int:
-        """Forget those that have ended; tell how many."""
+        """Delete operations that have ended; return their number."""
         with self._registry.writing() as connection:
             return connection.execute("DELETE FROM operations WHERE state NOT IN ('running', 'paused')").rowcount
 
@@ -174,7 +174,7 @@ def operation_row(row: Sequence[Any]) -> OperationRow:
     """Parse the columns of a row.
 
     Raises:
-        DamagedValueError: one of them holds what this program does not write.
+        DamagedValueError: a column has a value that this program does not write.
     """
     operation = OperationRow._make(row)
     if not isinstance(operation.id, int):

@@ -1,7 +1,7 @@
-"""Damaged rows of the registry: their detection, and their repair or removal.
+"""Detection of damaged rows of the registry, and their repair or removal.
 
-What is in the registry cannot be made again. So a document whose names are whole keeps its row, with defaults in the
-place of what is damaged, and a copy of the registry is kept before anything is written.
+The registry cannot be rebuilt. So a document with intact names keeps its row, with defaults for damaged values, and a
+copy of the registry is made before anything is written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DamagedRow(NamedTuple):
 
 
 class RegistryRepair(NamedTuple):
-    """A repair: the copy from before it, the documents that are read again, and the number of rows that are gone."""
+    """A repair: the copy made before it, the documents that are read again, and the number of removed rows."""
 
     copy: Path
     mended: tuple[StoredDocument, ...]
@@ -44,7 +44,7 @@ class RegistryRepair(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The primary key of a table, its columns, and what parses a row of these."""
+    """The primary key of a table, its columns, and the parser of its rows."""
 
     key: tuple[str, ...]
     columns: str
@@ -63,8 +63,8 @@ _TABLES: Final = {
 
 
 def damaged_rows(connection: sqlite3.Connection) -> Iterator[DamagedRow]:
-    """Yield the rows that this program cannot have written; of each the primary key comes first in its values."""
-    with _any_text(connection):
+    """Yield the rows that this program cannot have written; their values begin with the primary key."""
+    with _lossless_text(connection):
         for name, table in _TABLES.items():
             n_keys = len(table.key)
             rows = connection.execute(f"SELECT {', '.join(table.key)}, {table.columns} FROM {name}")  # noqa: S608
@@ -76,23 +76,23 @@ def damaged_rows(connection: sqlite3.Connection) -> Iterator[DamagedRow]:
 
 
 def damage_in(registry: Registry) -> list[DamagedRow]:
-    """List the damaged rows of a registry."""
+    """Return the damaged rows of a registry."""
     with registry.reading() as connection:
         return list(damaged_rows(connection.raw))
 
 
 def require_intact(connection: sqlite3.Connection, path: Path) -> None:
-    """Make sure that this program can have written every row.
+    """Ensure that this program can have written every row.
 
     Raises:
-        CorruptRegistryError: it cannot.
+        CorruptRegistryError: a row is damaged.
     """
     if damaged := next(damaged_rows(connection), None):
         raise CorruptRegistryError(f"{path}: '{damaged.column}' of a row is damaged", hint=REPAIR)
 
 
 def repair(registry: Registry) -> RegistryRepair | None:
-    """Mend damaged rows, or take them out; None if there are none.
+    """Repair damaged rows, or remove them; return None if there are none.
 
     Raises:
         StoreError: the registry cannot be copied or written.
@@ -106,7 +106,7 @@ def repair(registry: Registry) -> RegistryRepair | None:
     with registry.writing() as connection:
         for row in list(damaged_rows(connection)):
             _remove(connection, row)
-            document = _mended(row)
+            document = _repair_document(row)
             if document is not None:
                 marks = ", ".join("?" * len(document))
                 connection.execute(f"INSERT INTO documents ({COLUMNS}) VALUES ({marks})", document)  # noqa: S608
@@ -117,7 +117,7 @@ def repair(registry: Registry) -> RegistryRepair | None:
     return RegistryRepair(copy, tuple(mended), n_removed, has_lost_collections)
 
 
-def _mended(row: DamagedRow) -> StoredDocument | None:
+def _repair_document(row: DamagedRow) -> StoredDocument | None:
     if row.table != "documents":
         return None
     with contextlib.suppress(DamagedValueError):
@@ -127,24 +127,24 @@ def _mended(row: DamagedRow) -> StoredDocument | None:
 
 def _remove(connection: sqlite3.Connection, row: DamagedRow) -> None:
     key = _TABLES[row.table].key
-    condition = " AND ".join(f"{name} IS {_mark(value)}" for name, value in zip(key, row.values, strict=False))
-    connection.execute(f"DELETE FROM {row.table} WHERE {condition}", list(map(_bound, row.values[: len(key)])))  # noqa: S608
+    condition = " AND ".join(f"{name} IS {_placeholder(value)}" for name, value in zip(key, row.values, strict=False))
+    connection.execute(f"DELETE FROM {row.table} WHERE {condition}", list(map(_bind, row.values[: len(key)])))  # noqa: S608
 
 
-def _mark(value: object) -> str:
+def _placeholder(value: object) -> str:
     return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
 
 
-def _bound(value: object) -> object:
+def _bind(value: object) -> object:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
 @contextlib.contextmanager
-def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read text that is no UTF-8 as what no parser takes."""
-    usual = connection.text_factory
+def _lossless_text(connection: sqlite3.Connection) -> Iterator[None]:
+    """Decode invalid UTF-8 to surrogates, which every parser rejects."""
+    text_factory = connection.text_factory
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
         yield
     finally:
-        connection.text_factory = usual
+        connection.text_factory = text_factory

@@ -1,4 +1,4 @@
-"""One document takes the place of another one, which is kept until the new one is found, and can be taken back."""
+"""Replacement of a document by a new version; the old one stays until the new one is indexed, or is restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from directory_indexer.registry.stored_documents import COLUMNS, State, StoredDo
 
 
 class Replacement:
-    """The only writer of the registry, about to put one document in."""
+    """A write transaction of the registry that inserts one document."""
 
     def __init__(self, connection: sqlite3.Connection, collection: str, doc_id: str) -> None:
         self._connection = connection
@@ -21,16 +21,16 @@ class Replacement:
             self._key,
         ).fetchone()
         self.before = None if row is None else stored_document(row)
-        """What was there of it."""
+        """The current row of the document."""
 
-        kept = connection.execute(
+        replaced = connection.execute(
             "SELECT document FROM replaced WHERE collection = ? AND doc_id = ?", self._key
         ).fetchone()
-        self.found = None if kept is None else replaced_document(*self._key, kept[0])
-        """What is found of it, as long as what takes its place is not."""
+        self.searchable = None if replaced is None else replaced_document(*self._key, replaced[0])
+        """The searchable version of the document, until the new one is searchable."""
 
     def put(self, document: StoredDocument) -> StoredDocument:
-        """Put the document in, and give it with the version that it has now."""
+        """Insert the document, and return it with its new version."""
         before = self.before
         if before is not None:
             document = document._replace(
@@ -45,11 +45,11 @@ class Replacement:
         return document
 
     def take_back(self) -> StoredDocument:
-        """Put what is still found of a document into the place of what was to be; it is read again."""
-        assert self.before is not None  # noqa: S101 - both are looked at before
-        assert self.found is not None  # noqa: S101
+        """Restore the searchable version of a document in place of the new one; it is read again."""
+        assert self.before is not None  # noqa: S101 - the caller has checked both
+        assert self.searchable is not None  # noqa: S101
         version = self.before.version
-        document = self.found._replace(version=version + 1, state=State.QUEUED, is_paused=False, cancelled=version)
+        document = self.searchable._replace(version=version + 1, state=State.QUEUED, is_paused=False, cancelled=version)
         self._write(document)
         return document
 
@@ -57,19 +57,19 @@ class Replacement:
         self._connection.execute(f"INSERT OR REPLACE INTO documents ({COLUMNS}) VALUES ({_MARKS})", document)  # noqa: S608
 
 
-def replaced_document(collection: str, doc_id: str, written: object) -> StoredDocument:
-    """Parse the row of a document that another one takes the place of.
+def replaced_document(collection: str, doc_id: str, stored: object) -> StoredDocument:
+    """Parse the row of a replaced document.
 
     Raises:
-        DamagedValueError: it is none, or one of another document.
+        DamagedValueError: it is invalid, or of another document.
     """
-    document = stored_document(parse_stored("replaced.document", list_in, written))
+    document = stored_document(parse_stored("replaced.document", list_in, stored))
     if (document.collection, document.doc_id) != (collection, doc_id):
         raise DamagedValueError("replaced.document")
     return document
 
 
 FOUND: Final = frozenset({State.WORDS, State.COMPLETE})
-"""The states in which a document is found."""
+"""The states in which a document is searchable."""
 
 _MARKS: Final = ", ".join("?" * len(StoredDocument._fields))

@@ -1,4 +1,4 @@
-"""The tables of the registry, and how an older registry becomes a newer one."""
+"""The tables of the registry, and the migrations from older versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATE TABLE keys (
     expires_at   REAL
 );
 """
-"""`collections` is a list as JSON; NULL means all of them."""
+"""`collections` is a JSON array; NULL means all of them."""
 
 _DOCUMENTS = """
 CREATE TABLE collections (
@@ -59,8 +59,10 @@ CREATE TABLE scopes (
     PRIMARY KEY (collection, name, path)
 ) WITHOUT ROWID;
 """
-"""`url` is where the content was had from in the end; `stored_name` is what the file of a document is called on disk,
-which `mtime_ns` and `n_bytes` tell from another one by that name. `metadata` is what the sender said, as JSON."""
+"""`url` is the final address of fetched content; `stored_name` is the file of a document on disk.
+
+`mtime_ns` and `n_bytes` distinguish it from another file of that name. `metadata` is the sender's metadata, as JSON.
+"""
 
 _OPERATIONS = """
 CREATE TABLE operations (
@@ -87,8 +89,10 @@ CREATE TABLE answers (
 ) WITHOUT ROWID;
 ALTER TABLE documents ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;
 """
-"""`collection` is empty for what is about all of them; `wish` is what whoever does the work is asked to do. An answer
-is found by the digest of the key that it was given to, and by the name that its request was sent with."""
+"""`collection` is empty for operations on all of them; `wish` is the requested state.
+
+A response is looked up by the digest of the caller's key and by the idempotency key of its request.
+"""
 
 _USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
 
@@ -101,8 +105,10 @@ CREATE TABLE replaced (
 ) WITHOUT ROWID;
 ALTER TABLE documents ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
 """
-"""`document` is the row of a document as it was when it was last found, as a list in JSON, until what takes its place
-is found; `cancelled` is the last version that was taken back before."""
+"""`document` is the row of the last searchable version, as a JSON array, until its replacement is searchable.
+
+`cancelled` is the last version that was cancelled before.
+"""
 
 _MIGRATIONS: dict[int, str] = {
     1: _KEYS,
@@ -111,13 +117,13 @@ _MIGRATIONS: dict[int, str] = {
     4: _USES,
     5: _REPLACED,
 }
-"""What to run, in one transaction, to come to each version from the one before."""
+"""The statements that migrate to each version from the one before, in one transaction."""
 
 SCHEMA_VERSION = max(_MIGRATIONS)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Read the schema version of an open registry; 0 means that it is new.
+    """Return the schema version of an open registry; 0 for a new one.
 
     Raises:
         StoreError: a newer dirindex made it.
@@ -132,7 +138,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def make_tables(connection: sqlite3.Connection, version: int) -> None:
-    """Make the tables of a version in an empty database.
+    """Create the tables of a version in an empty database.
 
     Raises:
         StoreError: a newer dirindex made this version.
@@ -144,6 +150,6 @@ def make_tables(connection: sqlite3.Connection, version: int) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the registry to the current schema; called under a lock, it does nothing when it is current."""
+    """Migrate the registry to the current schema, if necessary; called under a lock."""
     for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")

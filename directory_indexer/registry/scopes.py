@@ -1,4 +1,4 @@
-"""Sets of directories that have a name, within one collection each."""
+"""Named scopes: sets of directories within a collection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def scope_row(row: Sequence[Any]) -> tuple[str, FilePath]:
     """Parse a name and a path.
 
     Raises:
-        DamagedValueError: one of them is none.
+        DamagedValueError: one of them is invalid.
     """
     name, path = (parse_stored("scopes", text, value) for value in row)
     if not os.path.isabs(path) or "\0" in path:
@@ -31,20 +31,20 @@ class Scopes:
         self._collection = collection
 
     def all(self) -> dict[str, tuple[FilePath, ...]]:
-        """Give the paths of each, by its name."""
+        """Return the paths of each scope, by name."""
         if not self._registry.exists():
             return {}
         with self._registry.reading() as connection:
             rows = connection.raw.execute(
                 "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
             ).fetchall()
-        found: dict[str, tuple[FilePath, ...]] = {}
+        scopes: dict[str, tuple[FilePath, ...]] = {}
         for name, path in intact_rows(scope_row, rows):
-            found[name] = (*found.get(name, ()), path)
-        return found
+            scopes[name] = (*scopes.get(name, ()), path)
+        return scopes
 
     def put(self, name: str, paths: Iterable[FilePath]) -> None:
-        """Let a name mean these paths, and no other ones."""
+        """Set the paths of a scope."""
         with self._registry.writing() as connection:
             connection.execute("DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name))
             connection.executemany(
@@ -52,7 +52,9 @@ class Scopes:
             )
 
     def remove(self, name: str) -> bool:
-        """Forget a name, and tell whether it meant something."""
+        """Delete a scope; return whether there was one."""
         with self._registry.writing() as connection:
-            done = connection.execute("DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name))
-            return done.rowcount > 0
+            cursor = connection.execute(
+                "DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name)
+            )
+            return cursor.rowcount > 0

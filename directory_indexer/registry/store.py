@@ -1,6 +1,6 @@
-"""The registry: a database of its own, which no index run locks and no damage to an index reaches.
+"""Access to the registry, a database of its own that neither index runs lock nor damage to an index affects.
 
-What is in it cannot be made again from files, unlike an index.
+Unlike an index, it cannot be rebuilt from files.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from directory_indexer.registry.schema import SCHEMA_VERSION, migrate, version_o
 
 
 class Registry:
-    """The registry at `path`; threads and processes may share it. It is made, private to the user, by the first write.
+    """The registry at `path`; threads and processes may share it. The first write creates it, private to the user.
 
     Raises:
         StoreError: from every method, when the registry cannot be opened, read or written, is not ours, or was made by
             a newer dirindex.
-        CorruptRegistryError: what was asked for cannot be what this program has written.
+        CorruptRegistryError: a requested row is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def exists(self) -> bool:
-        """Tell whether anything was ever written into it."""
+        """Whether the registry has been created."""
         return self.path.exists()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read one moment of it."""
+        """Yield a connection to one snapshot of the registry."""
         with _translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_reading()
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write to it: committed and on disk when the block ends, undone when it raises."""
+        """Yield a transaction, committed when the block ends and rolled back when it raises."""
         with _translated_errors(self.path), self._connections.lend() as connection:
             connection.begin_writing()
             yield connection.raw
             connection.raw.execute("COMMIT")
 
     def close(self) -> None:
-        """Close what nobody uses."""
+        """Close the idle connections."""
         if "_connections" in vars(self):
             self._connections.close()
 
@@ -75,13 +75,13 @@ class Registry:
 
 @contextlib.contextmanager
 def _translated_errors(path: Path) -> Iterator[None]:
-    """Let no error of SQLite or of the disk leave this room as it is."""
+    """Translate errors of SQLite and of the disk."""
     try:
         yield
     except DamagedValueError as error:
         raise CorruptRegistryError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR) from error
     except sqlite3.Error as error:
-        if str(error).startswith("Could not decode"):  # which is not SQLite's, and has no number
+        if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
             raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
         if is_disk_full(error):
             raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error

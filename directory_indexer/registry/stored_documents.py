@@ -1,7 +1,7 @@
-"""A document that was sent, as the registry knows it: what it is, where it came from, and how far it is.
+"""A sent document as the registry stores it: its content, origin and state.
 
-Its id and its names become parts of paths, and may come from a backup that others could write to. So no row leaves this
-module that this program could not have written.
+Its id and its names become parts of paths, and may come from a backup that others could write to. So this module
+returns no row that this program could not have written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ StoredName = NewType("StoredName", str)
 
 
 class Source(StrEnum):
-    """How a document was sent."""
+    """The way a document was sent."""
 
     TEXT = "text"
     FILE = "file"
@@ -29,22 +29,22 @@ class Source(StrEnum):
 
 
 class State(StrEnum):
-    """How far a document is."""
+    """The state of a document."""
 
     QUEUED = "queued"
-    """Kept, and not searchable yet."""
+    """Stored, and not searchable yet."""
     WORDS = "words"
-    """Searchable by words, and by meaning as far as it has vectors."""
+    """Searchable by keyword, and by meaning as far as it has vectors."""
     COMPLETE = "complete"
     FAILED = "failed"
-    """Kept, and not searchable; `message` says why."""
+    """Stored, and not searchable; `message` explains why."""
     DELETING = "deleting"
 
 
 class StoredDocument(NamedTuple):
-    """A document as the registry knows it; times are seconds since the epoch.
+    """A document as the registry stores it; times are seconds since the epoch.
 
-    `version` counts how often it was sent. `metadata` is what the sender said, beside the title, as JSON.
+    `version` counts how often it was sent. `metadata` is the sender's metadata without the title, as JSON.
     """
 
     collection: CollectionName
@@ -63,7 +63,7 @@ class StoredDocument(NamedTuple):
     title: str
     metadata: str
     etag: str
-    """That of the web server, for asking again; so is `last_modified`."""
+    """The web server's, for conditional requests; so is `last_modified`."""
 
     last_modified: str
     allows_secrets: bool
@@ -74,18 +74,18 @@ class StoredDocument(NamedTuple):
     added_at: float
     changed_at: float
     is_paused: bool = False
-    """Whether it goes no further until somebody lets it."""
+    """Whether indexing waits until somebody resumes it."""
 
     cancelled: int = 0
-    """The last version of it that was taken back, so that the one before stayed; 0 for none."""
+    """The last cancelled version, whose predecessor stayed; 0 for none."""
 
     def said(self) -> dict[str, Any]:
-        """Return what the sender said of it."""
+        """Return the sender's metadata."""
         return mapping_in(self.metadata)
 
 
 class Progress(NamedTuple):
-    """What has become of a version of a document."""
+    """The progress of a version of a document."""
 
     doc_id: str
     version: int
@@ -101,7 +101,7 @@ def stored_document(row: Sequence[Any]) -> StoredDocument:
     """Parse the columns of a row.
 
     Raises:
-        DamagedValueError: one of them holds what this program does not write.
+        DamagedValueError: a column has a value that this program does not write.
     """
     for column, value in zip(StoredDocument._fields, row, strict=False):
         if not _is_valid(column, value):
@@ -116,10 +116,10 @@ def stored_document(row: Sequence[Any]) -> StoredDocument:
 
 
 def mended_document(row: Sequence[Any]) -> StoredDocument:
-    """Parse the columns of a damaged row with defaults for what is damaged; its file is read again.
+    """Parse the columns of a damaged row, with defaults for damaged values; its file is read again.
 
     Raises:
-        DamagedValueError: its id or a name is damaged, and nobody can know which document it was.
+        DamagedValueError: its id or a name is damaged, so the document cannot be identified.
     """
     values = dict(zip(StoredDocument._fields, row, strict=True))
     damaged = {column for column, value in values.items() if not _is_valid(column, value)}
@@ -131,8 +131,10 @@ def mended_document(row: Sequence[Any]) -> StoredDocument:
 
 
 def is_stored_name(name: str) -> bool:
-    """Whether a name can be that of the file of a document."""
-    return bool(_STORED_NAME.fullmatch(name)) and not _RESERVED.fullmatch(name) and len(name.encode()) <= _MOST_BYTES
+    """Whether a name is valid for the file of a document."""
+    return (
+        bool(_STORED_NAME.fullmatch(name)) and not _RESERVED.fullmatch(name) and len(name.encode()) <= _MAX_NAME_BYTES
+    )
 
 
 def _is_valid(column: str, value: object) -> bool:
@@ -147,11 +149,11 @@ def _is_valid(column: str, value: object) -> bool:
 
 
 def _is_count(number: int) -> bool:
-    return 0 <= number < _MOST_COUNTED
+    return 0 <= number < _MAX_COUNT
 
 
-_MOST_BYTES: Final = 255
-_MOST_COUNTED: Final = 2**62
+_MAX_NAME_BYTES: Final = 255
+_MAX_COUNT: Final = 2**62
 _STORED_NAME: Final = re.compile(
     r"""[^./\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]
         [^/\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*(?<![. ])""",
@@ -175,7 +177,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "stored_name": is_stored_name,
     "source": Source,
     "state": State,
-    "metadata": lambda written: len(mapping_in(written)) >= 0,
+    "metadata": lambda stored: len(mapping_in(stored)) >= 0,
     "media_type": _MEDIA_TYPE.fullmatch,
     "content_hash": _HASH.fullmatch,
     "etag": _ONE_LINE.fullmatch,
@@ -183,7 +185,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
     **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
 }
-"""Conditions on values beside their types; the check of a wrong one returns None or false, or raises."""
+"""Conditions on values beyond their types; a check of a wrong value returns None or false, or raises."""
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     "version": 1,

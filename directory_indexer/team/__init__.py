@@ -1,1 +1,1 @@
-"""What a team shares: collections, the documents that are sent to them, their backups."""
+"""Collections, the documents that are sent to them, and their backups."""

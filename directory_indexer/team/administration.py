@@ -1,6 +1,7 @@
-"""Administrative work on indexes: one piece of it at a time, whichever process does it, in the background.
+"""Administrative operations on indexes: one at a time across processes, in the background.
 
-Who works holds a lock that the kernel drops when its process dies: what is noted as running then, and is not, failed.
+The worker holds a lock that the kernel releases when its process dies: an operation stored as running without the lock
+has failed.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ with lazily:
     from directory_indexer.registry.store import Registry
 
 Tell: TypeAlias = Callable[[str], None]
-"""Notes how far the work is; raises `LeftOffError` when it is to be left off."""
+"""Reports progress; raises `LeftOffError` when the operation must stop."""
 
 Work: TypeAlias = Callable[[str, Mapping[str, Any], Tell], Mapping[str, Any]]
-"""Does it for a collection, with options; gives what came out."""
+"""Performs an operation on a collection, with options; returns its result."""
 
 _DIED: Final = "its process ended without a word"
-_ENDED: Final = {
+_STOPPED_STATES: Final = {
     Wish.PAUSE: (OperationState.PAUSED, "it begins again when it is resumed"),
     Wish.CANCEL: (OperationState.CANCELLED, ""),
     Wish.NONE: (OperationState.INTERRUPTED, "the server ended"),
@@ -39,11 +40,11 @@ _log = logging.getLogger(__name__)
 
 
 class LeftOffError(Exception):
-    """The work is to be left off, for somebody wishes it or the process ends."""
+    """The operation must stop, on request or because the process ends."""
 
 
 class OccupiedError(ConflictError):
-    """Another administrative operation goes on: `operation`, where that is known."""
+    """Another administrative operation is running: `operation`, if known."""
 
     def __init__(self, operation: OperationRow | None) -> None:
         super().__init__("another administrative operation goes on", hint="try again when it has ended")
@@ -51,7 +52,7 @@ class OccupiedError(ConflictError):
 
 
 class Administration:
-    """Begin administrative operations, and tell how they stand; threads may share it."""
+    """Starts administrative operations, and reports their states; threads may share it."""
 
     def __init__(self, registry: Registry, data_dir: Path, works: Mapping[Kind, Work]) -> None:
         self._operations = Operations(registry)
@@ -61,42 +62,42 @@ class Administration:
         self._is_over = False
 
     def start(self, kind: Kind, collection: str, options: Mapping[str, Any]) -> OperationRow:
-        """Begin an operation.
+        """Start an operation.
 
         Raises:
-            OccupiedError: another one goes on.
+            OccupiedError: another one is running.
         """
-        lock = self._taken()
+        lock = self._acquire_lock()
         with _released_on_error(lock):
             row = self._operations.begin(kind, collection, options)
-            self._work(row, lock)
+            self._start_thread(row, lock)
         return row
 
     def resume(self, name: str) -> OperationRow:
-        """Begin a paused operation again.
+        """Resume a paused operation.
 
         Raises:
-            NotIndexedError: there is none of that name.
-            ConflictError: it is not paused, or another one goes on.
+            NotIndexedError: there is no operation of that name.
+            ConflictError: it is not paused, or another one is running.
         """
         row = self.get(name)
         if row.state is OperationState.RUNNING and row.wish is Wish.PAUSE:
             self._operations.ask(row.id, Wish.NONE)
             return self.get(name)
-        lock = self._taken()
+        lock = self._acquire_lock()
         with _released_on_error(lock):
             row = self.get(name)
             if row.state is not OperationState.PAUSED:
                 raise ConflictError(f"the operation is {row.state}", hint="only what is paused can be resumed")
             self._operations.go_on(row.id)
-            self._work(row, lock)
+            self._start_thread(row, lock)
         return self.get(name)
 
     def ask(self, name: str, wish: Wish) -> OperationRow:
-        """Ask an operation to pause or to be cancelled, at the end of its step.
+        """Request that an operation is paused or cancelled at the end of its step.
 
         Raises:
-            NotIndexedError: there is none of that name.
+            NotIndexedError: there is no operation of that name.
             ConflictError: it has ended.
         """
         row = self.get(name)
@@ -109,39 +110,39 @@ class Administration:
         return self.get(name)
 
     def get(self, name: str) -> OperationRow:
-        """Tell how an operation stands.
+        """Return the state of an operation.
 
         Raises:
-            NotIndexedError: there is none of that name.
+            NotIndexedError: there is no operation of that name.
         """
         row = self._operations.get(name)
         if row is None:
             raise NotIndexedError(f"there is no operation '{name}'")
-        return self._as_it_is(row)
+        return self._current_state(row)
 
     def newest(self) -> list[OperationRow]:
-        """Tell how the last operations stand, newest first."""
-        return list(map(self._as_it_is, self._operations.newest()))
+        """Return the last operations with their states, newest first."""
+        return list(map(self._current_state, self._operations.newest()))
 
     def stop(self) -> None:
-        """Let the work be left off at the end of its step."""
+        """Request that the operation stops at the end of its step."""
         self._is_over = True
 
     def join(self, seconds: float) -> None:
-        """Wait so long until the work was left off."""
+        """Wait at most `seconds` until the operation has stopped."""
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _as_it_is(self, row: OperationRow) -> OperationRow:
-        """Tell of an operation whose process died that it failed."""
+    def _current_state(self, row: OperationRow) -> OperationRow:
+        """Return an operation; one whose process died counts as failed."""
         if row.state is not OperationState.RUNNING or is_locked(self._lock_path):
             return row
-        again = self._operations.get(row.name)  # it may have ended meanwhile
-        if again is None or again.state is not OperationState.RUNNING:
-            return again or row
+        latest = self._operations.get(row.name)  # it may have ended meanwhile
+        if latest is None or latest.state is not OperationState.RUNNING:
+            return latest or row
         return row._replace(state=OperationState.FAILED, message=_DIED)
 
-    def _taken(self) -> HeldLock:
+    def _acquire_lock(self) -> HeldLock:
         self._lock_path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         lock = try_lock(self._lock_path, exclusive=True)
         if lock is None:
@@ -151,11 +152,11 @@ class Administration:
             self._operations.fail_running(_DIED)
         return lock
 
-    def _work(self, row: OperationRow, lock: HeldLock) -> None:
-        self._thread = threading.Thread(target=self._do, args=(row, lock), name=row.name, daemon=True)
+    def _start_thread(self, row: OperationRow, lock: HeldLock) -> None:
+        self._thread = threading.Thread(target=self._perform, args=(row, lock), name=row.name, daemon=True)
         self._thread.start()
 
-    def _do(self, row: OperationRow, lock: HeldLock) -> None:
+    def _perform(self, row: OperationRow, lock: HeldLock) -> None:
         with lock:
             state, message, result = self._outcome(row)
             try:
@@ -171,7 +172,7 @@ class Administration:
         try:
             result = self._works[row.kind](row.collection, row.options, tell)
         except LeftOffError:
-            return (*_ENDED[self._operations.wish(row.id)], {})
+            return (*_STOPPED_STATES[self._operations.wish(row.id)], {})
         except DirIndexError as error:
             return OperationState.FAILED, error.message, {}
         except Exception:  # noqa: BLE001 - a bug in it must not leave it running for ever; it is logged

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: one thread of a server gives what was sent its words and its vectors."""
+"""Background indexing: one thread of a server makes sent documents searchable by keyword and by meaning."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from directory_indexer.registry.stored_documents import State
 from directory_indexer.team.collections import Collections
 
 _REMOVALS = ""
-"""Stands for the collections that were deleted, among the names of others."""
+"""Stands for deleted collections among the names of others."""
 
 _AGAIN_SECONDS = 60.0
-"""What could not be done, for a service is away or another process was at work, is tried again after so long."""
+"""The interval of retries, for instance when a service is away or another process was writing."""
 
 
 class Background:
-    """One thread that brings collections up to date of which it is told; it goes on with what earlier processes left.
+    """A thread that indexes requested collections, and continues the work of earlier processes.
 
-    `on_failure` hears why work on a collection ended early.
+    `on_failure` receives the errors that ended work on a collection.
     """
 
     def __init__(
         self, collections: Collections, *, on_failure: Callable[[str, DirIndexError], None] | None = None
     ) -> None:
         self._collections = collections
-        self._on_failure = on_failure or _logged
+        self._on_failure = on_failure or _log_failure
         self._condition = threading.Condition()
-        self._wanted: dict[str, None] = {}
+        self._pending: dict[str, None] = {}
         self._later: set[str] = set()
         self._is_over = False
         self._thread = threading.Thread(target=self._work, name="documents", daemon=True)
 
     def start(self) -> None:
-        """Begin, with all that processes that are gone left undone."""
+        """Start with all work that earlier processes left undone."""
         self._thread.start()
 
     def want(self, collection: str) -> None:
-        """Have a collection brought up to date."""
+        """Request the indexing of a collection."""
         with self._condition:
-            self._wanted[collection] = None
+            self._pending[collection] = None
             self._condition.notify_all()
 
     def want_removals(self) -> None:
-        """Have collections removed from the disk that were deleted while somebody wrote to them."""
+        """Request the removal of collections that were deleted while somebody wrote to them."""
         self.want(_REMOVALS)
 
     def stop(self) -> None:
-        """Have it end after the batch in hand; what is left is for the next process."""
+        """Request that it ends after the current batch; the rest is left to the next process."""
         with self._condition:
             self._is_over = True
             self._condition.notify_all()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until it has ended, or so long."""
+        """Wait until it has ended, or at most `seconds`."""
         if self._thread.is_alive():
             self._thread.join(seconds)
 
@@ -69,9 +69,9 @@ class Background:
             self._on_failure("", error)
         for collection in self._collections.names():
             self.want(collection)
-        while (name := self._next()) is not None:
+        while (name := self._take_next()) is not None:
             try:
-                if not self._bring_up_to_date(name):
+                if not self._update(name):
                     self._later.add(name)
             except NotIndexedError:
                 continue  # the collection is gone
@@ -79,19 +79,19 @@ class Background:
                 self._later.add(name)
                 self._on_failure(name, error)
 
-    def _next(self) -> str | None:
+    def _take_next(self) -> str | None:
         with self._condition:
-            while not (self._wanted or self._is_over):
+            while not (self._pending or self._is_over):
                 if not self._condition.wait(timeout=_AGAIN_SECONDS if self._later else None):
-                    self._wanted = dict.fromkeys(sorted(self._later))
+                    self._pending = dict.fromkeys(sorted(self._later))
                     self._later.clear()
             if self._is_over:
                 return None
-            name = next(iter(self._wanted))
-            del self._wanted[name]
+            name = next(iter(self._pending))
+            del self._pending[name]
             return name
 
-    def _bring_up_to_date(self, name: str) -> bool:
+    def _update(self, name: str) -> bool:
         if name == _REMOVALS:
             self._collections.finish_deletions()
             return True
@@ -106,5 +106,5 @@ class Background:
         return True
 
 
-def _logged(collection: str, error: DirIndexError) -> None:
+def _log_failure(collection: str, error: DirIndexError) -> None:
     logging.getLogger(__name__).warning("collection '%s': %s", collection, error.message)

@@ -1,8 +1,8 @@
-"""Backups of everything in a data directory, while it is used: collections, documents, keys and what was read by OCR.
+"""Backups of everything in a data directory, while it is used: collections, documents, keys and OCR results.
 
-Each database is copied as it is at one moment, and the registry together with the originals that belong to it. Vectors
-are copied where they lie in the process; those on a Qdrant server are made again from the texts. The directories that
-are tracked are not copied, only what is indexed of them. A backup is there as a whole or not at all.
+Each database is copied as a consistent snapshot, and the registry together with its originals. Vectors of the embedded
+engine are copied; those on a Qdrant server are computed again from the texts. Of tracked directories only the index is
+copied. A backup is complete or does not exist.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ _ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
 
 
 class BackupReport(NamedTuple):
-    """What a backup holds."""
+    """The contents of a backup."""
 
     place: Path
     n_collections: int
     n_documents: int
     n_indexed: int
-    """The files that are indexed in its collections; documents that were sent are among them."""
+    """The number of indexed files in its collections, including sent documents."""
 
     n_files: int
     n_bytes: int
     has_vectors: bool
-    """False where vectors lie on a Qdrant server, and are made again after a restore."""
+    """False if vectors lie on a Qdrant server, and are computed again after a restore."""
 
 
 def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[[str], None]) -> BackupReport:
     """Write a backup into a new directory.
 
     Raises:
-        UsageError: the directory is there and not empty, or lies in the data directory.
+        UsageError: the directory exists and is not empty, or lies in the data directory.
         StoreError: something cannot be read or written.
     """
     target = Path(os.path.abspath(os.path.expanduser(target)))
-    _require_free(target, app)
+    _require_new_directory(target, app)
     draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     try:
         draft.mkdir(mode=directory_mode())
@@ -77,7 +77,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         if configuration := _configuration(app):
             _write(draft / CONFIGURATION, json.dumps(configuration, indent=2))
         files = _files_in(draft)
-        manifest = Manifest(_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
+        manifest = Manifest(_utc_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
         _write(draft / MANIFEST, manifest.to_json())
         if target.is_dir():
@@ -92,11 +92,11 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _require_free(target: Path, app: App) -> None:
+def _require_new_directory(target: Path, app: App) -> None:
     data_dir = Path(os.path.realpath(app.loaded.data_dir))
     if Path(os.path.realpath(target)).is_relative_to(data_dir):
         raise UsageError(
@@ -111,7 +111,7 @@ def _require_free(target: Path, app: App) -> None:
 
 
 def _copy_registry(app: App, draft: Path) -> int:
-    """Copy the registry with the originals that it knows; nobody can send anything meanwhile, so links come first."""
+    """Copy the registry with its originals; the lock blocks sending, so originals are linked first and copied later."""
     source = registry_path(app.loaded.data_dir)
     if not source.exists():
         return 0
@@ -135,10 +135,10 @@ def _copy_registry(app: App, draft: Path) -> int:
 
 
 def _copy_index(app: App, place: Path) -> int:
-    """Copy a database, and the vectors that it names; again, when a run has replaced them meanwhile.
+    """Copy a database and its vectors; retry if a run has replaced these meanwhile.
 
     Returns:
-        How many files are indexed in it.
+        The number of indexed files.
     """
     storage = app.loaded.config.storage
     if not storage.sqlite_path.exists():
@@ -164,24 +164,24 @@ def _copy_index(app: App, place: Path) -> int:
 
 
 def _contents(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
-    """Count the indexed files of a copy of a database, and name the generations of vectors that it needs."""
+    """Return the number of indexed files in a copied database, and the generations of vectors that it needs."""
     docstore = DocStore(database)
     try:
         with docstore.snapshot() as snapshot:
             sets, n_indexed = snapshot.vector_sets, snapshot.overview.summary().n_files
             if VectorPlace.SERVER in sets.generations():
                 return n_indexed, []
-            found = [(sets.current(), sets.generation(VectorPlace.EMBEDDED))]
+            vector_sets = [(sets.current(), sets.generation(VectorPlace.EMBEDDED))]
             if former := sets.former():
-                found.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
+                vector_sets.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
     finally:
         docstore.close()
-    return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in found if number]
+    return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in vector_sets if number]
 
 
 def _configuration(app: App) -> dict[str, Any]:
-    """Give what the configuration file says, without secrets, and without where the index was."""
-    said: dict[str, Any] = {}
+    """Return the settings of the configuration file, without secrets and paths of the index."""
+    settings: dict[str, Any] = {}
     for setting in app.loaded.settings:
         known = KEYS.get(setting.key)
         if (
@@ -192,11 +192,11 @@ def _configuration(app: App) -> dict[str, Any]:
         ):
             continue
         *sections, name = setting.key.split(".")
-        place = said
+        place = settings
         for section in sections:
             place = place.setdefault(section, {})
         place[name] = setting.value
-    return said
+    return settings
 
 
 def _link_tree(source: Path, target: Path) -> None:
@@ -210,9 +210,9 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def _copy_originals(source: Path, target: Path, draft: Path) -> None:
-    """Copy files as durable ones: a link of a file that is never changed is as good as a copy.
+    """Copy files durably: a hard link to a file that never changes is as good as a copy.
 
-    What somebody else has put among the originals is no part of a backup.
+    Foreign files among the originals are not part of a backup.
     """
     for path in _regular_files(source):
         place = target / path.relative_to(source)
@@ -243,7 +243,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows opens no directories
+    with contextlib.suppress(PermissionError):  # Windows cannot open directories
         number = os.open(path, os.O_RDONLY)
         try:
             os.fsync(number)

@@ -1,4 +1,4 @@
-"""Whether registry, originals and index of a collection say the same of its documents."""
+"""Consistency checks and repairs of registry, originals and index of a collection."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from directory_indexer.team.originals import Originals, hash_of_file
 
 _FIX_ROWS = "dirindex doctor --repair mends them, or takes them out, and keeps a copy"
 _FIX = "dirindex doctor --repair brings them together"
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def registry_findings(registry: Registry) -> Iterator[Finding]:
-    """Look for rows of the registry that dirindex cannot have written."""
+    """Yield findings on rows of the registry that dirindex cannot have written."""
     if damaged := damage_in(registry):
         columns = ", ".join(sorted({row.column for row in damaged}))
         rows = "1 row is" if len(damaged) == 1 else f"{len(damaged):,} rows are"
@@ -38,7 +38,7 @@ def registry_findings(registry: Registry) -> Iterator[Finding]:
 
 
 def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
-    """Mend the rows of the registry, and mark their documents to be read again; take out what cannot be mended."""
+    """Repair the rows of the registry, and mark their documents to be read again; remove the others."""
     report = repair(registry)
     if report is None:
         return
@@ -51,7 +51,7 @@ def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
 
 
 def _add_lost_collections(registry: Registry, data_dir: Path) -> None:
-    """Add the collections whose rows were lost, by the names of their directories."""
+    """Restore the rows of collections that were lost, from the names of their directories."""
     rows = CollectionRows(registry)
     for place in sorted(collection_directory(data_dir, DEFAULT).parent.glob("*/data.db")):
         with contextlib.suppress(UsageError):
@@ -61,36 +61,42 @@ def _add_lost_collections(registry: Registry, data_dir: Path) -> None:
 
 
 def document_findings(opened: OpenCollection) -> Iterator[Finding]:
-    """Look at every document of a collection; of one to which nothing was sent there is nothing to say."""
+    """Yield findings on every document of a collection; none if nothing was sent to it."""
     documents = opened.documents.all()
     directory = opened.originals.directory
     if not documents and not directory.is_dir():
         return
-    kept = {path for path in directory.rglob("*") if path.is_file()}
-    places = {directory / one.doc_id[:2] / one.doc_id / one.stored_name: one for one in documents}
-    settled = {file_path(path) for path, one in places.items() if one.state in {State.WORDS, State.COMPLETE}}
+    present = {path for path in directory.rglob("*") if path.is_file()}
+    places = {
+        directory / document.doc_id[:2] / document.doc_id / document.stored_name: document for document in documents
+    }
+    settled = {file_path(path) for path, document in places.items() if document.state in {State.WORDS, State.COMPLETE}}
     with opened.app.docstore.snapshot() as snapshot:
-        here = file_path(directory)
-        indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
-    lost = [str(path) for path in places if path not in kept]
-    unknown = [str(path) for path in kept if path not in places]
-    changed = [str(path) for path, one in places.items() if path in kept and hash_of_file(path) != one.content_hash]
+        documents_path = file_path(directory)
+        indexed = {path for path in snapshot.files.within(documents_path) if not containers_around(path)}
+    lost = [str(path) for path in places if path not in present]
+    unknown = [str(path) for path in present if path not in places]
+    changed = [
+        str(path)
+        for path, document in places.items()
+        if path in present and hash_of_file(path) != document.content_hash
+    ]
     yield _finding("originals", lost, "is gone", "send it again, or delete the document")
     yield _finding("originals", changed, "is not what was sent", "send it again, or delete the document")
     yield _finding("originals", unknown, "belongs to no document", _FIX)
     disagreeing = sorted(settled ^ indexed - {file_path(path) for path in places if file_path(path) not in settled})
     yield _finding("documents", list(map(str, disagreeing)), "is in the index or in the registry, not in both", _FIX)
-    waiting = [one.doc_id for one in documents if one.state is State.QUEUED]
+    waiting = [document.doc_id for document in documents if document.state is State.QUEUED]
     if waiting:
         yield Finding("documents", Verdict.WARNING, f"{len(waiting):,} documents wait to be indexed", _FIX)
 
 
 def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
-    """Bring registry, originals and index of a collection together."""
+    """Make registry, originals and index of a collection consistent."""
     if not opened.documents.counts() and not opened.originals.directory.is_dir():
         return
     opened.queue.recover()
-    known = {one.doc_id for one in opened.documents.all()}
+    known = {document.doc_id for document in opened.documents.all()}
     n_removed = 0
     for path in opened.originals.directory.glob("*/*"):
         if path.name not in known:
@@ -103,9 +109,9 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
 
 
 def _remove_unknown(opened: OpenCollection, place: Path) -> bool:
-    """Remove an original that belongs to no document, unless it has been sent since; return whether it was removed."""
+    """Remove an original without a document, unless it was sent meanwhile; return whether it was removed."""
     known = doc_id(place.name)
-    if known is None or place != opened.originals.place_of(known):  # nobody can send anything to there
+    if known is None or place != opened.originals.place_of(known):  # not a path that a document could have
         shutil.rmtree(place, ignore_errors=True)
         return True
     with opened.documents.replacing(known) as replacement:
@@ -115,9 +121,9 @@ def _remove_unknown(opened: OpenCollection, place: Path) -> bool:
         return True
 
 
-def _finding(check: str, wrong: list[str], how: str, hint: str) -> Finding:
-    if not wrong:
-        return Finding(check, Verdict.OK, f"none {how}")
-    names = ", ".join(Path(path).name for path in wrong[:_MOST_NAMED])
-    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-    return Finding(check, Verdict.PROBLEM, f"{names}{more}: {how}", hint)
+def _finding(check: str, affected: list[str], problem: str, hint: str) -> Finding:
+    if not affected:
+        return Finding(check, Verdict.OK, f"none {problem}")
+    names = ", ".join(Path(path).name for path in affected[:_MAX_NAMED])
+    more = f" and {len(affected) - _MAX_NAMED} more" if len(affected) > _MAX_NAMED else ""
+    return Finding(check, Verdict.PROBLEM, f"{names}{more}: {problem}", hint)

@@ -1,4 +1,4 @@
-"""Collections: indexes of their own in one data directory, which share nothing but the model."""
+"""Collections: separate indexes in one data directory, which share only the model."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _MOST_SHOWN: Final = 80
 
 
 class Collection(NamedTuple):
-    """How a collection stands; `documents` counts by state what was sent to it."""
+    """The state of a collection; `documents` counts sent documents by state."""
 
     name: CollectionName
     description: str
     created_at: float | None
-    """Seconds since the epoch; None for the one that was there first."""
+    """Seconds since the epoch; None for the default collection."""
 
     index: IndexSummary  # type: ignore[assignment]  # not the method of tuples
     documents: dict[State, int]
@@ -58,36 +58,36 @@ class Collections:
 
     @property
     def loaded(self) -> LoadedConfig:
-        """The configuration of the collection that was there first; the others differ in where they lie."""
+        """The configuration of the default collection; the others differ in their paths."""
         return self._app.loaded
 
     @property
     def data_dir(self) -> Path:
-        """The directory that all of them lie in."""
+        """The directory of all collections."""
         return self._app.loaded.data_dir
 
     def names(self) -> list[CollectionName]:
-        """Name all collections, the one that was there first before the others."""
+        """Return the names of all collections, the default one first."""
         return [DEFAULT, *(row.name for row in self._rows.all() if not row.is_leaving and row.name != DEFAULT)]
 
     @contextlib.contextmanager
     def using(self, name: str) -> Iterator[OpenCollection]:
-        """Give a collection to work with, which stays open as long as somebody does.
+        """Yield an open collection, which stays open while it is used.
 
         Raises:
             NotIndexedError: there is none of that name.
         """
         key = self.key(name)
-        with self._pool.lent(key, lambda: self._opened(key[0])) as opened:
+        with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
-                if key != self.key(name):  # which raises where it is gone
+                if key != self.key(name):  # which raises if it was deleted
                     raise no_collection(name) from error
                 raise
 
     def app_of(self, name: str) -> App:
-        """Give the index of a collection, for a process that works with no other one.
+        """Return the index of a collection, for a process that uses no other one.
 
         Raises:
             NotIndexedError: there is none of that name.
@@ -96,15 +96,15 @@ class Collections:
             return opened.app
 
     def fetch(self, *, allow_private: bool = False) -> Fetch:
-        """Give what fetches documents from where the configuration allows."""
+        """Return a function that fetches documents from the configured destinations."""
         return partial(fetch_changed, destinations=self._app.policies.destinations(allow_private=allow_private))
 
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
-        """Make a collection.
+        """Create a collection.
 
         Raises:
-            UsageError: the name can be none.
-            ConflictError: there is one of that name.
+            UsageError: the name is invalid.
+            ConflictError: there is a collection of that name.
         """
         checked = collection_name(name)
         _require_description(description)
@@ -118,7 +118,7 @@ class Collections:
         return checked
 
     def describe(self, name: str, description: str) -> None:
-        """Say something else of a collection.
+        """Change the description of a collection.
 
         Raises:
             NotIndexedError: there is none of that name.
@@ -130,11 +130,11 @@ class Collections:
         self._rows.describe(row.name, description)
 
     def list(self) -> list[Collection]:
-        """Tell how all collections stand."""
+        """Return the state of all collections."""
         return [self.look_at(name) for name in self.names()]
 
     def look_at(self, name: str) -> Collection:
-        """Tell how a collection stands.
+        """Return the state of a collection.
 
         Raises:
             NotIndexedError: there is none of that name.
@@ -148,12 +148,12 @@ class Collections:
             return Collection(opened.name, row.description, row.created_at or None, summary, opened.documents.counts())
 
     def delete(self, name: str, *, seconds: float | None = None) -> None:
-        """Delete a collection with all that is in it: at once for everybody, then from the disk.
+        """Delete a collection with its contents: at once for clients, then from the disk.
 
         Raises:
             NotIndexedError: there is none of that name.
-            UsageError: it is the one that was there first.
-            LockedError: somebody writes to it for longer than that; `finish_deletions` goes on.
+            UsageError: it is the default collection.
+            LockedError: another writer held it for `seconds`; `finish_deletions` completes the deletion.
         """
         row = self._row(name)
         if row.name == DEFAULT:
@@ -163,14 +163,14 @@ class Collections:
         remove(self._app, row.name, seconds)
 
     def finish_deletions(self) -> None:
-        """Remove from the disk what was deleted."""
+        """Remove deleted collections from the disk."""
         for row in self._rows.all():
             if row.is_leaving and row.name != DEFAULT:
                 self._pool.drop(row.name)
                 remove(self._app, row.name)
 
     def recover(self) -> None:
-        """Go on with what was under way in processes that are gone."""
+        """Complete the interrupted work of earlier processes."""
         self.finish_deletions()
         if self._rows.are_intact():
             remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
@@ -179,12 +179,12 @@ class Collections:
                 opened.queue.recover()
 
     def close(self) -> None:
-        """Give back files, connections and memory; the index of the data directory stays open."""
+        """Close all collections; the index of the data directory stays open."""
         self._pool.close()
 
     @property
     def registry(self) -> Registry:
-        """What is known of all of them."""
+        """The registry of all collections."""
         return self._app.registry
 
     @cached_property
@@ -192,7 +192,7 @@ class Collections:
         return CollectionRows(self._app.registry)
 
     def key(self, name: str) -> CollectionKey:
-        """Tell collections by one name apart: one may have been deleted and made again.
+        """Return a key that distinguishes successive collections of the same name.
 
         Raises:
             NotIndexedError: there is none of that name.
@@ -210,7 +210,7 @@ class Collections:
             raise no_collection(name)
         return row
 
-    def _opened(self, name: CollectionName) -> OpenCollection:
+    def _open_collection(self, name: CollectionName) -> OpenCollection:
         app = self._app
         if name != DEFAULT:
             collection_directory(self.data_dir, name).mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ class Collections:
 
 
 def no_collection(name: str) -> NotIndexedError:
-    """Say that there is no collection of a name."""
+    """Return the error about a missing collection."""
     return NotIndexedError(
         f"there is no collection '{name[:_MOST_SHOWN]}'",
         hint="dirindex collection list shows which there are; dirindex collection create makes one",

@@ -1,4 +1,4 @@
-"""Collections leave: gone for everybody first, then from the disk, when nobody writes to them any more."""
+"""Deletion of collections: hidden from clients first, then removed from the disk once nobody writes to them."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from directory_indexer.indexing.runs import writing
 from directory_indexer.registry.collections import CollectionRows
 from directory_indexer.team.opened import CollectionApp
 
-_GONE: Final = "gone-"
-"""What the directories of deleted collections begin with until they are removed."""
+_DELETED_PREFIX: Final = "gone-"
+"""The prefix of directories of deleted collections until they are removed."""
 
 
 def remove(around: App, name: CollectionName, seconds: float | None = None) -> None:
-    """Remove what is left of a collection that is leaving; doing it again does no harm.
+    """Remove the remains of a collection being deleted; repeating it does no harm.
 
     Raises:
-        LockedError: somebody writes to it for longer than that.
+        LockedError: another writer held it for `seconds`.
     """
     data_dir = around.loaded.data_dir
     place = collection_directory(data_dir, name)
     if place.is_dir():
         app = CollectionApp(around, name)
-        with contextlib.closing(app), _no_writer(app, seconds):
+        with contextlib.closing(app), _exclusive_access(app, seconds):
             app.vectorstores.clear()
-            gone = team_directory(data_dir) / f"{_GONE}{name}-{secrets.token_hex(4)}"
+            gone = team_directory(data_dir) / f"{_DELETED_PREFIX}{name}-{secrets.token_hex(4)}"
             os.replace(place, gone)
         shutil.rmtree(gone, ignore_errors=True)
     CollectionRows(around.registry).remove(name)
 
 
 def remove_unknown(data_dir: Path, known: Collection[str]) -> None:
-    """Remove directories of collections that are gone: whoever had one open may have made its database anew.
+    """Remove directories of deleted collections: a process that had one open may have recreated its database.
 
-    One with originals in it was not deleted: the registry has lost it.
+    A directory with originals was not deleted: the registry has lost it.
     """
     around = team_directory(data_dir)
     places = (place for place in around.glob("collections/*") if place.name not in known)
     unknown = (place for place in places if not (place / "documents").exists())
-    for place in (*around.glob(f"{_GONE}*"), *unknown):
+    for place in (*around.glob(f"{_DELETED_PREFIX}*"), *unknown):
         shutil.rmtree(place, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _no_writer(app: App, seconds: float | None) -> Iterator[None]:
-    """Wait until nobody writes to an index, and let nobody begin."""
+def _exclusive_access(app: App, seconds: float | None) -> Iterator[None]:
+    """Wait until nobody writes to an index, and block new writers."""
     give_up_at = None if seconds is None else time.monotonic() + seconds
 
     def stop_reason() -> Outcome | None:

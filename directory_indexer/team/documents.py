@@ -1,4 +1,4 @@
-"""What can be done with documents that were sent: listed, read, given back as they were, paused, deleted."""
+"""Operations on sent documents: list, read, download, pause, cancel, delete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from directory_indexer.team.collections import Collections
 from directory_indexer.team.opened import OpenCollection
 
 _PAGE: Final = 100
-_MOST_ON_A_PAGE: Final = 1000
+_MAX_LIMIT: Final = 1000
 
 
 class Page(NamedTuple):
@@ -28,49 +28,49 @@ class Page(NamedTuple):
 
 
 class Original(NamedTuple):
-    """A document as it was sent; `etag` is another one whenever a byte of it is."""
+    """A document as it was sent; `etag` changes with every byte."""
 
     path: FilePath
     document: StoredDocument
 
     @property
     def etag(self) -> str:
-        """Name this state of it, in the form of HTTP."""
+        """Return the HTTP entity tag of this version."""
         return f'"{self.document.content_hash}"'
 
 
 class DocumentVerbs:
-    """What can be done with documents; threads may share it."""
+    """Operations on documents; threads may share it."""
 
     def __init__(self, collections: Collections, *, on_work: Callable[[str], None] = lambda _: None) -> None:
         self._collections = collections
         self._on_work = on_work
 
     def as_it_is(self, document: StoredDocument) -> StoredDocument:
-        """Give a document as it is now, or as it was if it is gone."""
+        """Return the current state of a document, or the last known one if it was deleted."""
         with self._collections.using(document.collection) as opened:
             return opened.documents.get(document.doc_id) or document
 
     def documents(
         self, collection: str = "default", *, cursor: str = "", limit: int = _PAGE, state: State | None = None
     ) -> Page:
-        """List documents in the order of their ids, from behind a cursor on.
+        """Return a page of documents, sorted by id, after a cursor.
 
         Raises:
             NotIndexedError: there is no such collection.
-            UsageError: the cursor or the limit cannot be meant.
+            UsageError: the cursor or the limit is invalid.
         """
-        if not 1 <= limit <= _MOST_ON_A_PAGE:
-            raise UsageError(f"limit is {limit}", hint=f"1 to {_MOST_ON_A_PAGE} documents can be listed at a time")
+        if not 1 <= limit <= _MAX_LIMIT:
+            raise UsageError(f"limit is {limit}", hint=f"1 to {_MAX_LIMIT} documents can be listed at a time")
         if cursor and parsed_id(cursor) is None:
             raise UsageError("the cursor is not one that a list gave", hint="list the documents from the beginning")
         with self._collections.using(collection) as opened:
-            found = opened.documents.page(after=cursor, limit=limit + 1, state=state)
-            shown = opened.queue.looked_at(found[:limit])
-        return Page(tuple(shown), found[limit - 1].doc_id if len(found) > limit else "")
+            documents = opened.documents.page(after=cursor, limit=limit + 1, state=state)
+            current = opened.queue.looked_at(documents[:limit])
+        return Page(tuple(current), documents[limit - 1].doc_id if len(documents) > limit else "")
 
     def document(self, collection: str, doc_id: str) -> StoredDocument:
-        """Tell all that is known of a document.
+        """Return the record of a document.
 
         Raises:
             NotIndexedError: there is no such document.
@@ -79,7 +79,7 @@ class DocumentVerbs:
             return opened.queue.looked_at([known_document(opened, doc_id)])[0]
 
     def text(self, collection: str, doc_id: str, selection: Selection | None = None) -> FileText:
-        """Give the text of a document as it was indexed, or a part of it.
+        """Return the text of a document as it was indexed, or a part of it.
 
         Raises:
             NotIndexedError: there is no such document, or no text of it yet.
@@ -92,7 +92,7 @@ class DocumentVerbs:
                 return read_text(snapshot, path, selection)
 
     def original(self, collection: str, doc_id: str) -> Original:
-        """Give a document as it was sent.
+        """Return a document as it was sent.
 
         Raises:
             NotIndexedError: there is no such document.
@@ -102,19 +102,19 @@ class DocumentVerbs:
             return Original(opened.originals.path_of(DocId(document.doc_id), document.stored_name), document)
 
     def pause(self, document: StoredDocument, *, is_paused: bool) -> None:
-        """Let a document go no further, or let it go on, unless it is complete by now."""
+        """Pause or resume a document, unless it is complete."""
         with self._collections.using(document.collection) as opened:
             opened.documents.pause(document.doc_id, is_paused=is_paused)
         self._on_work(document.collection)
 
     def cancel(self, document: StoredDocument, *, seconds: float | None = None) -> None:
-        """Let the ingest of a version of a document come to nothing.
+        """Cancel the ingest of a version of a document.
 
-        What it was to take the place of stays, or else the document is deleted.
+        The previous version stays, or else the document is deleted.
 
         Raises:
-            NotIndexedError: there is no such document any more.
-            ConflictError: it was sent again, or has taken the place of another one already.
+            NotIndexedError: the document no longer exists.
+            ConflictError: it was sent again, or has replaced the previous version already.
         """
         doc_id = DocId(document.doc_id)
         with (
@@ -122,23 +122,23 @@ class DocumentVerbs:
             opened.originals.marked(doc_id),
             opened.documents.replacing(doc_id) as replacement,
         ):
-            now, found = replacement.before, replacement.found
-            if now is None or now.version != document.version:
+            current, searchable = replacement.before, replacement.searchable
+            if current is None or current.version != document.version:
                 raise ConflictError("the document was sent again since", hint="cancel that ingest")
-            if found is not None and opened.originals.is_set_aside(doc_id, found.stored_name):
-                opened.originals.bring_back(doc_id, found.stored_name)
-                opened.originals.keep_only(doc_id, found.stored_name)
+            if searchable is not None and opened.originals.is_set_aside(doc_id, searchable.stored_name):
+                opened.originals.bring_back(doc_id, searchable.stored_name)
+                opened.originals.keep_only(doc_id, searchable.stored_name)
                 replacement.take_back()
-            elif found is not None or (now.version > 1 and now.state in FOUND):
+            elif searchable is not None or (current.version > 1 and current.state in FOUND):
                 raise ConflictError("the document has taken the place of the one before", hint="send that again")
-        if found is None:
+        if searchable is None:
             self.delete(document.collection, doc_id, seconds=seconds)
         self._on_work(document.collection)
 
     def delete(self, collection: str, doc_id: str, *, seconds: float | None = None) -> bool:
-        """Delete a document, in whatever state it is; tell whether nothing is left of it yet.
+        """Delete a document in any state; return whether it is removed completely.
 
-        It is gone for everybody at once, even where others are at work for so long that its words go later.
+        It is hidden from clients at once, even if another writer delays the removal from the index.
 
         Raises:
             NotIndexedError: there is no such document.
@@ -156,7 +156,7 @@ class DocumentVerbs:
 
 
 def known_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
-    """Give a document as it is known.
+    """Return the record of a document.
 
     Raises:
         NotIndexedError: there is no such document.
@@ -170,13 +170,13 @@ def known_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
 
 def _no_document(doc_id: str) -> NotIndexedError:
     return NotIndexedError(
-        f"there is no document '{doc_id[:_MOST_SHOWN]}'", hint="dirindex documents list shows which there are"
+        f"there is no document '{doc_id[:_MAX_SHOWN_CHARACTERS]}'", hint="dirindex documents list shows which there are"
     )
 
 
 def deadline_in(seconds: float | None) -> float | None:
-    """Give the moment of the monotonic clock until which to wait; None for ever."""
+    """Return the deadline on the monotonic clock; None for no deadline."""
     return None if seconds is None else time.monotonic() + seconds
 
 
-_MOST_SHOWN: Final = 80
+_MAX_SHOWN_CHARACTERS: Final = 80

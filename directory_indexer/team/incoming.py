@@ -1,7 +1,7 @@
 """Settings and keys of a backup that need consent: they run commands, name addresses or open the index.
 
-Whoever could write to a backup chose them. So they are listed, and taken only with consent. A setting is harmless if it
-is on the list below; every other one needs consent, also one that a later version adds.
+Anybody with write access to a backup may have chosen them, so they are listed and accepted only with consent. Settings
+on the list below are harmless; all others need consent, including those that a later version adds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from directory_indexer.errors import StoreError
 from directory_indexer.registry.keys import Key, Keys
 from directory_indexer.registry.store import Registry
 
-_MOST_SHOWN: Final = 400
+_MAX_LINE_CHARACTERS: Final = 400
 
 _HARMLESS: Final = frozenset(
     {
@@ -32,14 +32,14 @@ _HARMLESS: Final = frozenset(
         *("serving.requests_per_second", "serving.embedding_ms"),
     }
 )
-"""Settings of amounts, intervals and file names, within what is tracked anyway."""
+"""Settings of amounts, intervals and file names, within the tracked directories."""
 
 _HARMLESS_VALUES: Final[Mapping[str, frozenset[object]]] = {
     "embedding.provider": frozenset({"embedded"}),
     "embedding.model": frozenset({*EMBEDDED_MODELS, None}),
     "ocr.engine": frozenset({"auto", "rapidocr", "off"}),
 }
-"""Values that stay on this machine, of settings that can also lead away from it."""
+"""Values that stay on this machine, of settings that can also point elsewhere."""
 
 
 class IncomingSettings(NamedTuple):
@@ -50,10 +50,10 @@ class IncomingSettings(NamedTuple):
 
 
 def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
-    """Sort the settings of a configuration file.
+    """Parse the settings of a configuration file, separating those that need consent.
 
     Raises:
-        StoreError: it is no configuration, or a harmless setting has an impossible value.
+        StoreError: it is not a configuration, or a harmless setting has an invalid value.
     """
     try:
         tree = parse_jsonc(content.decode("utf-8-sig"))
@@ -64,7 +64,7 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
     others: list[str] = []
     for key, value in leaves:
         if not _is_harmless(key, value):
-            others.append(f"{key[:_MOST_SHOWN]!a} = {_shown(key, value)}")
+            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_format_value(key, value)}")
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
             raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
@@ -77,13 +77,13 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
 
 
 def incoming_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
-    """List the keys of a registry that are not among those of now as they are."""
+    """Return the keys of a registry that do not exist now with the same access."""
     known = {_access(key) for key in present}
     return tuple(key for key in Keys(registry).all() if _access(key) not in known)
 
 
 def key_line(key: Key) -> str:
-    """Describe what a key opens."""
+    """Describe the access of a key."""
     collections = "all collections" if key.collections is None else ", ".join(sorted(key.collections))
     return f"key '{key.name}' ({key.right}, {collections})"
 
@@ -107,8 +107,8 @@ def _is_harmless(key: str, value: object) -> bool:
     return key in _HARMLESS
 
 
-def _shown(key: str, value: object) -> str:
+def _format_value(key: str, value: object) -> str:
     if key in KEYS and isinstance(KEYS[key].kind, Secret):
         return "*" * 10
-    written = json.dumps(value)
-    return written if len(written) <= _MOST_SHOWN else f"{written[:_MOST_SHOWN]}…"
+    text = json.dumps(value)
+    return text if len(text) <= _MAX_LINE_CHARACTERS else f"{text[:_MAX_LINE_CHARACTERS]}…"

@@ -1,7 +1,8 @@
-"""How documents are sent: as text, as files or by their addresses, kept as they were, found like any file.
+"""Ingestion of documents: texts, files and URLs, stored as they were sent, and searchable like any file.
 
-A document is accepted when its content was read as the index will read it: what is refused changes nothing. Then come
-the original on the disk, the row in the registry, and the index, in this order, so that each step can be done again.
+A document is accepted once its content has been parsed as the index will parse it: a refused one changes nothing. Then
+the original is written to the disk, the row to the registry, and the text to the index, in this order, so that each
+step can be repeated.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from directory_indexer.team.sending import Content, Effect, Sending, Sent, Wait,
 from directory_indexer.team.verdicts import judge, require_harmless_words
 from directory_indexer.telemetry import spans
 
-_MOST_STREAMED: Final = 200_000_000
+_MAX_STREAMED_BYTES: Final = 200_000_000
 
 
 class Ingesting:
-    """Take documents; threads may share it."""
+    """Ingests documents; threads may share it."""
 
     def __init__(
         self,
@@ -43,13 +44,13 @@ class Ingesting:
         self._on_work = on_work
 
     def add_text(self, text: str, sending: Sending) -> Sent:
-        """Take a text, which is read as its file name says, or as Markdown.
+        """Ingest a text, which is parsed by its file name, or as Markdown.
 
         Raises:
-            ContentRefusedError: it is empty, too large, or holds a secret.
-            ConflictError: it is there already and must not be replaced, or is being deleted.
+            ContentRefusedError: it is empty, too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
             NotIndexedError: there is no such collection.
-            UsageError: what is said of it cannot be meant.
+            UsageError: its metadata are invalid.
         """
         content = text.encode("utf-8", "replace")
         filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
@@ -62,54 +63,54 @@ class Ingesting:
         return self._add(Content(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
 
     def add_file(self, pieces: Iterable[bytes], sending: Sending, *, media_type: str = "") -> Sent:
-        """Take a file as it is, piece by piece; it must have a name.
+        """Ingest a file, piece by piece; it must have a name.
 
         Raises:
-            ContentRefusedError: it holds no text, cannot be read, is too large, or holds a secret.
-            ConflictError: it is there already and must not be replaced, or is being deleted.
+            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
             NotIndexedError: there is no such collection.
-            UsageError: its name or what is said of it cannot be meant.
+            UsageError: its name or its metadata are invalid.
         """
         checked, name, known_type = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
         return self._add(Content(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
-        """Return how many bytes a file of a name may have.
+        """Return the maximum size of a file with this name.
 
         Raises:
             NotIndexedError: there is no such collection.
-            UsageError: no file can have that name.
+            UsageError: the name is invalid.
         """
         _, name, _ = _names_of_file(filename, media_type)
         with self._collections.using(collection) as opened:
             return _most_bytes(opened, name)
 
     def add_url(self, url: str, sending: Sending) -> Sent:
-        """Fetch a document from the web and take it; the same address again replaces it.
+        """Fetch a document from the web and ingest it; the same URL again replaces it.
 
         Raises:
-            UsageError: the address is none, or leads into a private network.
-            UnavailableError: its server cannot be reached, or does not answer as it should.
-            ContentRefusedError: it holds no text, cannot be read, is too large, or holds a secret.
-            ConflictError: it is there already and must not be replaced, or is being deleted.
+            UsageError: the URL is invalid, or of a private network.
+            UnavailableError: its server cannot be reached, or its response is invalid.
+            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
             NotIndexedError: there is no such collection.
         """
         address = naming.canonical_url(url)
         with self._collections.using(sending.collection):
             doc_id = self._id_of(sending, "url", address)
         fetched = self._fetch(address, Validators())
-        assert fetched is not None  # noqa: S101 - nothing was said to be known
+        assert fetched is not None  # noqa: S101 - no validators were sent
         return self._add_fetched(fetched, address, doc_id, sending)
 
     def refresh(self, collection: str, doc_id: str, *, wait: Wait = Wait.WORDS, seconds: float | None = None) -> Sent:
-        """Fetch a document again, unless its server says that it is the same.
+        """Fetch a document again, unless its server reports no change.
 
         Raises:
             NotIndexedError: there is no such document.
             ConflictError: it was not fetched from an address.
-            UnavailableError: its server cannot be reached, or does not answer as it should.
-            ContentRefusedError: what is there now is not taken; the document stays as it was.
+            UnavailableError: its server cannot be reached, or its response is invalid.
+            ContentRefusedError: the new content is refused; the document stays as it was.
         """
         with self._collections.using(collection) as opened:
             (document,) = opened.queue.looked_at([known_document(opened, doc_id)])
@@ -132,13 +133,13 @@ class Ingesting:
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
 
     def bring_up_to_date(self, collection: str, sending: Sending) -> None:
-        """Do for documents that are kept already what a sender waits for.
+        """Index stored documents as far as the sender waits for it.
 
         Raises:
             NotIndexedError: there is no such collection.
         """
         with self._collections.using(collection) as opened:
-            self._work(opened, sending)
+            self._index(opened, sending)
 
     def _id_of(self, sending: Sending, kind: str, key: str) -> DocId:
         if sending.client_id:
@@ -151,8 +152,8 @@ class Ingesting:
         name = naming.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
         content = Content(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
-        said = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
-        return self._add(content, sending._replace(said=said))
+        metadata = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
+        return self._add(content, sending._replace(said=metadata))
 
     def _add(self, content: Content, sending: Sending) -> Sent:
         with (
@@ -172,7 +173,7 @@ class Ingesting:
                 sent = accepted(opened, content, sending, received, verdict)
             span.note(effect=sent.effect, n_bytes=sent.document.n_bytes)
             if sent.effect is not Effect.SKIPPED:
-                self._work(opened, sending)
+                self._index(opened, sending)
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
 
     @contextlib.contextmanager
@@ -183,8 +184,8 @@ class Ingesting:
         ) as received:
             yield received
 
-    def _work(self, opened: OpenCollection, sending: Sending) -> None:
-        """Do what the sender waits for, and leave the rest to those who work in the background."""
+    def _index(self, opened: OpenCollection, sending: Sending) -> None:
+        """Do the work that the sender waits for, and leave the rest to the background."""
         deadline = deadline_in(sending.seconds)
         try:
             if sending.wait is not Wait.NONE:
@@ -192,12 +193,12 @@ class Ingesting:
             if sending.wait is Wait.COMPLETE:
                 opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
         except LockedError:
-            pass  # others are at work; the document is kept, and its state says how far it is
+            pass  # another process is indexing; the document is stored, and its state reports the progress
         self._on_work(opened.name)
 
 
 def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:
-    """Return the name of a file as it was sent and as it is stored, and its media type."""
+    """Return the sent and the stored name of a file, and its media type."""
     checked = naming.checked_name(filename, what="file name")
     known_type = naming.media_type_of(checked, media_type)
     return checked, naming.name_with_suffix(stored_name(checked), known_type), known_type
@@ -206,4 +207,4 @@ def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str
 def _most_bytes(opened: OpenCollection, name: str) -> int:
     most_bytes = opened.app.loaded.config.indexing.max_file_size
     is_streamed = name.lower().endswith(opened.app.policies.walk.streamed)
-    return max(most_bytes, _MOST_STREAMED) if is_streamed else most_bytes
+    return max(most_bytes, _MAX_STREAMED_BYTES) if is_streamed else most_bytes

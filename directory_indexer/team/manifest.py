@@ -1,7 +1,7 @@
-"""The manifest of a backup: which files it consists of, and how large each is.
+"""The manifest of a backup: the names and sizes of its files.
 
-A backup may come from anywhere, and its manifest names places that are written to. So every name is parsed: it is one
-that `backup` gives, or the backup is refused.
+A backup may come from anywhere, and its manifest names paths to write. So every name is parsed: if `backup` cannot have
+chosen it, the backup is refused.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ DATABASE: Final = "data.db"
 VECTORS: Final = "qdrant"
 
 BackupFile = NewType("BackupFile", str)
-"""The name of a file of a backup, relative to it and with slashes; made by `backup_file`."""
+"""The name of a file of a backup, relative and with slashes; created by `backup_file`."""
 
 _COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
-_MOST_SHOWN: Final = 80
+_MAX_SHOWN: Final = 80
 
 
 class Manifest(NamedTuple):
@@ -43,7 +43,7 @@ class Manifest(NamedTuple):
     files: Mapping[BackupFile, int]
 
     def to_json(self) -> str:
-        """Write it as `parsed_manifest` reads it."""
+        """Return the manifest as JSON for `parsed_manifest`."""
         return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
@@ -51,13 +51,13 @@ def parsed_manifest(content: bytes, *, where: str) -> Manifest:
     """Parse a manifest.
 
     Raises:
-        UsageError: it is none, or a newer dirindex wrote it.
+        UsageError: it is not a manifest, or a newer dirindex wrote it.
         StoreError: it names a file that no backup has.
     """
     try:
         manifest = json.loads(content)
         format_version = manifest["format"]
-        files = {text(name): _size(size) for name, size in manifest["files"].items()}
+        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
         collections = tuple(collection_name(text(name)) for name in manifest["collections"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
         raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
@@ -67,7 +67,7 @@ def parsed_manifest(content: bytes, *, where: str) -> Manifest:
         named = {backup_file(name): size for name, size in files.items()}
     except ValueError as error:
         raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
-    made_at, data_dir = (_line(manifest.get(key)) for key in ("made_at", "data_dir"))
+    made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
     return Manifest(made_at, data_dir, collections, named)
 
 
@@ -83,11 +83,11 @@ def backup_file(name: str) -> BackupFile:
         case ["team", "collections", collection, "documents", *original]:
             is_known = _is_collection(collection) and _is_original(original)
         case ["team", "collections", collection, *rest]:
-            is_known = _is_collection(collection) and _is_of_index(rest)
+            is_known = _is_collection(collection) and _is_index_file(rest)
         case parts:
-            is_known = _is_of_index(parts)
+            is_known = _is_index_file(parts)
     if not is_known:
-        raise ValueError(json.dumps(name[:_MOST_SHOWN]))
+        raise ValueError(json.dumps(name[:_MAX_SHOWN]))
     return BackupFile(name)
 
 
@@ -99,7 +99,7 @@ def is_backup_file(name: str) -> bool:
         return False
 
 
-def _is_of_index(parts: Sequence[str]) -> bool:
+def _is_index_file(parts: Sequence[str]) -> bool:
     match parts:
         case [name]:
             return name in {DATABASE, PAGES_NAME}
@@ -122,11 +122,11 @@ def _is_collection(name: str) -> bool:
         return False
 
 
-def _size(value: Any) -> int:
+def _parse_size(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise TypeError(value)
     return value
 
 
-def _line(value: object) -> str:
+def _parse_line(value: object) -> str:
     return value if isinstance(value, str) and value.isprintable() else ""

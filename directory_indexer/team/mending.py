@@ -1,4 +1,4 @@
-"""What becomes of a document whose sender, or whoever took it back, was gone in the midst of it."""
+"""Crash recovery of a document whose ingest or cancellation was interrupted."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from directory_indexer.team.originals import Originals, hash_of_file
 
 
 def mend(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
-    """Let the original of a document and what is known of it fit together again."""
-    known, found = replacement.before, replacement.found
+    """Make the original of a document and its row consistent again."""
+    known, searchable = replacement.before, replacement.searchable
     if known is None:
         originals.remove(doc_id)
         return
-    is_there = _is_original(originals, doc_id, known)
-    if found is not None and not is_there and _is_original(originals, doc_id, found):
-        known = replacement.take_back()  # as was begun
-        is_there = True
+    is_consistent = _is_original(originals, doc_id, known)
+    if searchable is not None and not is_consistent and _is_original(originals, doc_id, searchable):
+        known = replacement.take_back()  # complete the cancellation
+        is_consistent = True
     originals.keep_only(doc_id, known.stored_name)
     path = originals.place_of(doc_id) / known.stored_name
-    if is_there or known.state is State.DELETING or not path.exists():
+    if is_consistent or known.state is State.DELETING or not path.exists():
         return
-    # It was replaced, and nobody was told: what is there now is what counts.
+    # The original was replaced, but the row was not: the file on disk counts.
     status = path.stat()
     replacement.put(
         known._replace(
@@ -35,7 +35,7 @@ def mend(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
 
 
 def _is_original(originals: Originals, doc_id: DocId, document: StoredDocument) -> bool:
-    """Tell whether the original of a document is in its place."""
+    """Whether the original of a document is in its place."""
     path = originals.place_of(doc_id) / document.stored_name
     if not path.exists():
         return False

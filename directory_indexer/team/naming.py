@@ -1,6 +1,6 @@
-"""Names for what is sent: the id of a document, the name of its file on disk, one form for one address.
+"""Names of documents: ids, file names on disk, and canonical URLs.
 
-An id is derived from what the sender calls a document, so whoever sends it again replaces it.
+An id is derived from the sender's name of a document, so sending it again replaces it.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def new_doc_id(collection: str, kind: str, key: str) -> DocId:
-    """Derive the id of a document from what it is called by whoever sends it: an id, an address or a file name."""
+    """Derive the id of a document from the sender's name of it: an id, a URL or a file name."""
     digest = blake3.blake3(f"{collection}\0{kind}\0{key}".encode("utf-8", "surrogatepass")).digest(length=_ID_BYTES)
     return DocId(base64.b32encode(digest).decode().lower())
 
 
 def checked_name(text: str, *, what: str) -> str:
-    """Take what a sender calls a document.
+    """Return the sender's name of a document, normalised.
 
     Raises:
-        UsageError: it is blank, too long, or holds characters that have no place in a name.
+        UsageError: it is blank, too long, or contains control characters.
     """
     text = unicodedata.normalize("NFC", text)
     if not text.strip():
@@ -55,45 +55,45 @@ def checked_name(text: str, *, what: str) -> str:
 
 
 def printable_name(text: str) -> str:
-    """Give a name that a web server chose without what has no place in a name."""
+    """Return the name that a web server chose without control characters."""
     return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
 
 
 def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
-    """Give the name of the file on disk for what a sender calls a document: safe wherever it is copied to.
+    """Return a file name on disk for the sender's name of a document, safe on every system.
 
-    A text that is called `report.pdf` is stored as `report.pdf.md`, for it would not be read as what it is.
+    A text called `report.pdf` is stored as `report.pdf.md`, since it is not a PDF.
     """
     name = re.split(r"[/\\]", filename.strip().rstrip("/\\"))[-1]
     name = _UNSAFE.sub("_", name).rstrip(". ")
     if not name or name.startswith(".") or _RESERVED.fullmatch(name):
         name = f"_{name}"
-    name = _shortened(name)
+    name = _shorten(name)
     if is_text and not expected_format(FilePath(name)).is_text:
         name += ".md"
     return StoredName(name)
 
 
 def name_with_suffix(name: StoredName, media_type: str) -> StoredName:
-    """Give a name the suffix of its media type, where it has none."""
+    """Return a name with the suffix of its media type, if it has none."""
     if os.path.splitext(name)[1]:
         return name
     return StoredName(name + (mimetypes.guess_extension(media_type, strict=False) or ""))
 
 
-def media_type_of(filename: str, said: str = "") -> str:
-    """Tell the media type of a file by its name, unless a sender says one."""
-    said = said.partition(";")[0].strip().lower()
-    if re.fullmatch(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,64}", said):
-        return said
+def media_type_of(filename: str, declared: str = "") -> str:
+    """Return the media type that the sender declares, or else that of the file name."""
+    declared = declared.partition(";")[0].strip().lower()
+    if re.fullmatch(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,64}", declared):
+        return declared
     return mimetypes.guess_type(filename, strict=False)[0] or "application/octet-stream"
 
 
 def canonical_url(text: str) -> str:
-    """Give the one form of an address that all its spellings have.
+    """Return the canonical form of a URL.
 
     Raises:
-        UsageError: it is no address of http or https, or holds a password.
+        UsageError: it is not an HTTP(S) URL, or contains a password.
     """
     checked_name(text, what="address")
     url = address_of(text.strip())
@@ -101,7 +101,7 @@ def canonical_url(text: str) -> str:
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     stem, suffix = os.path.splitext(name)
     if len(suffix.encode()) > _MOST_SUFFIX_BYTES:
         stem, suffix = name, ""

@@ -1,4 +1,4 @@
-"""Collections that this process works with, as many as it may keep open at a time."""
+"""The open collections of this process, up to a limit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ with lazily:
     from directory_indexer.team.originals import Originals
     from directory_indexer.team.queue import Queue
 
-_MOST_OPEN: Final = 64
+_MAX_OPEN: Final = 64
 """Each takes four descriptors, and up to three megabytes."""
 
 CollectionKey = tuple[CollectionName, float]
-"""The name of a collection, and when it was made: one may have been deleted, and another made by its name."""
+"""The name and creation time of a collection: another one of the same name may follow a deleted one."""
 
 
 class OpenCollection:
-    """A collection that this process works with: its index, what was sent to it, and who may write next."""
+    """An open collection: its index, its documents, and the lock of its writers."""
 
     def __init__(self, name: CollectionName, app: App, registry: Registry) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class OpenCollection:
 
     @cached_property
     def documents(self) -> Documents:
-        """What was sent to it."""
+        """The documents sent to it."""
         return Documents(self._registry, self.name)
 
     @cached_property
@@ -48,7 +48,7 @@ class OpenCollection:
 
     @cached_property
     def queue(self) -> Queue:
-        """What was sent and is not searchable yet."""
+        """The documents that are not searchable yet."""
         return Queue(self.documents, self.originals, lambda: self.app.sent_files, lambda: self.app.docstore)
 
 
@@ -62,23 +62,23 @@ class CollectionApp(App):
 
     @cached_property
     def embedders(self) -> Embedders:
-        """What makes vectors, for all collections."""
+        """The embedders, shared by all collections."""
         return self._around.embedders
 
     @cached_property
     def registry(self) -> Registry:
-        """What is known of all collections."""
+        """The registry, shared by all collections."""
         return self._around.registry
 
     def close(self) -> None:
-        """Give back what is its own."""
+        """Close what is not shared."""
         for shared in ("embedders", "registry"):
             vars(self).pop(shared, None)
         super().close()
 
 
 class OpenCollections:
-    """The open collections; threads may share them. The default one belongs to whoever opened its index."""
+    """The open collections; threads may share them. The default one belongs to the caller that opened its index."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,12 +86,12 @@ class OpenCollections:
 
     @contextlib.contextmanager
     def lent(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
-        """Give a collection, which stays open as long as somebody works with it."""
+        """Yield a collection, which stays open while it is used."""
         with self._lock:
             opened = self._open.pop(key, None) or open_it()
             self._open[key] = opened
             opened.n_users += 1
-            self._close_idle(_MOST_OPEN)
+            self._close_idle(_MAX_OPEN)
         try:
             yield opened
         finally:
@@ -101,7 +101,7 @@ class OpenCollections:
                     _close(opened)
 
     def drop(self, name: CollectionName) -> None:
-        """Close a collection that is to be removed, or leave that to the last who works with it."""
+        """Close a collection that is being removed, or leave that to its last user."""
         with self._lock:
             for key in [key for key in self._open if key[0] == name]:
                 opened = self._open.pop(key)
@@ -109,16 +109,16 @@ class OpenCollections:
                     _close(opened)
 
     def close(self) -> None:
-        """Close all that nobody works with."""
+        """Close all collections that are not in use."""
         with self._lock:
             self._close_idle(0)
 
     def count(self) -> int:
-        """Count those that are open."""
+        """Return the number of open collections."""
         return len(self._open)
 
     def _close_idle(self, n_kept: int) -> None:
-        """Close those that nobody works with, the ones first that were not used for longest."""
+        """Close collections that are not in use, least recently used first."""
         for key, opened in list(self._open.items()):
             if len(self._open) > n_kept and not opened.n_users:
                 _close(self._open.pop(key))

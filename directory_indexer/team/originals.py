@@ -1,7 +1,7 @@
-"""The originals of the documents of one collection, byte for byte as they were sent.
+"""Storage of the originals of the documents of one collection, byte for byte as they were sent.
 
-One is written beside its place, brought to the disk, and put there by one step, while a mark says that it is under way:
-whoever finds the mark of a process that is gone knows which document to look at.
+An original is written beside its place, flushed to the disk, and renamed into place, while a marker file records that
+the document is being written: recovery checks the documents with markers of dead processes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from directory_indexer.permissions import directory_mode, file_mode
 
 _HASH_BYTES: Final = 16
 _PIECE_BYTES: Final = 1 << 20
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MARK: Final = ".mark"
 
 
 class Received(NamedTuple):
-    """Content that was written, and is not in its place yet; `content_hash` is BLAKE3, as hexadecimal digits."""
+    """Content that was written, and is not in its place yet; `content_hash` is BLAKE3, in hexadecimal digits."""
 
     path: Path
     n_bytes: int
@@ -41,7 +41,7 @@ class Received(NamedTuple):
 
 
 class Originals:
-    """The originals in a directory, and beside it those that are on their way there."""
+    """The originals in a directory, and beside it those being written."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = Path(os.path.realpath(directory))
@@ -49,19 +49,19 @@ class Originals:
         self._replaced = self.directory.parent / "replaced"
 
     def place_of(self, doc_id: DocId) -> Path:
-        """Give the directory of one document."""
+        """Return the directory of one document."""
         return self.directory / doc_id[:2] / doc_id
 
     def path_of(self, doc_id: DocId, name: str) -> FilePath:
-        """Give the path of an original."""
+        """Return the path of an original."""
         return file_path(self.place_of(doc_id) / name)
 
     @contextlib.contextmanager
     def received(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
-        """Write content down, for a document that is under way until the block ends.
+        """Write content to a temporary file; its document is marked as being written until the block ends.
 
         Raises:
-            ContentRefusedError: it has more bytes than that.
+            ContentRefusedError: it has more than `most_bytes` bytes.
             StoreError: it cannot be written, as on a full disk.
         """
         with self.marked(doc_id) as place:
@@ -73,7 +73,7 @@ class Originals:
             yield received
 
     def publish(self, received: Received, doc_id: DocId) -> None:
-        """Put content into its place, instead of what is there by that name."""
+        """Move content into its place, replacing an original of the same name."""
         with _translated_errors():
             place = self.place_of(doc_id)
             is_new = not place.is_dir()
@@ -85,61 +85,61 @@ class Originals:
                 _flush(self.directory)
 
     def set_aside(self, doc_id: DocId, name: str) -> None:
-        """Keep an original that another one takes the place of, until it is dropped."""
+        """Keep an original that is being replaced, until it is dropped."""
         with _translated_errors():
-            kept = self._replaced / doc_id
-            shutil.rmtree(kept, ignore_errors=True)
-            kept.mkdir(mode=directory_mode(), parents=True)
+            backup = self._replaced / doc_id
+            shutil.rmtree(backup, ignore_errors=True)
+            backup.mkdir(mode=directory_mode(), parents=True)
             with contextlib.suppress(FileNotFoundError):
-                _linked(self.place_of(doc_id) / name, kept / name)
+                _link_or_copy(self.place_of(doc_id) / name, backup / name)
 
     def is_set_aside(self, doc_id: DocId, name: str) -> bool:
-        """Tell whether an original is there to be brought back."""
+        """Whether an original that was set aside can be restored."""
         return (self._replaced / doc_id / name).is_file()
 
     def bring_back(self, doc_id: DocId, name: str) -> None:
-        """Put an original that was set aside into its place again."""
+        """Restore an original that was set aside."""
         with _translated_errors():
             place = self.place_of(doc_id)
             draft = self._replaced / doc_id / f"{name}.back"
             draft.unlink(missing_ok=True)
-            _linked(self._replaced / doc_id / name, draft)
+            _link_or_copy(self._replaced / doc_id / name, draft)
             os.replace(draft, place / name)
             _flush(place)
 
     def drop_aside(self, doc_id: DocId) -> None:
-        """Let go of what was set aside of a document."""
+        """Remove what was set aside of a document."""
         shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
 
     def aside(self) -> list[DocId]:
-        """Name the documents of which something is set aside."""
+        """Return the documents with something set aside."""
         names = (place.name for place in self._replaced.iterdir()) if self._replaced.is_dir() else ()
         return [known for name in names if (known := doc_id(name))]
 
     def keep_only(self, doc_id: DocId, name: str) -> None:
-        """Remove what is left of a document by other names."""
+        """Remove the originals of a document with other names."""
         with _translated_errors():
-            for one in self._files(doc_id):
-                if one.name != name:
-                    one.unlink(missing_ok=True)
+            for file in self._files(doc_id):
+                if file.name != name:
+                    file.unlink(missing_ok=True)
 
     def paths_of(self, doc_id: DocId) -> list[FilePath]:
-        """Name all that is there of a document."""
-        return [file_path(one) for one in self._files(doc_id)]
+        """Return the paths of all originals of a document."""
+        return [file_path(file) for file in self._files(doc_id)]
 
     def remove(self, doc_id: DocId) -> None:
-        """Remove all that is there of a document."""
+        """Remove all originals of a document."""
         with _translated_errors():
             place = self.place_of(doc_id)
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(place)
-            # Another one may be coming into the directory around it.
+            # Another document may be moved into the parent directory meanwhile.
             with contextlib.suppress(OSError):
                 place.parent.rmdir()
         self.drop_aside(doc_id)
 
     def interrupted(self) -> Iterator[DocId]:
-        """Name the documents that were under way in processes that are gone, and forget their marks one by one."""
+        """Yield the documents that dead processes were writing, and remove their markers one by one."""
         marks = sorted(self._incoming.glob(f"*{_MARK}")) if self._incoming.is_dir() else ()
         for mark in marks:
             with contextlib.suppress(FileNotFoundError):
@@ -153,7 +153,7 @@ class Originals:
                     mark.unlink(missing_ok=True)
 
     def leave_mark(self, doc_id: DocId) -> None:
-        """Mark a document as one that was under way, so that the next recovery looks at it."""
+        """Mark a document for the next recovery."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             _, lock = self._new_mark(doc_id)
@@ -161,7 +161,7 @@ class Originals:
 
     @contextlib.contextmanager
     def marked(self, doc_id: DocId) -> Iterator[Path]:
-        """Mark a document as under way until the block ends, and name a place for what belongs to it."""
+        """Mark a document as being written until the block ends, and yield a directory for temporary files."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             self.directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ class Originals:
                 mark.unlink(missing_ok=True)
 
     def _new_mark(self, doc_id: DocId) -> tuple[Path, HeldLock]:
-        """Make a mark and lock it: who looks for abandoned ones may take one that is not locked yet."""
+        """Create and lock a marker: recovery may remove one that is not locked yet."""
         while True:
             mark = self._incoming / f"{doc_id}-{secrets.token_hex(8)}{_MARK}"
             if lock := try_lock(mark, exclusive=True):
@@ -191,7 +191,7 @@ class Originals:
 
 
 def too_large(most_bytes: int) -> ContentRefusedError:
-    """Return the refusal of a document with more bytes than are taken."""
+    """Return the refusal of a document with more than `most_bytes` bytes."""
     return ContentRefusedError(
         RefusalReason.TOO_LARGE,
         f"the document has more than {most_bytes:,} bytes",
@@ -200,10 +200,10 @@ def too_large(most_bytes: int) -> ContentRefusedError:
 
 
 def open_original(path: FilePath) -> BinaryIO:
-    """Open an original for reading; what stands behind a link is none.
+    """Open an original for reading; links are not followed.
 
     Raises:
-        NotIndexedError: it is gone.
+        NotIndexedError: it does not exist.
     """
     try:
         return open(open_file(exact_text(path)), "rb")
@@ -214,13 +214,13 @@ def open_original(path: FilePath) -> BinaryIO:
 
 
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:
-    """Read a file piece by piece."""
+    """Yield the content of a file piece by piece."""
     while piece := file.read(_PIECE_BYTES):
         yield piece
 
 
 def hash_of_file(path: Path) -> str:
-    """Hash a file as content is hashed that is written down."""
+    """Return the hash of a file, as of received content."""
     hasher = blake3.blake3()
     with path.open("rb") as file:
         for piece in pieces_of(file):
@@ -242,8 +242,8 @@ def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, s
     return n_bytes, hasher.hexdigest(length=_HASH_BYTES)
 
 
-def _linked(path: Path, copy: Path) -> None:
-    """Give a file a second name, or where that cannot be a copy with the same stamp."""
+def _link_or_copy(path: Path, copy: Path) -> None:
+    """Create a hard link, or a copy with the same time stamps if that is impossible."""
     try:
         os.link(path, copy)
     except FileNotFoundError:
@@ -253,7 +253,7 @@ def _linked(path: Path, copy: Path) -> None:
 
 
 def _flush(directory: Path) -> None:
-    if sys.platform == "win32":  # where a directory cannot be opened
+    if sys.platform == "win32":  # directories cannot be opened there
         return
     number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -267,7 +267,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = DiskFullError if error.errno in _FULL else StoreError
+        kind = DiskFullError if error.errno in _DISK_FULL else StoreError
         raise kind(
             f"a document cannot be kept: {error.filename or 'the disk'}: {error.strerror}",
             hint="free some disk space, or choose another place with --data-dir, and send it again",

@@ -1,7 +1,7 @@
-"""What was sent to one collection and is not searchable yet: words for all that waits at once, then meaning.
+"""Indexing queue of one collection: keyword search for all waiting documents at once, then embedding.
 
-Whoever wants words takes the next turn and indexes everything that waits by then; those who come meanwhile find theirs
-done, or take the turn after it. Meaning takes long, and gives way between two batches to whoever wants words.
+A caller that needs keyword search takes the next turn and indexes everything waiting by then; later callers find theirs
+done, or take the turn after it. Embedding takes long, and yields to such callers between batches.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TAIL: Final = 4
 """Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
 
 _BATCH: Final = 100
-"""So many files are parsed in one go; of more, a run would start worker processes."""
+"""The number of files parsed together; with more, a run would start worker processes."""
 
 
 class Queue:
-    """The documents of one collection on their way into its index; threads may share it."""
+    """The documents of one collection being indexed; threads may share it."""
 
     def __init__(
         self,
@@ -50,69 +50,71 @@ class Queue:
         self._turn = threading.Lock()
 
     def index_words(self, *, deadline: float | None = None) -> None:
-        """Make all that waits searchable by words; `deadline` is a moment of the monotonic clock.
+        """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock.
 
         Raises:
-            LockedError: others were at work until then; what waits goes on waiting.
+            LockedError: another writer held the index until then; the documents keep waiting.
         """
-        with self._taken(deadline):
+        with self._exclusive(deadline):
             while batch := self._documents.to_read(limit=_BATCH):
                 self._read(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Make everything searchable by meaning, as far as there is time; tell whether nothing is left to do.
+        """Make everything searchable by meaning, as far as there is time; return whether no work is left.
 
         Raises:
-            LockedError: another process was at work until it had to stop.
+            LockedError: another process held the index until this one had to stop.
         """
         report = self._files().complete(
             give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
         )
-        self._note(self._documents.in_state(State.WORDS), trouble=report.unavailable)
+        self._store_progress(self._documents.in_state(State.WORDS), trouble=report.unavailable)
         return report.outcome is Outcome.COMPLETED
 
     def looked_at(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
-        """Give documents as they are now: runs that others do may have given them their vectors."""
-        waiting = [one for one in documents if one.state is State.WORDS]
+        """Return documents in their current state: other runs may have embedded them."""
+        waiting = [document for document in documents if document.state is State.WORDS]
         if not waiting:
             return list(documents)
-        self._note(waiting)
-        now = {one.doc_id: one for one in self._documents.get_all([one.doc_id for one in waiting])}
-        return [now.get(one.doc_id, one) for one in documents]
+        self._store_progress(waiting)
+        current = {
+            document.doc_id: document for document in self._documents.get_all([document.doc_id for document in waiting])
+        }
+        return [current.get(document.doc_id, document) for document in documents]
 
     def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
-        """Remove documents that are to be deleted, from the index before from the disk.
+        """Remove documents being deleted, first from the index, then from the disk.
 
         Raises:
-            LockedError: others were at work until the deadline; the documents are gone for everybody all the same.
+            LockedError: another writer held the index until the deadline; the documents are hidden all the same.
         """
-        with self._taken(deadline):
+        with self._exclusive(deadline):
             paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
             if paths:
-                self._files().remove(paths, give_up=_after(deadline))
+                self._files().remove(paths, give_up=_expired(deadline))
             for doc_id in doc_ids:
-                with self._documents.removing(doc_id) as is_there:
-                    if is_there:
+                with self._documents.removing(doc_id) as exists:
+                    if exists:
                         self._originals.remove(doc_id)
-            # What others deleted, and was sent again, has lost what the index held of it.
+            # A document that was deleted elsewhere and sent again has lost its text in the index.
             self._documents.queue_again(doc_ids)
 
     def recover(self) -> None:
-        """Go on with what processes that are gone had under way; words and meaning are for others to go on with."""
+        """Complete the interrupted writes of dead processes; indexing is left to others."""
         for doc_id in self._originals.interrupted():
-            self._mend(doc_id)
+            self._recover_document(doc_id)
         self._drop_aside(self._originals.aside())
         if self._documents.counts() and self._former_directories(file_path(self._originals.directory)):
             self.reconcile()
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
-            self.delete([DocId(one.doc_id) for one in leaving])
+            self.delete([DocId(document.doc_id) for document in leaving])
 
     @contextlib.contextmanager
-    def _taken(self, deadline: float | None) -> Iterator[None]:
-        """Take a turn.
+    def _exclusive(self, deadline: float | None) -> Iterator[None]:
+        """Hold the lock of writers.
 
         Raises:
-            LockedError: there is none before the deadline.
+            LockedError: it was not free before the deadline.
         """
         if not self._turn.acquire(timeout=-1 if deadline is None else max(deadline - time.monotonic(), 0)):
             raise LockedError("others are writing to this collection", hint="ask again later how far it is")
@@ -122,84 +124,84 @@ class Queue:
             self._turn.release()
 
     def reconcile(self) -> tuple[int, int]:
-        """Hold the index against the registry: have read what it lacks, drop what it should not have; count both.
+        """Compare the index with the registry: queue missing documents, remove unknown ones; return both counts.
 
-        An index that was moved with its data directory knows its documents by the paths of before.
+        An index that was moved with its data directory has the old paths of its documents.
         """
-        here = file_path(self._originals.directory)
-        for former in self._former_directories(here):
+        directory = file_path(self._originals.directory)
+        for former in self._former_directories(directory):
             self._documents.queue_again()
             self._files().take_over(former)
         with self._docstore().snapshot() as snapshot:
-            indexed = {path for path in snapshot.files.within(here) if not containers_around(path)}
-        documents = self._documents.all()  # after the index, which knows nothing that is not here
-        kept = {self._path(one): one.doc_id for one in documents}
-        lacking = [doc_id for path, doc_id in kept.items() if path not in indexed]
+            indexed = {path for path in snapshot.files.within(directory) if not containers_around(path)}
+        documents = self._documents.all()  # read after the index, so that every indexed document is known
+        doc_ids = {self._path(document): document.doc_id for document in documents}
+        lacking = [doc_id for path, doc_id in doc_ids.items() if path not in indexed]
         if lacking:
             self._documents.queue_again(lacking)
-        unknown = sorted(indexed - set(kept))
+        unknown = sorted(indexed - set(doc_ids))
         if unknown:
-            with self._taken(None):
-                self._files().remove(unknown, give_up=_after(None))
+            with self._exclusive(None):
+                self._files().remove(unknown, give_up=_expired(None))
             self._documents.queue_again([Path(path).parent.name for path in unknown])
         return len(lacking), len(unknown)
 
     def _former_directories(self, here: FilePath) -> list[FilePath]:
-        """Find the directories of documents that this index tracked where the data directory was before."""
+        """Return the directories of documents that this index tracked at former places of the data directory."""
         tail = os.sep.join(["", *here.split(os.sep)[-_TAIL:]])
         with self._docstore().snapshot() as snapshot:
             return [path for path in snapshot.directories.all() if path != here and path.endswith(tail)]
 
     def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
-        if replaced := self._replaced(batch):
-            self._files().remove(replaced, give_up=_after(deadline))
+        if replaced := self._outdated_paths(batch):
+            self._files().remove(replaced, give_up=_expired(deadline))
         read: list[StoredDocument] = []
-        self._files().read(self._still_wanted(batch, read), give_up=_after(deadline))
-        self._note(read)
+        self._files().read(self._claim(batch, read), give_up=_expired(deadline))
+        self._store_progress(read)
 
-    def _still_wanted(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
-        """Name the originals to read, when it is our turn to write: some may have been paused while others did."""
-        for one in self._documents.get_all([one.doc_id for one in batch]):
-            if one.state is State.QUEUED and not one.is_paused:
-                read.append(one)
-                yield self._path(one)
+    def _claim(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
+        """Yield the originals to read once the index is locked: some documents may have been paused meanwhile."""
+        for document in self._documents.get_all([document.doc_id for document in batch]):
+            if document.state is State.QUEUED and not document.is_paused:
+                read.append(document)
+                yield self._path(document)
 
-    def _replaced(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
-        """Find what the index holds of documents by names that they do not have any more."""
+    def _outdated_paths(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
+        """Return indexed paths of documents under file names that they no longer have."""
         with self._docstore().snapshot() as snapshot:
             return [
                 path
-                for one in documents
-                for path in snapshot.files.within(file_path(self._originals.place_of(DocId(one.doc_id))))
-                if path != (now := self._path(one)) and not lies_in(path, members_directory(now))
+                for document in documents
+                for path in snapshot.files.within(file_path(self._originals.place_of(DocId(document.doc_id))))
+                if path != (current := self._path(document)) and not lies_in(path, members_directory(current))
             ]
 
-    def _note(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
-        """Note how far documents are, by what the index holds of them."""
+    def _store_progress(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
+        """Store the progress of documents, from the state of the index."""
         with self._docstore().snapshot() as snapshot:
-            progress = [_progress(snapshot, one, self._path(one)) for one in documents]
+            progress = [_progress(snapshot, document, self._path(document)) for document in documents]
         changed = [
-            one._replace(message=one.message or (trouble if one.state is State.WORDS else ""))
-            for one, before in zip(progress, documents, strict=True)
-            if (one.state, one.n_chunks) != (before.state, before.n_chunks) or trouble
+            update._replace(message=update.message or (trouble if update.state is State.WORDS else ""))
+            for update, before in zip(progress, documents, strict=True)
+            if (update.state, update.n_chunks) != (before.state, before.n_chunks) or trouble
         ]
         if changed:
             self._documents.note(changed)
-            self._drop_aside({one.doc_id for one in changed})
+            self._drop_aside({update.doc_id for update in changed})
 
     def _drop_aside(self, doc_ids: Collection[str]) -> None:
-        """Let go of originals that others took the place of, where those are found by now."""
+        """Remove replaced originals whose replacements are searchable by now."""
         for doc_id in self._originals.aside():
             if doc_id in doc_ids:
                 with self._documents.replacing(doc_id) as replacement:
-                    if replacement.found is None:
+                    if replacement.searchable is None:
                         self._originals.drop_aside(doc_id)
 
-    def _mend(self, doc_id: DocId) -> None:
-        """Let the original of a document and what is known of it fit together again."""
+    def _recover_document(self, doc_id: DocId) -> None:
+        """Make the original of a document and its row consistent again."""
         if self._documents.get(doc_id) is None:
-            with self._taken(None):
-                self._files().remove(self._originals.paths_of(doc_id), give_up=_after(None))
+            with self._exclusive(None):
+                self._files().remove(self._originals.paths_of(doc_id), give_up=_expired(None))
             self._documents.queue_again([doc_id])
         with self._documents.replacing(doc_id) as replacement:
             mend(self._originals, replacement, doc_id)
@@ -208,7 +210,7 @@ class Queue:
         return self._originals.path_of(DocId(document.doc_id), document.stored_name)
 
 
-def _after(deadline: float | None) -> Callable[[], bool]:
+def _expired(deadline: float | None) -> Callable[[], bool]:
     return lambda: deadline is not None and time.monotonic() >= deadline
 
 

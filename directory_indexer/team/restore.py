@@ -1,8 +1,8 @@
-"""Restores a backup: all of it is copied beside its place first, examined, and then put there.
+"""Restore of a backup: everything is copied beside its place, examined, and then moved there.
 
-A backup is data, not a program: nothing in it decides where files are written or removed, and settings and keys are
-taken only with consent. What puts it into its place is written down before, so a restore that is cut off is completed
-by the next one.
+A backup is data, not a program: nothing in it decides which files are written or removed, and settings and keys are
+accepted only with consent. The moves are written to a journal before, so that the next restore completes an interrupted
+one.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from directory_indexer.team.staging import BackupSource, examine, place_in
 from directory_indexer.vectorstore import VectorPlace
 
 _JOURNAL: Final = "restore.json"
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TEAM: Final = "team"
-_BESIDE: Final = ("-wal", "-shm")
+_LOG_SUFFIXES: Final = ("-wal", "-shm")
 _TOKEN: Final = re.compile(r"[0-9a-f]{8}")
 
 
 class RestoreOptions(NamedTuple):
     """The permissions of a restore.
 
-    `accepts_settings` says whether it takes settings and keys that need consent, or leaves them out; with None it takes
-    nothing if there are any.
+    `accepts_settings` decides whether settings and keys that need consent are accepted or left out; with None the
+    restore fails if there are any.
     """
 
     may_replace: bool = False
@@ -57,26 +57,26 @@ class RestoreOptions(NamedTuple):
 
 
 class RestoreReport(NamedTuple):
-    """What was restored."""
+    """The result of a restore."""
 
     made_at: str
     n_collections: int
     n_documents: int
     n_read_again: int
-    """Documents that the index did not know as they are, and that were read again."""
+    """Documents that were read again, as the index did not have their current version."""
 
     has_vectors: bool
-    """False where vectors lie on a Qdrant server: dirindex index makes them again."""
+    """False if vectors lie on a Qdrant server: dirindex index computes them again."""
 
     left_out: tuple[str, ...]
-    """A line for each setting and key that was not taken."""
+    """A line for each setting and key that was not accepted."""
 
     directories: tuple[FilePath, ...]
-    """The directories that the indexes track: the next run reads what lies there on this machine."""
+    """The tracked directories of the indexes: the next run reads their files on this machine."""
 
 
 class _Move(NamedTuple):
-    """One thing to be put into its place, empty if only what is there must go; that goes to `aside` first."""
+    """A move into place; `staged` is empty if the existing file is only removed, which goes to `aside` first."""
 
     staged: str
     place: str
@@ -84,7 +84,7 @@ class _Move(NamedTuple):
 
 
 class _Staging(NamedTuple):
-    """A restore that goes on: its backup, the places of the parts, and the token in the names of its copies."""
+    """A restore in progress: its backup, the places of the parts, and the token in the names of its copies."""
 
     source: BackupSource
     manifest: Manifest
@@ -92,18 +92,18 @@ class _Staging(NamedTuple):
     token: str
 
     def staged(self, part: str) -> Path:
-        """Return where a part is copied to first."""
+        """Return the path to which a part is copied first."""
         return _beside(self.places[part], self.token)
 
 
 def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[str], None]) -> RestoreReport:
-    """Put a backup into the place of a data directory, which must be empty unless it may be replaced.
+    """Replace a data directory by a backup; it must be empty unless it may be replaced.
 
     Raises:
         UsageError: the source is not a backup.
-        ConsentNeededError: there is an index, and it must not be replaced; or settings or keys need consent.
-        LockedError: an index run is going on.
-        StoreError: the backup is damaged, holds what dirindex does not write, or something cannot be written.
+        ConsentNeededError: there is an index that must not be replaced; or settings or keys need consent.
+        LockedError: an index run is active.
+        StoreError: the backup is damaged, has contents that dirindex does not write, or a file cannot be written.
     """
     data_dir = Path(os.path.realpath(app.loaded.data_dir))
     data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -112,13 +112,13 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
     with BackupSource(source) as opened:
         staging = _Staging(opened, opened.manifest(), places, secrets.token_hex(4))
         _remove_leftovers(places)
-        taken = [place for place in places.values() if _is_taken(place)]
-        if taken and not options.may_replace:
+        occupied = [place for place in places.values() if _is_occupied(place)]
+        if occupied and not options.may_replace:
             hint = "add --replace to put the backup into its place, or use --data-dir"
-            raise ConsentNeededError(f"'{taken[0]}' is there already", hint=hint)
+            raise ConsentNeededError(f"'{occupied[0]}' is there already", hint=hint)
         try:
             with contextlib.ExitStack() as stack:
-                for lock_path in _lock_paths(app) if taken else ():
+                for lock_path in _lock_paths(app) if occupied else ():
                     stack.enter_context(write_lock(lock_path, wait=False))
                 left_out = _stage(staging, app, options, tell)
                 _write_journal(data_dir, _moves(staging))
@@ -127,14 +127,14 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
         except OSError as error:
             hint = (
                 "free some disk space"
-                if error.errno in _NO_ROOM
+                if error.errno in _DISK_FULL_ERRORS
                 else "check what is at that place, and who may write there"
             )
             raise StoreError(f"the backup cannot be restored: {error}", hint=hint) from error
         finally:
             for part in places:
                 _remove(staging.staged(part))
-    return _made_ready(App(app.loaded), staging.manifest, left_out, tell)
+    return _finish_restore(App(app.loaded), staging.manifest, left_out, tell)
 
 
 def _places(app: App) -> dict[str, Path]:
@@ -146,26 +146,26 @@ def _places(app: App) -> dict[str, Path]:
         _TEAM: team_directory(data_dir),
         CONFIGURATION: data_dir / CONFIGURATION,
     }
-    # The user may have put links on the way to them; whoever could put one there later is not followed.
+    # Links that the user has made are followed; links created later are not.
     return {part: Path(os.path.realpath(place.parent), place.name) for part, place in places.items()}
 
 
 def _remove_leftovers(places: Mapping[str, Path]) -> None:
     for place in places.values():
-        for left in place.parent.glob(f".{glob.escape(place.name)}.restoring-*"):
-            _remove(left)
+        for leftover in place.parent.glob(f".{glob.escape(place.name)}.restoring-*"):
+            _remove(leftover)
 
 
-def _is_taken(place: Path) -> bool:
+def _is_occupied(place: Path) -> bool:
     if place.name == CONFIGURATION:
-        return False  # what is configured now stays
+        return False  # the current configuration stays
     return any(place.iterdir()) if place.is_dir() else os.path.lexists(place)
 
 
 def _lock_paths(app: App) -> Iterator[Path]:
     collections = Collections(app)
     names = [DEFAULT]
-    with contextlib.suppress(StoreError):  # what is damaged may be what is to be replaced
+    with contextlib.suppress(StoreError):  # the damaged registry may be the one to replace
         names = collections.names()
     for name in names:
         lock_path = of_collection(app.loaded, name).config.storage.sqlite_path.with_name("write.lock")
@@ -175,12 +175,12 @@ def _lock_paths(app: App) -> Iterator[Path]:
 
 
 def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
-    """Copy the backup beside where it goes, and return what of it is left out.
+    """Copy the backup beside its place, and return what is left out.
 
-    What needs consent comes first, for all else may take hours.
+    Parts that need consent come first, since the rest may take hours.
 
     Raises:
-        ConsentNeededError: there is something that needs it, and nobody has said whether it is taken.
+        ConsentNeededError: something needs consent, and none was given or refused.
     """
     tell("copying the backup")
     copied_first = [name for name in staging.manifest.files if name in {CONFIGURATION, REGISTRY}]
@@ -188,7 +188,7 @@ def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[
     registry = Registry(staging.staged(_TEAM) / "team.db")
     for name in copied_first:
         _copy(staging, name)
-    lines = _settings_in_question(staging, options)
+    lines = _settings_needing_consent(staging, options)
     with contextlib.closing(registry):
         keys = incoming_keys(registry, _known_keys(app)) if REGISTRY in copied_first else ()
         lines += tuple(map(key_line, keys))
@@ -198,7 +198,7 @@ def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[
                 hint="add --accept-settings to take all of it, or --leave-settings to restore everything else",
             )
         if REGISTRY in copied_first:
-            Operations(registry).forget_all()  # begun elsewhere; somebody could go on with them here
+            Operations(registry).forget_all()  # started on another machine; they must not be resumed here
             for key in () if options.accepts_settings else keys:
                 Keys(registry).revoke(key.name)
     for name in others:
@@ -209,14 +209,14 @@ def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[
 def _known_keys(app: App) -> tuple[Key, ...]:
     try:
         return Keys(app.registry).all()
-    except StoreError:  # it may be damaged, and be restored for that
+    except StoreError:  # it may be damaged, and therefore be restored
         return ()
 
 
-def _settings_in_question(staging: _Staging, options: RestoreOptions) -> tuple[str, ...]:
-    """Describe the settings that need consent, and leave them out of the copy if they are not accepted."""
+def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tuple[str, ...]:
+    """Return the settings that need consent, and remove them from the copy if they are not accepted."""
     name = BackupFile(CONFIGURATION)
-    if name not in staging.manifest.files or staging.places[CONFIGURATION].exists():  # what is configured now stays
+    if name not in staging.manifest.files or staging.places[CONFIGURATION].exists():  # the current configuration stays
         return ()
     copy = staging.staged(CONFIGURATION)
     settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
@@ -235,7 +235,7 @@ def _copy(staging: _Staging, name: BackupFile) -> None:
 
 
 def _moves(staging: _Staging) -> list[_Move]:
-    """Plan what goes where; what the backup does not have goes as well."""
+    """Return the moves; existing parts that the backup lacks are removed."""
     moves = [
         _Move(str(staged) if staged.exists() else "", str(place), str(_beside(place, f"{staging.token}-old")))
         for part, place in staging.places.items()
@@ -247,9 +247,9 @@ def _moves(staging: _Staging) -> list[_Move]:
 
 
 def _logs(places: Mapping[str, Path]) -> list[Path]:
-    """Return the files that SQLite keeps beside databases."""
+    """Return the log files of SQLite beside the databases."""
     databases = (places[DATABASE], places[PAGES_NAME])
-    return [place.with_name(place.name + end) for place in databases for end in _BESIDE]
+    return [place.with_name(place.name + end) for place in databases for end in _LOG_SUFFIXES]
 
 
 def _beside(place: Path, token: str) -> Path:
@@ -265,10 +265,10 @@ def _write_journal(data_dir: Path, moves: list[_Move]) -> None:
 
 
 def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
-    """Do what is written down of a restore; doing it again does no harm.
+    """Perform the moves of a journal; repeating it does no harm.
 
     Raises:
-        StoreError: what is written down is not what a restore into this data directory writes.
+        StoreError: the journal is not one that a restore into this data directory writes.
     """
     journal = data_dir / _JOURNAL
     if not journal.exists():
@@ -276,7 +276,7 @@ def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
     moves = _parsed_moves(journal, {*map(str, places.values()), *map(str, _logs(places))})
     for staged, place, aside in moves:
         is_staged = bool(staged) and os.path.lexists(staged)
-        # What is there is the old one as long as the new one waits, or none is to come.
+        # The existing file is the old one while the new one waits, or if none is to come.
         if (is_staged or not staged) and os.path.lexists(place) and not os.path.lexists(aside):
             os.replace(place, aside)
         if is_staged:
@@ -287,7 +287,7 @@ def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
 
 
 def _parsed_moves(journal: Path, places: set[str]) -> list[_Move]:
-    """Parse a journal: only what belongs to this data directory is moved or removed."""
+    """Parse a journal: only files of this data directory may be moved or removed."""
     try:
         moves = [_Move(**move) for move in json.loads(journal.read_text(encoding="utf-8"))]
         are_own = all(_is_own(move, places) for move in moves)
@@ -311,8 +311,10 @@ def _is_own(move: _Move, places: set[str]) -> bool:
     )
 
 
-def _made_ready(app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]) -> RestoreReport:
-    """Bring every index together with its documents, which may lie in another place than when it was backed up."""
+def _finish_restore(
+    app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]
+) -> RestoreReport:
+    """Make every index consistent with its documents, whose paths may differ from those at the time of the backup."""
     collections = Collections(app)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
     n_documents = n_read_again = 0
@@ -329,7 +331,7 @@ def _made_ready(app: App, manifest: Manifest, left_out: tuple[str, ...], tell: C
                 n_read_again += len(opened.documents.in_state(State.QUEUED))
                 opened.queue.index_words()
             n_documents += n_here
-            tracked |= _tracked(opened)
+            tracked |= _tracked_directories(opened)
     collections.close()
     return RestoreReport(
         manifest.made_at,
@@ -342,8 +344,8 @@ def _made_ready(app: App, manifest: Manifest, left_out: tuple[str, ...], tell: C
     )
 
 
-def _tracked(opened: OpenCollection) -> set[FilePath]:
-    """Name the tracked directories of a collection, but for that of its documents."""
+def _tracked_directories(opened: OpenCollection) -> set[FilePath]:
+    """Return the tracked directories of a collection, except that of its documents."""
     if not opened.app.loaded.config.storage.sqlite_path.exists():
         return set()
     with opened.app.docstore.snapshot() as snapshot:
@@ -351,7 +353,7 @@ def _tracked(opened: OpenCollection) -> set[FilePath]:
 
 
 def _start_vectors_over(app: App) -> None:
-    """Let an index be another one than that which was backed up, for both may use one server."""
+    """Assign a new identity to an index, since the original one may use the same server."""
     with write_lock(app.lock_path, wait=True), app.docstore.transaction() as transaction:
         transaction.vector_sets.start_over()
         transaction.meta.forget("index_id")
@@ -372,7 +374,7 @@ def _remove(path: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows opens no directories
+    with contextlib.suppress(PermissionError):  # Windows cannot open directories
         number = os.open(path, os.O_RDONLY)
         try:
             os.fsync(number)

@@ -1,4 +1,4 @@
-"""Names for directories of one collection."""
+"""Named scopes of a collection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.team.collections import Collections
 
 
 def scopes_of(collections: Collections, collection: str) -> Scopes:
-    """Give the named scopes of a collection.
+    """Return the named scopes of a collection.
 
     Raises:
         NotIndexedError: there is no such collection.
@@ -19,12 +19,12 @@ def scopes_of(collections: Collections, collection: str) -> Scopes:
 
 
 def directories_of(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
-    """Give the directories that a scope of a collection names.
+    """Return the directories of a scope of a collection.
 
     Raises:
         NotIndexedError: there is no such collection, or no such scope in it.
     """
-    found = scopes_of(collections, collection).all().get(scope)
-    if found is None:
+    directories = scopes_of(collections, collection).all().get(scope)
+    if directories is None:
         raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
-    return found
+    return directories

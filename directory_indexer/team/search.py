@@ -1,7 +1,7 @@
-"""Searches in collections: each is asked for itself, and the answers are put in one order by their scores.
+"""Search in several collections: each is searched separately, and hits are merged by score.
 
-A score says on one scale, from 0 to 1, how well a passage answers, so hits of several collections can be compared. How
-rare a word is, is counted in each collection by itself: no score of one tells anything of another.
+Scores are absolute, from 0 to 1, so hits of several collections can be compared. Word frequencies are counted in each
+collection: no score reveals anything about another one.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def search_collections(
     names: Sequence[str],
     request: SearchRequest,
     *,
-    search: Callable[[OpenCollection, SearchRequest], SearchResult] = lambda one, request: one.app.searcher.search(
-        request
+    search: Callable[[OpenCollection, SearchRequest], SearchResult] = lambda opened, request: (
+        opened.app.searcher.search(request)
     ),
 ) -> SearchResult:
-    """Answer a request from some collections.
+    """Return the results of a request in some collections.
 
     Raises:
-        NotIndexedError: there is no such collection, or nothing is indexed in any of them where the request looks.
-        UsageError: the request cannot be meant.
+        NotIndexedError: there is no such collection, or nothing is indexed in the scope of the request.
+        UsageError: the request is invalid.
     """
     results: list[SearchResult] = []
     missing: list[NotIndexedError] = []
@@ -71,14 +71,14 @@ def search_collections(
 
 
 def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()) -> SearchResult:
-    """Put answers to one request together, the best hits of all of them first."""
-    found = [hit for result in results for hit in result.hits]
-    texts = sorted((hit for hit in found if not hit.named), key=attrgetter("score"), reverse=True)
-    # What is good beside the best of its own collection may be weak beside that of another.
+    """Return the merged results of one request, best hits first."""
+    all_hits = [hit for result in results for hit in result.hits]
+    texts = sorted((hit for hit in all_hits if not hit.named), key=attrgetter("score"), reverse=True)
+    # A good hit of one collection may be weak compared with those of another.
     leaves_out = request.only_good and not request.is_unfinished
     good = good_ones(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if leaves_out else texts
     n_weaker = len(texts) - len(good)
-    named = sorted((hit for hit in found if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)
+    named = sorted((hit for hit in all_hits if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)
     hits = arranged(named, good)
     return SearchResult(
         request=request,
@@ -87,38 +87,38 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
         is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
         is_weak=all(result.is_weak for result in results),
         has_weaker=n_weaker > 0 or any(result.has_weaker for result in results),
-        corrections=tuple(dict.fromkeys(one for result in results for one in result.corrections)),
-        summary=_together([result.summary for result in results]),
+        corrections=tuple(dict.fromkeys(correction for result in results for correction in result.corrections)),
+        summary=_merge_summaries([result.summary for result in results]),
         state=" ".join(result.state for result in results),
         n_named=sum(result.n_named for result in results),
     )
 
 
 def with_senders(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Say of hits in documents that were sent which those are; leave out what is being deleted."""
+    """Add document ids to hits in sent documents; omit documents being deleted."""
     directory = documents_of(opened.app.loaded)
-    # What was sent goes by its id, and may be on its way out.
+    # Sent documents are identified by their ids, and may be being deleted.
     hits = [hit._replace(also_in=tuple(path for path in hit.also_in if not lies_in(path, directory))) for hit in hits]
     ids = {hit.path: doc_id for hit in hits if (doc_id := doc_id_of(hit.path, directory))}
     if not ids:
         return tuple(hits)
-    documents = {one.doc_id: one for one in opened.documents.get_all(list(ids.values()))}
-    shown: list[Hit] = []
+    documents = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))}
+    with_ids: list[Hit] = []
     for hit in hits:
         if hit.path not in ids:
-            shown.append(hit)
+            with_ids.append(hit)
         elif (document := documents.get(ids[hit.path])) and document.state is not State.DELETING:
-            shown.append(hit._replace(sent=SentPlace(document.doc_id, document.filename, document.url)))
-    return tuple(shown)
+            with_ids.append(hit._replace(sent=SentPlace(document.doc_id, document.filename, document.url)))
+    return tuple(with_ids)
 
 
-def _together(summaries: Sequence[IndexSummary]) -> IndexSummary:
-    moments = [one.completed_at for one in summaries if one.completed_at is not None]
+def _merge_summaries(summaries: Sequence[IndexSummary]) -> IndexSummary:
+    moments = [summary.completed_at for summary in summaries if summary.completed_at is not None]
     return IndexSummary(
-        n_directories=sum(one.n_directories for one in summaries),
-        n_files=sum(one.n_files for one in summaries),
-        n_chunks=sum(one.n_chunks for one in summaries),
-        n_embedded=sum(one.n_embedded for one in summaries),
-        is_running=any(one.is_running for one in summaries),
+        n_directories=sum(summary.n_directories for summary in summaries),
+        n_files=sum(summary.n_files for summary in summaries),
+        n_chunks=sum(summary.n_chunks for summary in summaries),
+        n_embedded=sum(summary.n_embedded for summary in summaries),
+        is_running=any(summary.is_running for summary in summaries),
         completed_at=min(moments, default=None),
     )

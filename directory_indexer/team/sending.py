@@ -1,4 +1,4 @@
-"""How a document is sent, and what becomes of it when it is."""
+"""Requests to store a document, and their results."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from directory_indexer.team.opened import OpenCollection
 from directory_indexer.team.originals import Received
 from directory_indexer.team.verdicts import Verdict
 
-_MOST_SAID: Final = 16_384
-_DEEPEST_SAID: Final = 32
+_MAX_METADATA_BYTES: Final = 16_384
+_MAX_METADATA_DEPTH: Final = 32
 
 
 class Wait(StrEnum):
-    """When the sender of a document is answered."""
+    """The state of a document at which its sender gets the response."""
 
     NONE = "none"
-    """When it is kept."""
+    """It is stored."""
     WORDS = "words"
-    """When it can be found by words."""
+    """It is searchable by keyword."""
     COMPLETE = "complete"
-    """When it can be found by meaning, too."""
+    """It is searchable by meaning, too."""
 
 
 class OnConflict(StrEnum):
-    """What becomes of a document that is there already."""
+    """The action if a document exists already."""
 
     REPLACE = "replace"
     SKIP = "skip"
@@ -42,47 +42,47 @@ class OnConflict(StrEnum):
 
 
 class Effect(StrEnum):
-    """What sending a document has done."""
+    """The effect of sending a document."""
 
     CREATED = "created"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
-    """It is the very same that is there."""
+    """The same document exists."""
     SKIPPED = "skipped"
-    """Another one is there, and was to be kept."""
+    """Another version exists, and was to be kept."""
 
 
 class Sending(NamedTuple):
-    """How a document is sent; `said` is what its sender says of it, beside the title."""
+    """A request to store a document; `said` is the sender's metadata without the title."""
 
     collection: str = "default"
     client_id: str = ""
-    """What the sender calls it: the same again replaces it. Without one, its address or its file name does."""
+    """The sender's id: sending the same id again replaces the document. The default is its URL or file name."""
 
     filename: str = ""
     url: str = ""
-    """The address that a text comes from; its id is derived from that rather than from its file name."""
+    """The URL that a text comes from; its id is derived from that rather than from its file name."""
 
     title: str = ""
     said: Mapping[str, Any] = {}
     on_conflict: OnConflict = OnConflict.REPLACE
     allows_secrets: bool = False
-    """Whether secrets in it are masked in the index and kept in the original; otherwise it is refused."""
+    """Whether secrets are masked in the index and kept in the original; otherwise the document is refused."""
 
     wait: Wait = Wait.WORDS
     seconds: float | None = None
-    """How long to wait at most."""
+    """The maximum time to wait."""
 
 
 class Sent(NamedTuple):
-    """What has become of a document that was sent."""
+    """The result of sending a document."""
 
     document: StoredDocument
     effect: Effect
 
 
 class Content(NamedTuple):
-    """What was sent, and what it is known by."""
+    """Content that was sent, and its names."""
 
     source: Source
     pieces: Iterable[bytes]
@@ -95,10 +95,10 @@ class Content(NamedTuple):
 
 
 def require_sayable(sending: Sending) -> None:
-    """Refuse what is said of a document and cannot be kept.
+    """Refuse metadata that cannot be stored.
 
     Raises:
-        UsageError: it is no JSON, too deep or too much.
+        UsageError: they are not JSON, too deep or too large.
     """
     if sending.title:
         naming.checked_name(sending.title, what="title")
@@ -106,11 +106,11 @@ def require_sayable(sending: Sending) -> None:
         n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
-    if n_bytes > _MOST_SAID:
-        raise UsageError(f"what is said of the document has more than {_MOST_SAID:,} bytes", hint="say less")
-    if _is_deeper(sending.said, _DEEPEST_SAID):
+    if n_bytes > _MAX_METADATA_BYTES:
+        raise UsageError(f"what is said of the document has more than {_MAX_METADATA_BYTES:,} bytes", hint="say less")
+    if _is_deeper(sending.said, _MAX_METADATA_DEPTH):
         raise UsageError(
-            f"what is said of the document is nested more than {_DEEPEST_SAID} levels deep", hint="nest it less"
+            f"what is said of the document is nested more than {_MAX_METADATA_DEPTH} levels deep", hint="nest it less"
         )
 
 
@@ -129,10 +129,10 @@ def _members(value: object) -> Iterable[object]:
 
 
 def accepted(opened: OpenCollection, content: Content, sending: Sending, received: Received, verdict: Verdict) -> Sent:
-    """Put a document into its place; whoever comes last wins, and nobody sees a half of two.
+    """Store a document atomically; of concurrent senders, the last one wins.
 
     Raises:
-        ConflictError: it is there already and must not be replaced, or is being deleted.
+        ConflictError: it exists and must not be replaced, or is being deleted.
     """
     now = time.time()
     document = StoredDocument(
@@ -181,9 +181,17 @@ def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: On
         )
     if on_conflict is OnConflict.SKIP:
         return Effect.SKIPPED
-    is_same = all(getattr(before, name) == getattr(document, name) for name in _TELLING)
+    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
     return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
 
 
-_TELLING: Final = ("content_hash", "filename", "stored_name", "title", "metadata", "media_type", "allows_secrets")
-"""What a document that was sent again must share with the one that is there, to be the very same."""
+_COMPARED_FIELDS: Final = (
+    "content_hash",
+    "filename",
+    "stored_name",
+    "title",
+    "metadata",
+    "media_type",
+    "allows_secrets",
+)
+"""The fields that a document sent again must share with the existing one to count as unchanged."""

@@ -1,7 +1,7 @@
-"""Files of a backup on their way into a data directory: opened with distrust, copied beside their place, and examined.
+"""Files of a backup on their way into a data directory: opened safely, copied beside their place, and examined.
 
-A backup may lie where others can write. Its files are opened component by component from its directory, so no link
-leads out of it, and what is examined is the copy, which nobody else can change.
+Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
+leads out of it, and the copy, which nobody else can change, is what is examined.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from directory_indexer.team.manifest import (
 if TYPE_CHECKING:
     import sqlite3
 
-_MOST_MANIFEST_BYTES: Final = 1 << 28
+_MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
     DATABASE: schema.make_tables,
     PAGES_NAME: make_page_tables,
     PurePosixPath(REGISTRY).name: make_registry_tables,
 }
-"""The functions that make the tables of the databases of a backup, by the names of their files."""
+"""The functions that create the tables of the databases of a backup, by the names of their files."""
 
 
 class BackupSource:
-    """A backup that is read; nothing of it is opened behind a link."""
+    """Read access to a backup; no link is followed."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(os.path.expanduser(path)))
@@ -64,25 +64,25 @@ class BackupSource:
         """Read the manifest of the backup.
 
         Raises:
-            UsageError: it is no backup.
+            UsageError: it is not a backup.
             StoreError: it names a file that no backup has.
         """
         try:
-            with self._opened(MANIFEST) as file:
-                content = file.read(_MOST_MANIFEST_BYTES)
+            with self._open(MANIFEST) as file:
+                content = file.read(_MAX_MANIFEST_BYTES)
         except OSError as error:
             hint = "name a directory that dirindex backup wrote"
             raise UsageError(f"'{self.path}' is not a backup", hint=hint) from error
         return parsed_manifest(content, where=str(self.path))
 
     def copy(self, name: BackupFile, size: int, target: Path) -> None:
-        """Copy a file to where there is nothing yet, with its time, and have it written to the disk.
+        """Copy a file to a new path, with its time stamps, and flush it to the disk.
 
         Raises:
-            StoreError: it is not as it was backed up.
+            StoreError: it has changed since the backup.
         """
         with (
-            self._as_backed_up(name, size) as file,
+            self._open_unchanged(name, size) as file,
             open(create_file(str(target), file_mode()), "wb") as copy,
         ):
             shutil.copyfileobj(file, copy, _PIECE_BYTES)
@@ -92,32 +92,32 @@ class BackupSource:
             os.fsync(copy.fileno())
         os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
         if not is_same:
-            raise self._changed(name)
+            raise self._changed_error(name)
 
     @contextlib.contextmanager
-    def _as_backed_up(self, name: BackupFile, size: int) -> Iterator[BinaryIO]:
+    def _open_unchanged(self, name: BackupFile, size: int) -> Iterator[BinaryIO]:
         try:
-            file = self._opened(name)
+            file = self._open(name)
         except OSError as error:
-            raise self._changed(name) from error
+            raise self._changed_error(name) from error
         with file:
             if os.fstat(file.fileno()).st_size != size:
-                raise self._changed(name)
+                raise self._changed_error(name)
             yield file
 
-    def _opened(self, name: str) -> BinaryIO:
+    def _open(self, name: str) -> BinaryIO:
         descriptor = self._passage.open_file(os.path.join(self.path, *name.split("/")))
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise IsADirectoryError(name)
         return os.fdopen(descriptor, "rb")
 
-    def _changed(self, name: str) -> StoreError:
+    def _changed_error(self, name: str) -> StoreError:
         return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP)
 
 
 def place_in(root: Path, parts: tuple[str, ...]) -> Path:
-    """Make the directories of a file below a root that nobody else knows of yet, and return its path."""
+    """Create the directories of a file below a private root, and return its path."""
     place = root
     for part in parts:
         make_directory(str(place), directory_mode())
@@ -126,10 +126,10 @@ def place_in(root: Path, parts: tuple[str, ...]) -> Path:
 
 
 def examine(name: BackupFile, copy: Path) -> None:
-    """Make sure that the copy of a database is one that dirindex can have written.
+    """Ensure that dirindex can have written the copy of a database.
 
     Raises:
-        StoreError: it is not.
+        StoreError: it cannot.
     """
     make = _DATABASES.get(copy_name := PurePosixPath(name).name)
     if make is None or name == CONFIGURATION:

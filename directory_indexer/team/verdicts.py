@@ -1,4 +1,4 @@
-"""What becomes of content, found out before a document takes the place of another one."""
+"""Validation of the content of a document before it replaces another one."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from directory_indexer.walker.ignore import built_in_rules, kind_of_secret, like
 
 
 class Verdict(NamedTuple):
-    """What content has: passages, secrets that are masked in them, and pages that wait to be read by OCR."""
+    """The contents of a document: passages, masked secrets, and pages that wait for OCR."""
 
     n_chunks: int = 0
     n_masked: int = 0
     n_waiting_pages: int = 0
 
     def plus(self, outcome: ParseOutcome) -> Verdict:
-        """Add what a part of it has come to."""
+        """Return the sum with a part of the document."""
         scans = outcome.scans if isinstance(outcome, ParsedFile | SkippedFile) else ()
         added = self._replace(n_waiting_pages=self.n_waiting_pages + sum(scan.waits for scan in scans))
         if not isinstance(outcome, ParsedFile):
@@ -35,7 +35,7 @@ class Verdict(NamedTuple):
 
 
 class _Incoming(NamedTuple):
-    """The description of content that is known to nobody yet."""
+    """The description of content that is not stored yet."""
 
     is_fetched: bool
 
@@ -43,11 +43,11 @@ class _Incoming(NamedTuple):
         return Description(is_fetched=self.is_fetched and not containers_around(path))
 
 
-def require_harmless_words(filename: str, said: Mapping[str, Any], policy: ParsePolicy) -> None:
-    """Refuse what is a secret by its name, and what a sender says that holds one.
+def require_harmless_words(filename: str, metadata: Mapping[str, Any], policy: ParsePolicy) -> None:
+    """Refuse a secret by its name, and metadata that contain one.
 
     Raises:
-        ContentRefusedError: it does.
+        ContentRefusedError: there is a secret.
     """
     if policy.include_secrets:
         return
@@ -55,20 +55,20 @@ def require_harmless_words(filename: str, said: Mapping[str, Any], policy: Parse
     decision = built_in_rules(include_secrets=False, include_hidden=True).decide(name, is_directory=False)
     if kind := kind_of_secret(decision) or likely_secret(name):
         raise ContentRefusedError(RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_TAKE_OUT)
-    if secret_spans("\n".join(f"{name}: {value}" for name, value in said.items())):
+    if secret_spans("\n".join(f"{name}: {value}" for name, value in metadata.items())):
         raise ContentRefusedError(RefusalReason.SECRET, "what is said of the document holds a secret", hint=_TAKE_OUT)
 
 
 def judge(path: Path, policy: ParsePolicy, *, is_fetched: bool, allows_secrets: bool) -> Verdict:
-    """Read content as the index will, and tell what it has.
+    """Parse content as the index will, and return its verdict.
 
     Raises:
-        ContentRefusedError: nothing of it could be found, or it holds secrets and must not.
+        ContentRefusedError: nothing in it is searchable, or it contains secrets and must not.
     """
     request = ParseRequest(source_file(file_path(os.path.realpath(path))), None)
     verdict, last = Verdict(), None
     for result in parse_all([request], policy._replace(descriptions=_Incoming(is_fetched))):
-        outcomes = [one for _, one in result.outcomes] if isinstance(result, MemberOutcomes) else [result]
+        outcomes = [outcome for _, outcome in result.outcomes] if isinstance(result, MemberOutcomes) else [result]
         for outcome in outcomes:
             verdict = verdict.plus(outcome)
         last = None if isinstance(result, MemberOutcomes) else result

@@ -1,4 +1,4 @@
-"""Where the vectors of chunks are kept and compared: the boundary that every store implements."""
+"""Vector stores: the protocol that every store implements, and its records."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ with lazily:
 
 
 class VectorPlace(StrEnum):
-    """Where the vectors of an index are."""
+    """The place of the vectors of an index."""
 
     EMBEDDED = "embedded"
     SERVER = "server"
 
 
 class VectorPoint(NamedTuple):
-    """One vector with the payload that Qdrant keeps beside it."""
+    """A vector with the payload that Qdrant stores beside it."""
 
     chunk_id: ChunkId
     file_path: FilePath
@@ -35,9 +35,9 @@ class VectorPoint(NamedTuple):
 
 
 class VectorScope(NamedTuple):
-    """Where a hit must lie: in one of the directories, at any depth, or in one of the files; anywhere if none is given.
+    """A filter on hits: in one of the directories, at any depth, or in one of the files; without any, all match.
 
-    A directory counts as a scope if it is a tracked one or lies in one.
+    A directory must be a tracked one or lie in one.
     """
 
     directories: tuple[FilePath, ...] = ()
@@ -52,24 +52,24 @@ class VectorHit(NamedTuple):
 
 
 class StoredVectors(Protocol):
-    """The vectors of one generation, to be read; the empty generation has none.
+    """Read access to the vectors of one generation; the empty generation has none.
 
     Raises:
-        VectorStoreError: from any verb, when the store cannot be reached or read.
-        GenerationGoneError: from any verb, when the generation has been discarded.
+        VectorStoreError: from any method, when the store cannot be reached or read.
+        GenerationGoneError: from any method, when the generation has been discarded.
     """
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
-        """Find the chunks in the scope that are most similar to a vector, best first."""
+        """Return the chunks in the scope that are most similar to a vector, best first."""
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one."""
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, as exactly as the store keeps them."""
+        """Return the vectors of those chunks that have one, as exactly as the store keeps them."""
 
     def ids(self) -> Iterator[ChunkId]:
-        """Give the ids of all chunks that have a vector."""
+        """Yield the ids of all chunks that have a vector."""
 
     def count(self) -> int:
         """Count the vectors."""
@@ -78,60 +78,60 @@ class StoredVectors(Protocol):
 class VectorStore(Protocol):
     """The vectors of one index, a generation at a time; threads may share it.
 
-    A generation is what one merge left. Readers name the one that the database names; 0 is the empty one. Only the
+    A generation is the result of one merge. Readers use the one that the database names; 0 is the empty one. Only the
     holder of the write lock may merge and discard.
 
     Raises:
-        VectorStoreError: from any verb, when the store cannot be reached, read or written.
-        GenerationGoneError: when a generation that is to be looked at has been discarded.
+        VectorStoreError: from any method, when the store cannot be reached, read or written.
+        GenerationGoneError: when a generation to read has been discarded.
     """
 
     @property
     def place(self) -> VectorPlace:
-        """Where the vectors are, as the database remembers it."""
+        """The place of the vectors, as the database stores it."""
 
     @property
     def merge_at(self) -> int:
-        """So many pending vectors are merged while a run goes on."""
+        """The number of pending vectors that are merged while a run continues."""
 
     @property
     def keep_pending(self) -> int:
-        """At the end of a run fewer pending vectors than these are not worth a merge."""
+        """The number of pending vectors below which the end of a run merges none."""
 
     def prepare(self, generation: int) -> None:
-        """Make sure that vectors can be added to a generation, before work goes into making them."""
+        """Ensure that vectors can be added to a generation, before work goes into computing them."""
 
     def at(self, generation: int) -> StoredVectors:
-        """Give a generation to read."""
+        """Return read access to a generation."""
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
-        """Look, without reading them, whether a generation is there and has so many vectors.
+        """Check, without reading vectors, that a generation exists and has `n_vectors` vectors.
 
         Raises:
-            VectorsLostError: it is not there, damaged, or stems from another state of the database.
+            VectorsLostError: it is missing, damaged, or belongs to another state of the database.
         """
 
     def require_intact(self, generation: int) -> None:
-        """Read a generation, and look whether every byte is as it was written.
+        """Read a generation, and check every byte.
 
         Raises:
-            VectorsLostError: it is not there or damaged.
+            VectorsLostError: it is missing or damaged.
         """
 
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
-        """Make a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
+        """Create a generation from another one, without `deletes` and then with `upserts`; return its number.
 
-        It is durable on return, and counts once the database names it. Doing it again does no harm.
+        It is durable on return, and used once the database names it. Repeating it does no harm.
         """
 
     def discard_others(self, generation: int) -> None:
-        """Remove what crashes left behind, and what the given generation does not need."""
+        """Remove leftovers of crashes, and what this generation does not need."""
 
     def health(self) -> Finding:
-        """Look how the store is."""
+        """Return the health of the store."""
 
     def clear(self) -> None:
-        """Remove every vector of this index that nobody reads at the moment."""
+        """Remove every vector of this index that is not being read."""
 
     def close(self) -> None:
-        """Give back files, connections and memory; a later call opens the store again."""
+        """Close files and connections; a later call opens the store again."""

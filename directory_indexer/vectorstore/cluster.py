@@ -1,10 +1,9 @@
-"""A cluster index: the texts, words and vectors of one index in Qdrant collections of its own.
+"""The cluster index: the texts, words and vectors of one index in Qdrant collections of its own.
 
-Servers without a database answer from it alone. Passages are in one Qdrant collection, in another one the catalogue:
-the files, the words with the number of chunks that have them, and the manifest, which says what the rest means.
-
-The invariant it guards: a reader sees one version. A passage counts from the version `since` until the version `until`;
-new passages are written first, then the manifest names their version, then the old ones are deleted.
+Servers without a database answer from it alone. One Qdrant collection has the passages, another one the catalogue: the
+files, the words with the number of chunks that contain them, and the manifest, which describes the rest. The invariant
+it guards: a reader sees one version. A passage is valid from the version `since` until the version `until`; new
+passages are written first, then the manifest names their version, then the old ones are deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ FORMAT: Final = 2
 """Changes whenever an older dirindex would misread what is written."""
 
 STANDING: Final = 2**52
-"""Until when a passage counts of which no end is known."""
+"""The end of validity of a current passage."""
 
 
 class TrackedDirectory(NamedTuple):
@@ -41,10 +40,10 @@ class TrackedDirectory(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a cluster index holds: which index it is, where that is made, and which version counts.
+    """The state of a cluster index: its id, the machine that writes it, and the current version.
 
-    `passages` names the Qdrant collection of the passages. Files and words that went are told of from the version
-    `kept_from` on; who knows an older one reads all of them again.
+    `passages` names the Qdrant collection of the passages. Removals of files and words are recorded from the version
+    `kept_from` on; readers of an older version load everything again.
     """
 
     index_id: str
@@ -58,20 +57,20 @@ class Manifest(NamedTuple):
     directories: tuple[TrackedDirectory, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as the payload of a point."""
-        directories = [one._asdict() for one in self.directories]
+        """Return the payload of the manifest's point."""
+        directories = [directory._asdict() for directory in self.directories]
         return {**self._asdict(), "format": FORMAT, "space": self.space._asdict(), "directories": directories}
 
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> Manifest:
-        """Read it from the payload of a point."""
+        """Parse the payload of the manifest's point."""
         known = {name: payload[name] for name in cls._fields}
-        directories = tuple(TrackedDirectory(**one) for one in payload["directories"])
+        directories = tuple(TrackedDirectory(**directory) for directory in payload["directories"])
         return cls(**{**known, "space": EmbeddingSpace(**payload["space"]), "directories": directories})
 
 
 class ClusterFile(NamedTuple):
-    """A file of the catalogue; `key` stands for it in passages, `revision` for its text. Times are in nanoseconds."""
+    """A file of the catalogue; `key` refers to it in passages, `revision` to its text. Times are in nanoseconds."""
 
     path: FilePath
     directory: FilePath
@@ -90,12 +89,12 @@ class ClusterFile(NamedTuple):
 
     @property
     def key(self) -> int:
-        """Give the number that stands for the file."""
+        """Return the number that refers to the file in passages."""
         return file_key(self.path)
 
 
 class ClusterPassage(NamedTuple):
-    """A passage with what is found of it; without a vector it is found by words alone."""
+    """A passage with the facts of its file."""
 
     chunk_id: ChunkId
     path: FilePath
@@ -104,7 +103,7 @@ class ClusterPassage(NamedTuple):
 
 
 class NewPassage(NamedTuple):
-    """A passage as it is written: `words` are all of its words, for a filter."""
+    """A passage to be written; `words` are all of its words, for a filter."""
 
     passage: ClusterPassage
     revision: str
@@ -114,7 +113,7 @@ class NewPassage(NamedTuple):
 
 
 class FoundPassage(NamedTuple):
-    """A passage that a list of candidates has, its point, and its score there."""
+    """A candidate passage, its point, and its score."""
 
     point_id: str
     file_key: int
@@ -123,30 +122,30 @@ class FoundPassage(NamedTuple):
 
 
 class WordCount(NamedTuple):
-    """A word, and how many chunks have it; 0 where none has it any more."""
+    """A word and the number of chunks that contain it; 0 if it was removed."""
 
     word: str
     n_chunks: int
 
 
 def file_key(path: FilePath) -> int:
-    """Derive the number that stands for a file: 62 bits, which no two of a million files share by chance."""
+    """Derive the number of a file: 62 bits, so that collisions among a million files are improbable."""
     return int.from_bytes(hashlib.blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2
 
 
 def passages_name(name: str, *made_by: str | int) -> str:
-    """Name the Qdrant collection of passages: those that cannot be compared are in different ones."""
-    written = json.dumps([FORMAT, *made_by])
-    return f"{name}-passages-{hashlib.blake2b(written.encode(), digest_size=5).hexdigest()}"
+    """Return the Qdrant collection of passages: passages that cannot be compared are in different ones."""
+    parameters = json.dumps([FORMAT, *made_by])
+    return f"{name}-passages-{hashlib.blake2b(parameters.encode(), digest_size=5).hexdigest()}"
 
 
 def catalogue_name(name: str) -> str:
-    """Name the Qdrant collection of the catalogue."""
+    """Return the Qdrant collection of the catalogue."""
     return f"{name}-catalogue"
 
 
 def point_id(*parts: str) -> str:
-    """Derive the id of a point from what it stands for."""
+    """Derive the id of a point from the parts that identify it."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 

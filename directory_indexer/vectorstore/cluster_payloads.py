@@ -1,4 +1,4 @@
-"""What the points of a cluster index say: records as payloads and back."""
+"""Conversion of records of a cluster index to the payloads of points, and back."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from directory_indexer.vectorstore.cluster_records import Stored, record_in
 
 MEANING: Final = "meaning"
 WORDS: Final = "words"
-"""The names of the vectors of a passage: the dense and the sparse one."""
+"""The names of the dense and the sparse vector of a passage."""
 
 MANIFEST_ID: Final = point_id("manifest")
 FILE, WORD, MANIFEST = "file", "word", "manifest"
 
 _LONGEST_TEXT: Final = 262_144
-"""Twice what a passage can have, blanks aside; a search of one with 20 million characters took half a minute."""
+"""Twice the possible size of a passage without white space; a search of 20 million characters took half a minute."""
 
 
 def passage_id(new: NewPassage) -> str:
-    """Derive the id of the point of a passage: another text of the same file has other ones."""
+    """Derive the id of the point of a passage; another text of the same file has other ids."""
     return point_id("passage", new.passage.path, new.revision, str(new.passage.chunk.ordinal))
 
 
 def passage_point(new: NewPassage, *, since: int) -> models.PointStruct:
-    """Write a passage that counts from a version on."""
+    """Return the point of a passage that is valid from a version on."""
     chunk_id, path, facts, chunk = new.passage
     payload = {
         "file": file_key(path),
@@ -62,35 +62,35 @@ def passage_point(new: NewPassage, *, since: int) -> models.PointStruct:
 
 
 def passage_in(payload: dict[str, Any]) -> ClusterPassage:
-    """Read a passage."""
-    placed = record_in(_Placed, payload)
+    """Parse a passage."""
+    location = record_in(_Location, payload)
     facts, chunk = record_in(FileFacts, payload), record_in(Chunk, payload)
     if len(chunk.text) > _LONGEST_TEXT and len("".join(chunk.text.split())) > _LONGEST_TEXT:
         raise ValueError("text: it is longer than any passage")
-    return ClusterPassage(chunk_id_of(placed.chunk_id), placed.path, facts, chunk)
+    return ClusterPassage(chunk_id_of(location.chunk_id), location.path, facts, chunk)
 
 
 def found_passage(collection: str, point: models.ScoredPoint) -> FoundPassage:
-    """Read a passage that a list has."""
+    """Parse a candidate passage."""
     passage = Stored(collection, point).read(passage_in)
     return FoundPassage(str(point.id), file_key(passage.path), passage, point.score)
 
 
 def file_point(file: ClusterFile, *, version: int) -> models.PointStruct:
-    """Write a file of the catalogue."""
-    payload = {**file._asdict(), "facts": file.facts._asdict(), "metadata": [list(one) for one in file.metadata]}
-    return _record(FILE, file.path, {**payload, "is_gone": False}, version)
+    """Return the point of a file of the catalogue."""
+    payload = {**file._asdict(), "facts": file.facts._asdict(), "metadata": [list(item) for item in file.metadata]}
+    return _record_point(FILE, file.path, {**payload, "is_gone": False}, version)
 
 
 def gone_point(path: FilePath, *, version: int) -> models.PointStruct:
-    """Write of a file that it is gone."""
-    return _record(FILE, path, {"path": path, "is_gone": True}, version)
+    """Return the point of a file that was removed."""
+    return _record_point(FILE, path, {"path": path, "is_gone": True}, version)
 
 
 def file_in(payload: dict[str, Any]) -> ClusterFile | FilePath:
-    """Read a file of the catalogue; of one that is gone, its path."""
+    """Parse a file of the catalogue; only its path if it was removed."""
     if payload["is_gone"]:
-        return record_in(_Gone, payload).path
+        return record_in(_RemovedFile, payload).path
     file = record_in(ClusterFile, payload)
     bytes.fromhex(file.hash)
     [int(start) for start in file.page_starts.split()]
@@ -98,41 +98,41 @@ def file_in(payload: dict[str, Any]) -> ClusterFile | FilePath:
 
 
 def word_point(word: WordCount, *, version: int) -> models.PointStruct:
-    """Write in how many chunks a word is."""
-    return _record(WORD, word.word, {**word._asdict(), "is_gone": not word.n_chunks}, version)
+    """Return the point of the chunk count of a word."""
+    return _record_point(WORD, word.word, {**word._asdict(), "is_gone": not word.n_chunks}, version)
 
 
 def word_in(payload: dict[str, Any]) -> WordCount:
-    """Read in how many chunks a word is."""
+    """Parse the chunk count of a word."""
     return record_in(WordCount, payload)
 
 
 def manifest_point(manifest: Manifest) -> models.PointStruct:
-    """Write the manifest."""
+    """Return the point of the manifest."""
     return models.PointStruct(id=MANIFEST_ID, vector={}, payload={"record": MANIFEST, **manifest.to_json()})
 
 
 def manifest_in(payload: dict[str, Any]) -> Manifest:
-    """Read the manifest.
+    """Parse the manifest.
 
     Raises:
-        ValueError: another version of dirindex wrote it, or something else.
+        ValueError: another version of dirindex wrote it, or another program.
     """
     if payload.get("format") != FORMAT:
         raise ValueError("format: another version of dirindex wrote it")
     return record_in(Manifest, payload)
 
 
-class _Placed(NamedTuple):
+class _Location(NamedTuple):
     chunk_id: str
     path: FilePath
 
 
-class _Gone(NamedTuple):
+class _RemovedFile(NamedTuple):
     path: FilePath
 
 
-def _record(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:
+def _record_point(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:
     return models.PointStruct(
         id=point_id(kind, name), vector={}, payload={"record": kind, "version": version, **payload}
     )

@@ -1,4 +1,4 @@
-"""Reads a cluster index: candidates, passages of files, and the catalogue."""
+"""Queries of a cluster index: candidates, passages of files, and the catalogue."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _PAGE: Final = 1000
 
 
 class Question(NamedTuple):
-    """What candidates are asked for: by words, by meaning or by both.
+    """A query for candidates by words, by meaning or by both.
 
-    Each must lie in one of the `file_keys`, unless these are None, and have all of the `words`.
+    Each must belong to one of the `file_keys`, unless these are None, and contain all of the `words`.
     """
 
     sparse: SparseVector | None
@@ -58,17 +58,17 @@ class Question(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The two lists, best first; empty where one was not asked for."""
+    """The two lists, best first; empty if it was not requested."""
 
     by_words: list[FoundPassage]
     by_meaning: list[FoundPassage]
 
 
 class ClusterReader:
-    """What a cluster index of a name says; threads may share it.
+    """Read access to a cluster index by name; threads may share it.
 
     Raises:
-        VectorStoreError: from every method, when the server cannot be reached or answers nonsense.
+        VectorStoreError: from every method, when the server cannot be reached or its response is invalid.
     """
 
     def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
@@ -78,14 +78,14 @@ class ClusterReader:
 
     @property
     def name(self) -> str:
-        """Name the cluster index."""
+        """Return the name of the cluster index."""
         return self._plan.name
 
     def manifest(self) -> Manifest | None:
-        """Read the manifest; None where nobody has written one.
+        """Return the manifest; None if there is none yet.
 
         Raises:
-            VectorStoreError: another version of dirindex wrote it, or something else.
+            VectorStoreError: another version of dirindex wrote it, or another program.
         """
         try:
             records = self._connection.ask(
@@ -103,50 +103,50 @@ class ClusterReader:
         return Stored(self._catalogue, records[0]).read(manifest_in, hint=hint) if records else None
 
     def files(self, *, after: int) -> Iterator[ClusterFile | FilePath]:
-        """Read the files that were written or went after a version; of those that went, the path."""
+        """Yield the files written or removed after a version; only the path of a removed one."""
         return self._records(FILE, after, file_in)
 
     def words(self, *, after: int) -> Iterator[WordCount]:
-        """Read the words whose count changed after a version."""
+        """Yield the words whose count changed after a version."""
         return self._records(WORD, after, word_in)
 
     def at(self, manifest: Manifest) -> ClusterMoment:
-        """Give the version that a manifest names."""
+        """Return read access to the version of a manifest."""
         return ClusterMoment(self._connection, self._plan, manifest)
 
     def standing(self, passages: str) -> Iterator[tuple[int, str]]:
-        """Give the file and the revision of every passage that is there."""
-        for record in self._scrolled(passages, None, _Standing._fields):
-            yield Stored(passages, record).read(_standing_in)
+        """Yield the file and the revision of every passage."""
+        for record in self._scroll(passages, None, _PassageOrigin._fields):
+            yield Stored(passages, record).read(_parse_origin)
 
     def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
-        """Give the collection and the id of every point that is not what dirindex writes."""
-        for collection, read in ((passages, _whole_passage_in), (self._catalogue, _catalogued_in)):
-            for record in self._scrolled(collection, None, ()):
+        """Yield the collection and the id of every point that dirindex did not write."""
+        for collection, read in ((passages, _check_passage), (self._catalogue, _parse_catalogued)):
+            for record in self._scroll(collection, None, ()):
                 try:
                     Stored(collection, record).read(read)
                 except VectorStoreError:
                     yield collection, record.id
 
     def _records(self, kind: str, after: int, read: Callable[[dict[str, Any]], Record]) -> Iterator[Record]:
-        wanted = models.Filter(
+        condition = models.Filter(
             must=[
                 models.FieldCondition(key="record", match=models.MatchValue(value=kind)),
                 models.FieldCondition(key="version", range=models.Range(gt=after)),
             ]
         )
-        for record in self._scrolled(self._catalogue, wanted, ()):
+        for record in self._scroll(self._catalogue, condition, ()):
             yield Stored(self._catalogue, record).read(read)
 
-    def _scrolled(
-        self, collection: str, wanted: models.Filter | None, fields: Sequence[str]
+    def _scroll(
+        self, collection: str, condition: models.Filter | None, fields: Sequence[str]
     ) -> Iterator[models.Record]:
         offset: Any = None
         while True:
             page = partial(
                 QdrantClient.scroll,
                 collection_name=collection,
-                scroll_filter=wanted,
+                scroll_filter=condition,
                 limit=_PAGE,
                 offset=offset,
                 with_payload=list(fields) or True,
@@ -167,29 +167,29 @@ class ClusterMoment:
         self._plan = plan
 
     def candidates(self, question: Question, *, limit: int) -> Candidates:
-        """Give the best passages by words and by meaning, so many of each."""
-        wanted = self._among(question)
+        """Return the best passages by words and by meaning, `limit` of each."""
+        condition = self._filter(question)
         requests = []
         if question.sparse is not None:
             sparse = models.SparseVector(indices=list(question.sparse.indices), values=list(question.sparse.values))
-            requests.append(_request(WORDS, sparse, wanted, limit, None))
+            requests.append(_request(WORDS, sparse, condition, limit, None))
         if question.vector is not None:
-            requests.append(_request(MEANING, list(question.vector), wanted, limit, search_params(self._plan)))
+            requests.append(_request(MEANING, list(question.vector), condition, limit, search_params(self._plan)))
         answers = self._connection.ask(
             "search",
             lambda client: client.query_batch_points(
                 self.manifest.passages, requests, consistency=consistency_of(self._plan)
             ),
         )
-        lists = [[found_passage(self.manifest.passages, point) for point in one.points] for one in answers]
+        lists = [[found_passage(self.manifest.passages, point) for point in answer.points] for answer in answers]
         by_words = lists.pop(0) if question.sparse is not None else []
         return Candidates(by_words, lists.pop(0) if lists else [])
 
     def cosines(self, vector: Sequence[float], point_ids: Collection[str]) -> dict[str, float]:
-        """Compare a vector with those of some points, as far as they have one."""
+        """Return the cosine similarities of a vector to those of some points, for points that have one."""
         if not point_ids:
             return {}
-        found = self._connection.ask(
+        response = self._connection.ask(
             "compare vectors",
             lambda client: client.query_points(
                 self.manifest.passages,
@@ -202,40 +202,40 @@ class ClusterMoment:
                 consistency=consistency_of(self._plan),
             ),
         )
-        return {str(point.id): point.score for point in found.points}
+        return {str(point.id): point.score for point in response.points}
 
     def of_files(self, file_keys: Iterable[int], *, first_only: bool = False) -> list[ClusterPassage]:
-        """Give the passages of some files, or the first of each, in the order of their places."""
+        """Return the passages of some files, or the first of each, in the order of the text."""
         conditions = [models.FieldCondition(key="file", match=models.MatchAny(any=list(file_keys)))]
         if first_only:
             conditions.append(models.FieldCondition(key="ordinal", match=models.MatchValue(value=0)))
-        wanted = models.Filter(must=[*conditions, *self._counting])
-        found: list[ClusterPassage] = []
+        condition = models.Filter(must=[*conditions, *self._valid_now])
+        passages: list[ClusterPassage] = []
         offset: Any = None
         while True:
             page = partial(
                 QdrantClient.scroll,
                 collection_name=self.manifest.passages,
-                scroll_filter=wanted,
+                scroll_filter=condition,
                 limit=_PAGE,
                 offset=offset,
                 with_payload=True,
                 consistency=consistency_of(self._plan),
             )
             records, offset = self._connection.ask("read passages", page)
-            found += [Stored(self.manifest.passages, record).read(passage_in) for record in records]
+            passages += [Stored(self.manifest.passages, record).read(passage_in) for record in records]
             if offset is None:
-                return sorted(found, key=lambda one: (one.path, one.chunk.ordinal))
+                return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
 
-    def _among(self, question: Question) -> models.Filter:
-        conditions: list[models.Condition] = list(self._counting)
+    def _filter(self, question: Question) -> models.Filter:
+        conditions: list[models.Condition] = list(self._valid_now)
         if question.file_keys is not None:
             conditions.append(models.FieldCondition(key="file", match=models.MatchAny(any=sorted(question.file_keys))))
-        conditions += [models.FieldCondition(key="words", match=models.MatchText(text=one)) for one in question.words]
+        conditions += [models.FieldCondition(key="words", match=models.MatchText(text=word)) for word in question.words]
         return models.Filter(must=conditions)
 
     @property
-    def _counting(self) -> list[models.FieldCondition]:
+    def _valid_now(self) -> list[models.FieldCondition]:
         return [
             models.FieldCondition(key="since", range=models.Range(lte=self.manifest.version)),
             models.FieldCondition(key="until", range=models.Range(gt=self.manifest.version)),
@@ -243,31 +243,33 @@ class ClusterMoment:
 
 
 def _request(
-    using: str, query: Any, wanted: models.Filter, limit: int, params: models.SearchParams | None
+    using: str, query: Any, condition: models.Filter, limit: int, params: models.SearchParams | None
 ) -> models.QueryRequest:
-    return models.QueryRequest(query=query, using=using, filter=wanted, limit=limit, params=params, with_payload=True)
+    return models.QueryRequest(
+        query=query, using=using, filter=condition, limit=limit, params=params, with_payload=True
+    )
 
 
-class _Standing(NamedTuple):
+class _PassageOrigin(NamedTuple):
     file: int
     revision: str
 
 
-def _standing_in(payload: dict[str, Any]) -> tuple[int, str]:
-    return record_in(_Standing, payload)
+def _parse_origin(payload: dict[str, Any]) -> tuple[int, str]:
+    return record_in(_PassageOrigin, payload)
 
 
-def _whole_passage_in(payload: dict[str, Any]) -> None:
-    passage, standing = passage_in(payload), record_in(_Standing, payload)
-    if standing.file != file_key(passage.path):
+def _check_passage(payload: dict[str, Any]) -> None:
+    passage, origin = passage_in(payload), record_in(_PassageOrigin, payload)
+    if origin.file != file_key(passage.path):
         raise ValueError("it is not of the file that it names")
 
 
-def _catalogued_in(payload: dict[str, Any]) -> object:
-    return _CATALOGUED[payload["record"]](payload)
+def _parse_catalogued(payload: dict[str, Any]) -> object:
+    return _CATALOGUE_PARSERS[payload["record"]](payload)
 
 
-_CATALOGUED: Final[dict[str, Callable[[dict[str, Any]], object]]] = {
+_CATALOGUE_PARSERS: Final[dict[str, Callable[[dict[str, Any]], object]]] = {
     FILE: file_in,
     WORD: word_in,
     MANIFEST: manifest_in,

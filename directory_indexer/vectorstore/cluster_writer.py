@@ -1,4 +1,4 @@
-"""Writes a cluster index; the caller holds the write lock of its index, and nobody else writes to it."""
+"""Writes to a cluster index; the caller holds the write lock of its index and is the only writer."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ with lazily:
 
 _CATALOGUE_BATCH: Final = 1000
 _PASSAGE_BATCH: Final = 200
-"""Some 2 MB: a passage takes 10 KB with a vector of 384 numbers in JSON."""
+"""Some 2 MB: a passage takes 10 KB of JSON with a vector of 384 numbers."""
 
 _FILES_BATCH: Final = 500
 
 
 class ClusterWriter:
-    """Every method waits until what it wrote is acknowledged; done again, it does no harm.
+    """Writes to a cluster index; every method waits for the acknowledgement, and can be repeated safely.
 
     Raises:
         VectorStoreError: from every method, when the server cannot be reached or refuses.
@@ -54,7 +54,7 @@ class ClusterWriter:
         self._catalogue = catalogue_name(plan.name)
 
     def prepare(self, passages: str, *, dimensions: int) -> None:
-        """Make the Qdrant collections that are not there."""
+        """Create missing Qdrant collections."""
         self._insist("prepare the cluster index", lambda client: self._prepare(client, passages, dimensions))
 
     def drop_passages(self, passages: str) -> None:
@@ -62,7 +62,7 @@ class ClusterWriter:
         self._insist("delete passages", lambda client: client.delete_collection(passages))
 
     def undo_unpublished(self, passages: str, version: int) -> None:
-        """Take back what was written after a version that counts, and delete what counts no more in it."""
+        """Undo writes after the current version, and delete passages that are no longer valid in it."""
         later = models.FieldCondition(key="since", range=models.Range(gt=version))
         self._delete(passages, models.Filter(must=[later]))
         self.delete_ended(passages, version)
@@ -70,21 +70,21 @@ class ClusterWriter:
         self._set_until(passages, models.Filter(must=[ending]), STANDING)
 
     def put_passages(self, passages: str, new: Iterable[NewPassage], *, since: int) -> None:
-        """Write passages that count from a version on."""
+        """Write passages that are valid from a version on."""
         for batch in batches(new, _PASSAGE_BATCH):
-            points = [passage_point(one, since=since) for one in batch]
+            points = [passage_point(passage, since=since) for passage in batch]
             self._upsert(passages, points)
 
     def add_vectors(self, passages: str, of: Iterable[NewPassage]) -> None:
-        """Give passages that are there their vectors: from then on, they are found by meaning, too."""
-        for batch in batches((one for one in of if one.vector is not None), _PASSAGE_BATCH):
-            points = [models.PointVectors(id=passage_id(one), vector={MEANING: list(one.vector)}) for one in batch]
+        """Add vectors to existing passages, which makes them searchable by meaning."""
+        for batch in batches((new for new in of if new.vector is not None), _PASSAGE_BATCH):
+            points = [models.PointVectors(id=passage_id(new), vector={MEANING: list(new.vector)}) for new in batch]
             self._insist(
                 "write vectors", lambda client, points=points: client.update_vectors(passages, points, wait=True)
             )
 
     def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
-        """Let the passages of some files that are there count until a version and no longer."""
+        """End the validity of the current passages of some files before a version."""
         for batch in batches(map(file_key, files), _FILES_BATCH):
             old = models.Filter(
                 must=[
@@ -96,15 +96,15 @@ class ClusterWriter:
             self._set_until(passages, old, before)
 
     def delete_ended(self, passages: str, version: int) -> None:
-        """Delete the passages that count no more in a version."""
+        """Delete the passages that are no longer valid in a version."""
         ended = models.FieldCondition(key="until", range=models.Range(lte=version))
         self._delete(passages, models.Filter(must=[ended]))
 
     def delete_files(self, passages: str, file_keys: Iterable[int]) -> None:
         """Delete all passages of some files."""
         for batch in batches(file_keys, _FILES_BATCH):
-            one_of = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
-            self._delete(passages, models.Filter(must=[one_of]))
+            in_batch = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
+            self._delete(passages, models.Filter(must=[in_batch]))
 
     def delete_points(self, collection: str, ids: Iterable[models.ExtendedPointId]) -> None:
         """Delete some points."""
@@ -115,23 +115,23 @@ class ClusterWriter:
             )
 
     def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
-        """Write files into the catalogue, and of others that they are gone."""
+        """Write files and removals of files to the catalogue."""
         for batch in batches(files, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [file_point(one, version=version) for one in batch])
+            self._upsert(self._catalogue, [file_point(file, version=version) for file in batch])
         for batch in batches(gone, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [gone_point(one, version=version) for one in batch])
+            self._upsert(self._catalogue, [gone_point(path, version=version) for path in batch])
 
     def put_words(self, words: Iterable[WordCount], *, version: int) -> None:
-        """Write in how many chunks words are."""
+        """Write the chunk counts of words."""
         for batch in batches(words, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [word_point(one, version=version) for one in batch])
+            self._upsert(self._catalogue, [word_point(word, version=version) for word in batch])
 
     def put_manifest(self, manifest: Manifest) -> None:
-        """Let readers go by another version."""
+        """Publish a version to readers."""
         self._upsert(self._catalogue, [manifest_point(manifest)])
 
     def forget_gone(self, version: int) -> None:
-        """Delete what the catalogue tells of files and words that went up to a version."""
+        """Delete the records of files and words removed up to a version."""
         gone = models.Filter(
             must=[
                 models.FieldCondition(key="is_gone", match=models.MatchValue(value=True)),
@@ -173,14 +173,14 @@ class ClusterWriter:
     def _upsert(self, collection: str, points: list[models.PointStruct]) -> None:
         self._insist("write the cluster index", lambda client: client.upsert(collection, points, wait=True))
 
-    def _delete(self, collection: str, wanted: models.Filter) -> None:
-        selector = models.FilterSelector(filter=wanted)
+    def _delete(self, collection: str, condition: models.Filter) -> None:
+        selector = models.FilterSelector(filter=condition)
         self._insist("delete from the cluster index", lambda client: client.delete(collection, selector, wait=True))
 
-    def _set_until(self, passages: str, wanted: models.Filter, version: int) -> None:
+    def _set_until(self, passages: str, condition: models.Filter, version: int) -> None:
         self._insist(
             "write the cluster index",
-            lambda client: client.set_payload(passages, {"until": version}, points=wanted, wait=True),
+            lambda client: client.set_payload(passages, {"until": version}, points=condition, wait=True),
         )
 
     def _insist(self, doing: str, request: Any) -> None:
@@ -198,7 +198,7 @@ _PASSAGE_INDEXES: Final = {
     "since": _INTEGER,
     "until": _INTEGER,
     "ordinal": _INTEGER,
-    # The words are cut already: by white space, whatever else the server takes for the end of a word.
+    # The words are tokenized already: only white space separates them.
     "words": models.TextIndexParams(
         type=models.TextIndexType.TEXT, tokenizer=models.TokenizerType.WHITESPACE, min_token_len=1, lowercase=False
     ),

@@ -1,4 +1,4 @@
-"""The collection on a Qdrant server: how it is made, and what must be true of one that is there already."""
+"""Creation and checks of the collection on a Qdrant server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INDEX_FIELD = "index"
 
 @dataclass(frozen=True, slots=True)
 class CollectionPlan:
-    """The collection that is wanted; None leaves a choice to the server. Of one that exists, only the name counts."""
+    """The parameters of a collection; None leaves a choice to the server. For an existing one, only the name counts."""
 
     name: str
     shard_number: int | None = None
@@ -26,10 +26,10 @@ class CollectionPlan:
 
 
 def ensure_collection(client: QdrantClient, plan: CollectionPlan, *, dimensions: int) -> None:
-    """Make the collection with its payload indexes, or what is missing of them.
+    """Create the collection with its payload indexes, or what is missing of them.
 
     Raises:
-        VectorStoreError: there is one of that name which can hold no vectors of this index.
+        VectorStoreError: a collection of that name cannot hold vectors of this index.
     """
     if not client.collection_exists(plan.name):
         _create(client, plan, dimensions)
@@ -41,10 +41,10 @@ def ensure_collection(client: QdrantClient, plan: CollectionPlan, *, dimensions:
 
 
 def require_fitting(info: models.CollectionInfo, name: str, *, dimensions: int) -> None:
-    """Refuse a collection that was made for other vectors.
+    """Check that a collection was created for the vectors of this index.
 
     Raises:
-        VectorStoreError: it holds vectors of another size, compared in another way, or named ones.
+        VectorStoreError: its vectors are of another size, use another distance, or are named.
     """
     vectors = info.config.params.vectors
     hint = "name another one in storage.qdrant.collection: it is made when it is needed"
@@ -58,22 +58,22 @@ def require_fitting(info: models.CollectionInfo, name: str, *, dimensions: int) 
 
 
 def search_params(plan: CollectionPlan) -> models.SearchParams:
-    """Ask for candidates by their codes, more than are wanted, and for their order by the vectors themselves."""
+    """Return parameters that fetch more candidates than requested by their codes and rescore them by their vectors."""
     oversampling = _OVERSAMPLING.get(plan.quantization)
     rescoring = models.QuantizationSearchParams(rescore=True, oversampling=oversampling) if oversampling else None
     return models.SearchParams(hnsw_ef=_SEARCH_EF, quantization=rescoring)
 
 
 def consistency_of(plan: CollectionPlan) -> models.ReadConsistencyType | None:
-    """Tell how many copies must agree on what is read."""
+    """Return how many replicas must agree on what is read."""
     return models.ReadConsistencyType(plan.read_consistency) if plan.read_consistency else None
 
 
 EXACTLY = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
-"""Compare the vectors themselves, all that satisfy the filter."""
+"""Compares the vectors themselves, all that match the filter."""
 
 _SEARCH_EF = 256
-"""So many neighbours of the graph are kept in mind; Qdrant's default of 100 is faster and finds less."""
+"""The size of the candidate list in the graph; Qdrant's default of 100 is faster and finds less."""
 
 _OVERSAMPLING = {Quantization.INT8: 2.0, Quantization.BINARY: 4.0}
 
@@ -93,7 +93,7 @@ def _create(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None
 
 
 def quantization_of(kind: Quantization) -> models.QuantizationConfig | None:
-    """Give the codes of a kind as the server makes them."""
+    """Return the server's configuration of a quantization."""
     match kind:
         case Quantization.INT8:
             scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)

@@ -1,4 +1,4 @@
-"""The way to a Qdrant server: how it is reached, what its failures mean, and which of them pass by themselves."""
+"""Connection to a Qdrant server, with retries of transient failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from directory_indexer.vectorstore.failures import FOREIGN_ERRORS, failure_of
 Answer = TypeVar("Answer")
 
 _CONNECT_SECONDS = 3.0
-"""A server that is there takes a connection in milliseconds."""
+"""An available server accepts a connection in milliseconds."""
 
 _ATTEMPTS = 4
 _FIRST_WAIT_SECONDS = 0.5
@@ -29,7 +29,7 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a Qdrant server is and what it wants to see; `grpc_port` chooses gRPC instead of REST."""
+    """The address and credentials of a Qdrant server; `grpc_port` selects gRPC instead of REST."""
 
     url: str
     api_key: str | None = field(default=None, repr=False)
@@ -39,7 +39,7 @@ class Address:
 
 
 class Connection:
-    """The client of one server, made when it is first needed; threads may share it."""
+    """The client of one server, created when it is first needed; threads may share it."""
 
     def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.address = address
@@ -48,10 +48,10 @@ class Connection:
         self._client: QdrantClient | None = None
 
     def ask(self, doing: str, question: Callable[[QdrantClient], Answer]) -> Answer:
-        """Ask once, for somebody waits for the answer.
+        """Send a request once, since a user waits for the answer.
 
         Raises:
-            VectorStoreError: the server is away, refuses, or answers nonsense.
+            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
         """
         try:
             return question(self._opened())
@@ -59,10 +59,10 @@ class Connection:
             raise failure_of(error, self.address.url, doing).error from error
 
     def insist(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
-        """Ask until it is done, or will not be: what a server refuses for a moment is asked again, more slowly.
+        """Send a request, with retries and exponential backoff while the failure may be transient.
 
         Raises:
-            VectorStoreError: the server is away, refuses, or answers nonsense.
+            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
         """
         wait = _FIRST_WAIT_SECONDS
         for _ in range(_ATTEMPTS - 1):
@@ -77,7 +77,7 @@ class Connection:
         return self.ask(doing, request)
 
     def close(self) -> None:
-        """Close the connections; a later question opens new ones."""
+        """Close the connections; a later request opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client:
@@ -92,7 +92,7 @@ class Connection:
 
 def _client(address: Address) -> QdrantClient:
     is_safe = urlsplit(address.url).scheme == "https"
-    roots = _certificates(address.ca_file) if is_safe and address.ca_file else None
+    roots = _read_certificates(address.ca_file) if is_safe and address.ca_file else None
     return QdrantClient(
         url=address.url,
         prefer_grpc=address.grpc_port is not None,
@@ -108,7 +108,7 @@ def _client(address: Address) -> QdrantClient:
     )
 
 
-def _certificates(path: Path) -> str:
+def _read_certificates(path: Path) -> str:
     hint = "storage.qdrant.ca_file names the certificate of an authority, as PEM"
     try:
         text = path.read_text(encoding="utf-8")

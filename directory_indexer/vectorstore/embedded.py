@@ -1,7 +1,7 @@
-"""The vector store in this process: Qdrant's embedded engine, over files that only this user can read.
+"""The embedded vector store: Qdrant's engine in this process, over files that only this user can read.
 
-Every published generation is immutable, for the engine allows no second opener beside a writer, but any number of
-openers of what nobody writes.
+Every published generation is immutable: the engine allows no second opener beside a writer, but any number of openers
+of a directory that nobody writes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ with lazily:
 
 
 _NEVER_WRITTEN = frozenset({CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
-"""The large files that the engine opens for reading only, or replaces as a whole."""
+"""The large files that the engine opens read-only, or replaces as a whole."""
 
 _FORMAT = b'"datatype":"turbo8"'
-"""Stands in the configuration of a generation whose vectors are codes alone; older ones have others beside them."""
+"""Occurs in the configuration of a generation whose vectors are codes only; older ones have full vectors, too."""
 
 
 class EmbeddedVectorStore:
@@ -40,17 +40,19 @@ class EmbeddedVectorStore:
     place = VectorPlace.EMBEDDED
 
     merge_at = 4096
-    """Pending vectors are searched one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
+    """Pending vectors are compared one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
 
     keep_pending = 1024
-    """So that an edited file costs one small transaction."""
+    """Keeps the transaction of an edited file small."""
 
     graph_from_kb = 20_000
     max_segment_kb = 40_000
-    """New vectors are compared one by one until there are some 50,000 of them; then they get a graph, in which a search
-    looks at hundreds instead. It is built together with that of the last segment until that has some 100,000, which
-    takes half a minute of processor time at most, however large the index is: 0.4 ms a vector, where embedding one
-    takes 20."""
+    """Limits of segments: the size from which a graph is built, and the largest segment.
+
+    New vectors are compared one by one up to some 50,000; then they get a graph, in which a search visits hundreds
+    instead. It is built together with that of the last segment until that has some 100,000, which takes half a minute
+    of processor time at most, however large the index is: 0.4 ms a vector, where embedding one takes 20.
+    """
 
     def __init__(self, generations: Generations, *, dimensions: int) -> None:
         self._generations = generations
@@ -58,46 +60,46 @@ class EmbeddedVectorStore:
         self._reader = GenerationReader(generations)
 
     def prepare(self, generation: int) -> None:
-        """Do nothing: the engine is always there."""
+        """Do nothing: the engine is always available."""
 
     def at(self, generation: int) -> EmbeddedVectors:
-        """Give a generation to read."""
+        """Return read access to a generation."""
         return EmbeddedVectors(self._reader, generation)
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
-        """Look, without opening the engine, whether a generation is there and was published with so many vectors.
+        """Check, without opening the engine, that a generation exists and was published with `n_vectors` vectors.
 
         Raises:
-            VectorsLostError: it is not there, damaged, or stems from another state of the database.
+            VectorsLostError: it is missing, damaged, or belongs to another state of the database.
         """
-        if generation and (found := self._generations.files(generation).n_vectors()) != n_vectors:
-            raise VectorsLostError(f"the vector store holds {found} vectors, and the database names {n_vectors}")
+        if generation and (n_found := self._generations.files(generation).n_vectors()) != n_vectors:
+            raise VectorsLostError(f"the vector store holds {n_found} vectors, and the database names {n_vectors}")
 
     def require_intact(self, generation: int) -> None:
-        """Read a generation, and look whether every byte is as it was published.
+        """Read a generation, and check that every byte is as published.
 
         Raises:
-            VectorsLostError: it is not there or damaged.
+            VectorsLostError: it is missing or damaged.
         """
         if generation:
             self._generations.require_intact(generation)
 
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
-        """Publish a new generation, that of the given one without `deletes` and then with `upserts`; give its number.
+        """Publish a generation made from another one, without `deletes` and then with `upserts`; return its number.
 
-        It is durable on return, and garbage until the database names it. Work goes on in batches, but some calls of
-        the engine take seconds during which no other thread of this process runs. What this process reads is closed
-        meanwhile unless somebody asks: it maps the files with the ids of all vectors, 44 bytes each, and so does what
-        is written. What an older version wrote is written anew in the format of this one.
+        It is durable on return, and unused until the database names it. Work is done in batches, but some calls of
+        the engine take seconds during which no other thread of this process runs. Open generations are closed
+        meanwhile unless a search needs them: they map the files with the ids of all vectors, 44 bytes each, as does the
+        draft. A generation of an older version is rewritten in the current format.
 
         Raises:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.
         """
         if generation and _FORMAT not in self._generations.files(generation).content("edge_config.json"):
             self._generations.require_space(generation)
-            gone = frozenset(deletes)
-            kept = (point for point in self.at(generation).points() if point.chunk_id not in gone)
-            return self.merge(0, deletes=(), upserts=chain(kept, upserts))
+            deleted = frozenset(deletes)
+            remaining = (point for point in self.at(generation).points() if point.chunk_id not in deleted)
+            return self.merge(0, deletes=(), upserts=chain(remaining, upserts))
         self.close()
         shape = EngineShape(self._dimensions, self.graph_from_kb, self.max_segment_kb)
         with (
@@ -108,26 +110,26 @@ class EmbeddedVectorStore:
             return self._generations.publish(draft, n_vectors=n_vectors)
 
     def discard_others(self, generation: int) -> None:
-        """Remove what crashes left behind, and all generations but the given one that nobody reads any more."""
+        """Remove leftovers of crashes, and all other generations that are not being read."""
         self._reader.discard_others(generation)
 
     def health(self) -> Finding:
-        """Tell how large the files are."""
+        """Return the size of the files."""
         n_bytes = self._generations.size_bytes()
-        kept = (
+        content = (
             f"{n_bytes / 1e6:,.1f} MB of vectors" if n_bytes else "no files yet; the database keeps the first vectors"
         )
-        return Finding("vector store", Verdict.OK, f"the embedded engine keeps {kept}")
+        return Finding("vector store", Verdict.OK, f"the embedded engine keeps {content}")
 
     def clear(self) -> None:
-        """Remove every generation that nobody reads."""
+        """Remove every generation that is not being read."""
         self.close()
         self.discard_others(0)
 
     def close(self) -> None:
-        """Give back files and memory; calling it twice is harmless, and a later call opens the store again.
+        """Close files; calling it twice is harmless, and a later call opens the store again.
 
-        It takes some 10 ms of waiting for the disk, and empties the page cache. A process that has nothing else to
+        It waits some 10 ms for the disk, and empties the page cache. A process that has nothing else to
         close may end by `os._exit` instead, which loses nothing.
         """
         self._reader.close()

@@ -1,4 +1,4 @@
-"""The vector sets of the embedded engine on the disk: the one in use, and those that a switch fills or leaves."""
+"""The vector sets of the embedded engine on disk: the one in use, and those that a switch fills or leaves."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class EmbeddedVectorSets:
         self._name = name
 
     def size_bytes(self) -> int:
-        """Add up what they take on the disk."""
+        """Return their size on disk."""
         return sum(Generations(path).size_bytes() for path in self._sets())
 
     def discard(self) -> None:
-        """Remove the vectors of every one that nobody reads at the moment."""
+        """Remove the vectors of all sets that are not being read."""
         for path in self._sets():
             Generations(path).discard_others(0)
 
     def misplaced(self) -> list[Path]:
-        """Find what lies where they should, and is no directory."""
-        paths = (self.path, *(one for one in self._sets() if ".damaged-" not in one.name))
+        """Return paths where a directory is expected, and something else exists."""
+        paths = (self.path, *(path for path in self._sets() if ".damaged-" not in path.name))
         return [path for path in paths if os.path.lexists(path) and not path.is_dir()]
 
     def _sets(self) -> Iterator[Path]:

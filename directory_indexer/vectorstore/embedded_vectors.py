@@ -1,4 +1,4 @@
-"""What the embedded engine answers from one generation."""
+"""Read access to one generation of the embedded engine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ with lazily:
 
 
 _OVERSAMPLING = 2.0
-"""In an older generation so many times more candidates are compared by their full vectors than are asked for."""
+"""In an older generation this many times more candidates are compared by their full vectors than are requested."""
 
 _EF = 512
-"""Among 33,000 passages of documentation, code and PDFs, 99.3 % of the ten nearest are found by this and the graph that
-the engine makes, and 99.4 % by comparing all codes; with half of each, 97 %, and less than half of them for some
-questions."""
+"""The size of the candidate list in the graph.
+
+Among 33,000 passages of documentation, code and PDFs, this and the engine's graph find 99.3 % of the ten nearest, and
+comparing all codes 99.4 %; with half of each, 97 %, and less than half of them for some queries.
+"""
 
 
 class EmbeddedVectors:
@@ -37,7 +39,7 @@ class EmbeddedVectors:
         self._generation = generation
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
-        """Find the chunks in the scope that are most similar to a vector, best first.
+        """Return the chunks in the scope that are most similar to a vector, best first.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
@@ -45,7 +47,7 @@ class EmbeddedVectors:
         """
         condition = filter_of(scope)
         params = edge.SearchParams(
-            # A graph knows nothing of scopes, and the vectors in one are found by its index.
+            # A graph knows nothing of scopes; the vectors in one are found by the payload index.
             exact=condition is not None,
             hnsw_ef=max(_EF, limit),
             quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING),
@@ -53,15 +55,15 @@ class EmbeddedVectors:
         return self._query(vector, condition, params, limit)
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one.
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
             VectorStoreError: the generation is damaged.
         """
-        wanted = edge.Filter(must=[edge.HasIdCondition({UUID(bytes=one) for one in ids})])
+        condition = edge.Filter(must=[edge.HasIdCondition({UUID(bytes=chunk_id) for chunk_id in ids})])
         exactly = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
-        return dict(self._query(vector, wanted, exactly, len(ids)))
+        return dict(self._query(vector, condition, exactly, len(ids)))
 
     def _query(
         self,
@@ -78,11 +80,11 @@ class EmbeddedVectors:
             with_payload=False,
         )
         with self._reader.reading(self._generation) as shard:
-            found = shard.query(request) if shard else []
-        return [VectorHit(chunk_id_in(point), point.score) for point in found]
+            points = shard.query(request) if shard else []
+        return [VectorHit(chunk_id_in(point), point.score) for point in points]
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one, as near as its eight bits a number come.
+        """Return the vectors of those chunks that have one, with the precision of eight bits a number.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
@@ -90,14 +92,14 @@ class EmbeddedVectors:
         """
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in batches(ids):
-            wanted: list[Any] = [UUID(bytes=one) for one in batch]
+            point_ids: list[Any] = [UUID(bytes=chunk_id) for chunk_id in batch]
             with self._reader.reading(self._generation) as shard:
-                records = shard.retrieve(wanted, with_payload=False, with_vector=True) if shard else []
+                records = shard.retrieve(point_ids, with_payload=False, with_vector=True) if shard else []
             vectors |= {chunk_id_in(record): np.array(record.vector, np.float32) for record in records}
         return vectors
 
     def ids(self) -> Iterator[ChunkId]:
-        """Give the ids of all chunks that have a vector.
+        """Yield the ids of all chunks that have a vector.
 
         Raises:
             GenerationGoneError: the generation has been discarded.
@@ -123,7 +125,7 @@ class EmbeddedVectors:
             return n_points(shard) if shard else 0
 
     def points(self) -> Iterator[VectorPoint]:
-        """Give all that a generation holds; only for one of an older version, whose payloads are whole paths."""
+        """Yield all points; only for a generation of an older version, whose payloads contain whole paths."""
         offset: Any = None
         while True:
             request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=True, with_vector=True)

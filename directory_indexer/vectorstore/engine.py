@@ -1,6 +1,6 @@
-"""Qdrant's engine in this process: how it writes a draft, and what its errors mean.
+"""Qdrant's engine in this process: writing of drafts, and translation of errors.
 
-It holds Python's interpreter lock for the whole of a call.
+The engine holds Python's interpreter lock for the whole of a call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from directory_indexer.vectorstore import VectorPoint
 from directory_indexer.vectorstore.engine_points import engine_point
 
 ENGINE_BATCH = 1000
-"""So many points are read or written by one call."""
+"""The number of points that one call reads or writes."""
 
 CODES = "tq_vectors.dat"
 
@@ -30,11 +30,11 @@ _POINTS_AT_ONCE = 25_000
 
 Item = TypeVar("Item")
 
-_NO_ROOM = ("No space left on device", "Disk quota exceeded")
+_DISK_FULL_MESSAGES = ("No space left on device", "Disk quota exceeded")
 
 
 class EngineShape(NamedTuple):
-    """How vectors are kept: their size, from when on they have a graph, and how large the piece of one graph is."""
+    """The layout of vectors: their size, the size from which they have a graph, and the largest segment."""
 
     dimensions: int
     graph_from_kb: int
@@ -49,25 +49,25 @@ def write_draft(
     deletes: Iterable[ChunkId],
     upserts: Iterable[VectorPoint],
 ) -> int:
-    """Change a draft, a new one or the copy of a generation, and make it ready to be read; count its vectors."""
-    with contextlib.closing(_opened(draft, shape, is_new=is_new)) as shard:
-        _apply(shard, deletes, upserts)
+    """Write changes to a draft, new or a copy of a generation, and prepare it for reading; return its vector count."""
+    with contextlib.closing(_open_shard(draft, shape, is_new=is_new)) as shard:
+        _write_points(shard, deletes, upserts)
         n_vectors = n_points(shard)
-    # The first opening after a write still changes files; after it, none does.
+    # The first opening after a write still changes files; later ones do not.
     edge.EdgeShard.load(str(draft)).close()
     bring_into_memory(draft.rglob(CODES))
     return n_vectors
 
 
 def n_points(shard: edge.EdgeShard) -> int:
-    """Count the vectors."""
-    # Without a filter this sums up what the segments hold, as far as is known of this version of the engine: look again
-    # when it is another. "exact" would first collect all ids: 140 MB for 2.5 million.
+    """Return the number of vectors."""
+    # Without a filter this adds up the counts of the segments, at least in this version of the engine: check again when
+    # it is upgraded. "exact" would first collect all ids: 140 MB for 2.5 million.
     return shard.count(edge.CountRequest(exact=False))
 
 
 def bring_into_memory(paths: Iterable[Path]) -> None:
-    """Have the codes read into the page cache, which takes the engine ten times longer: it maps them page by page."""
+    """Read the codes into the page cache; the engine, which maps them page by page, takes ten times as long."""
     for path in paths:
         with path.open("rb", buffering=0) as codes:
             if hasattr(os, "posix_fadvise"):
@@ -79,32 +79,32 @@ def bring_into_memory(paths: Iterable[Path]) -> None:
 
 @contextlib.contextmanager
 def translated_errors(doing: str, kind: type[VectorStoreError] = VectorStoreError) -> Iterator[None]:
-    """Turn what the engine raises into errors of the vector store."""
+    """Translate the engine's exceptions into errors of the vector store."""
     try:
         yield
     except Exception as error:
         # The engine raises plain exceptions, whatever the cause; subclasses come from elsewhere.
         if type(error) is Exception or isinstance(error, OSError):
-            if any(reason in str(error) for reason in _NO_ROOM):  # which damages nothing that is published
+            if any(reason in str(error) for reason in _DISK_FULL_MESSAGES):  # no published file is damaged by it
                 raise VectorStoreError(f"cannot {doing}: {error}", hint="free some disk space") from error
             raise kind(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
         raise
 
 
-def _opened(draft: Path, shape: EngineShape, *, is_new: bool) -> edge.EdgeShard:
+def _open_shard(draft: Path, shape: EngineShape, *, is_new: bool) -> edge.EdgeShard:
     if not is_new:
-        # As it was made: with another configuration the engine would make all of it anew, in one piece.
+        # Opened with its own configuration: with another one the engine would rebuild it in one segment.
         return edge.EdgeShard.load(str(draft))
-    shard = edge.EdgeShard.create(str(draft), _config(shape))
+    shard = edge.EdgeShard.create(str(draft), _engine_config(shape))
     for field in ("file_path", "parent_directories"):
-        # An index that is read into memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
+        # An index in memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
         index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
         shard.update(edge.UpdateOperation.create_field_index(field, index))
     return shard
 
 
-def _config(shape: EngineShape) -> edge.EdgeConfig:
-    """Describe codes of eight bits a number and a graph, in the page cache, without full vectors beside them.
+def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
+    """Return the configuration: codes of eight bits a number and a graph, in the page cache, without full vectors.
 
     Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a
     vector that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space
@@ -115,7 +115,7 @@ def _config(shape: EngineShape) -> edge.EdgeConfig:
             size=shape.dimensions,
             distance=edge.Distance.Cosine,
             datatype=edge.VectorStorageDatatype.Turbo8,
-            # The engine would fault them in page by page; we read them through.
+            # The engine would fault them in page by page; `bring_into_memory` reads them sequentially.
             memory=edge.Memory.Cold,
         ),
         hnsw_config=edge.HnswIndexConfig(
@@ -124,16 +124,16 @@ def _config(shape: EngineShape) -> edge.EdgeConfig:
         optimizers=edge.EdgeOptimizersConfig(
             default_segment_number=1, max_segment_size=shape.max_segment_kb, indexing_threshold=shape.graph_from_kb
         ),
-        # Read into memory, the ids of a million vectors take 60 ms of every opening, and 40 MB while it is open.
+        # In memory, the ids of a million vectors take 60 ms of every opening, and 40 MB while it is open.
         id_tracker_memory=edge.Memory.Cold,
-        # What is not published is never opened again, so that there is nothing to recover.
+        # An unpublished draft is never opened again, so there is nothing to recover.
         wal_enabled=False,
     )
 
 
-def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
+def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
     for ids in batches(deletes):
-        shard.update(edge.UpdateOperation.delete_points([UUID(bytes=one) for one in ids]))
+        shard.update(edge.UpdateOperation.delete_points([UUID(bytes=chunk_id) for chunk_id in ids]))
     n_new = 0
     for points in batches(upserts):
         shard.update(edge.UpdateOperation.upsert_points([engine_point(point) for point in points]))
@@ -145,7 +145,7 @@ def _apply(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Part what goes into the engine, or comes out of it, into batches."""
+    """Yield lists of at most `ENGINE_BATCH` items."""
     iterator = iter(items)
     while batch := list(islice(iterator, ENGINE_BATCH)):
         yield batch

@@ -1,4 +1,4 @@
-"""What the embedded engine keeps of a vector, and the filters that find it."""
+"""Points and filters of the embedded engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TAG_BYTES = 6
 
 
 def engine_point(point: VectorPoint) -> edge.Point:
-    """Give what the engine keeps of a vector."""
+    """Return the engine's point of a vector."""
     # A view of the bytes takes half the time of a list of floats.
     vector: Any = memoryview(point.vector).cast("f")
     payload = {"file_path": _tag(point.file_path), "parent_directories": [*map(_tag, point.parent_directories)]}
@@ -26,13 +26,13 @@ def engine_point(point: VectorPoint) -> edge.Point:
 
 
 def chunk_id_in(point: edge.Record | edge.ScoredPoint) -> ChunkId:
-    """Give the chunk that a point stands for."""
+    """Return the chunk of a point."""
     id_: Any = point.id
     return ChunkId(id_.bytes)
 
 
 def old_point(record: edge.Record) -> VectorPoint:
-    """Give the vector that a point of an older version holds, whose payload is whole paths."""
+    """Return the vector of a point of an older version, whose payload contains whole paths."""
     payload = record.payload or {}
     numbers: Any = record.vector
     vector = array("f", numbers).tobytes()
@@ -40,10 +40,10 @@ def old_point(record: edge.Record) -> VectorPoint:
 
 
 def filter_of(scope: VectorScope) -> edge.Filter | None:
-    """Find what may lie in a scope; None where everything does."""
+    """Return the filter of a scope; None if everything is in it."""
     fields = (("parent_directories", scope.directories), ("file_path", scope.files))
     conditions: list[Any] = [
-        # An older generation has the paths themselves.
+        # An older generation contains the paths themselves.
         edge.FieldCondition(key=field, match=edge.MatchAny([*map(_tag, paths), *paths]))
         for field, paths in fields
         if paths
@@ -54,8 +54,8 @@ def filter_of(scope: VectorScope) -> edge.Filter | None:
 
 @lru_cache(maxsize=1 << 12)
 def _tag(path: FilePath) -> str:
-    """Give what stands for a path in the payloads, whose indexes repeat it for every chunk.
+    """Return a short hash of a path for payloads, whose indexes repeat it for every chunk.
 
-    Two paths in a million million share a tag, so that who asks looks at the paths of what was found.
+    Two paths in a million million share a tag, so callers check the paths of results.
     """
     return urlsafe_b64encode(content_hash(path.encode())[:_TAG_BYTES]).decode()

@@ -1,4 +1,4 @@
-"""The files of one generation: their lengths and checksums, by which damage is found, and how they become durable."""
+"""The files of one generation: their lengths and checksums, by which damage is detected, and their durability."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ _DIGESTS = "checksums.json"
 _COUNT = "n_vectors"
 _BLOCK = bytes(1 << 16)
 _RELATIVE_PATH = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
-"""A relative path without `.` and `..`, so that it leads nowhere but below its directory."""
+"""A relative path without `.` and `..`, which stays below its directory."""
 
 _PARSE_ERRORS = (ValueError, TypeError, RecursionError)
 _MAPPED_WHOLE_BYTES = 1 << 24
-"""The engine reads small files as a whole when it opens them, and of the pages of larger ones what holds something."""
+"""The engine reads small files as a whole when it opens them, and only the used pages of larger ones."""
 
 _HINT = "dirindex index makes the vectors again from the stored texts"
 
 
 class GenerationFiles:
-    """The files in the directory of a generation, or of the draft of one.
+    """The files in the directory of a generation or of a draft.
 
     Raises:
-        VectorsLostError: from every question, when files are not there or damaged.
+        VectorsLostError: from every query, when files are missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lengths(self) -> dict[str, int]:
-        """Give the lengths that the files were published with, which they have.
+        """Return the lengths that the files were published with, after checking them.
 
-        The engine opens some damaged directories without complaint, with fewer vectors than they held.
+        The engine opens some damaged directories without an error, with fewer vectors than they had.
         """
         try:
-            lengths = _parsed_list((self.path / _CONTENTS).read_bytes(), int)
+            lengths = _parse_file_table((self.path / _CONTENTS).read_bytes(), int)
         except (OSError, *_PARSE_ERRORS) as error:
             raise self._damaged(error) from error
         self.require_lengths(lengths)
         return lengths
 
     def require_lengths(self, lengths: dict[str, int]) -> None:
-        """Make sure that every file has its length."""
+        """Ensure that every file has its length."""
         directory = f"{self.path}{os.sep}"
         try:
-            # Every search asks: by strings, for paths as objects take three times as long.
+            # Every search calls this: strings, as Path objects take three times as long.
             damaged = [name for name, length in lengths.items() if os.stat(directory + name).st_size != length]
         except OSError as error:
             raise self._damaged(error) from error
@@ -66,10 +66,10 @@ class GenerationFiles:
             raise self._damaged(f"{damaged[0]} is cut short")
 
     def allocate(self, lengths: dict[str, int]) -> None:
-        """Allocate what opening the generation maps into memory.
+        """Allocate the disk space of what opening the generation maps into memory.
 
-        On a file system in memory a page of a hole is allocated when it is first read through a map, and where there is
-        no room for it, the system ends the process.
+        On tmpfs a page of a hole is allocated when it is first read through a map, and if there is
+        no room for it, the system kills the process.
 
         Raises:
             VectorStoreError: the disk is too full.
@@ -101,14 +101,14 @@ class GenerationFiles:
             raise self._damaged(error) from error
 
     def n_vectors(self) -> int:
-        """Tell with how many vectors the generation was published."""
+        """Return the number of vectors that the generation was published with."""
         try:
             return int(self.content(_COUNT))
         except ValueError as error:
             raise self._damaged(error) from error
 
     def copy_to(self, draft: Path, linked: frozenset[str]) -> None:
-        """Copy all files; those with these names are linked where the file system can do that."""
+        """Copy all files; those with names in `linked` become hard links if the file system supports them."""
         for name in self.lengths():
             source, target = self.path / name, draft / name
             target.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -116,16 +116,16 @@ class GenerationFiles:
                 _copy(source, target)
 
     def copy_contents_to(self, directory: Path) -> None:
-        """Copy the list of what there is, after all of it."""
+        """Copy the table of contents, after all other files."""
         _copy(self.path / _CONTENTS, directory / _CONTENTS)
 
     def seal(self, *, n_vectors: int) -> None:
-        """Write down what there is, and have all of it written to the disk."""
+        """Write the table of contents and checksums, and flush all files to the disk."""
         (self.path / _COUNT).write_text(str(n_vectors), encoding="ascii")
         paths = list(self.path.rglob("*"))
         directories = [self.path, *(path for path in paths if path.is_dir())]
         digests_path, contents_path = self.path / _DIGESTS, self.path / _CONTENTS
-        # What a draft was made of brought its own lists along.
+        # The draft has copies of the lists of its base.
         files = [path for path in paths if path.is_file() and path not in {digests_path, contents_path}]
         digests_path.write_text(json.dumps({self._name(path): _digest(path) for path in files}), encoding="utf-8")
         files.append(digests_path)
@@ -139,9 +139,9 @@ class GenerationFiles:
             sync_directory(path)
 
     def _digests(self) -> dict[str, str]:
-        """Give the checksums; a generation of an earlier version has none."""
+        """Return the checksums; a generation of an earlier version has none."""
         try:
-            return _parsed_list((self.path / _DIGESTS).read_bytes(), str)
+            return _parse_file_table((self.path / _DIGESTS).read_bytes(), str)
         except FileNotFoundError:
             return {}
 
@@ -152,11 +152,11 @@ class GenerationFiles:
         return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
 
 
-def _parsed_list(content: bytes, kind: type[Value]) -> dict[str, Value]:
-    """Parse a list of files, which are copied by their names: each lies in the directory of the list.
+def _parse_file_table(content: bytes, kind: type[Value]) -> dict[str, Value]:
+    """Parse a table of contents, whose names are used for copying: each must stay below its directory.
 
     Raises:
-        ValueError, TypeError: it is none, or a name leads out of it.
+        ValueError, TypeError: it is not a table of contents, or a name leaves the directory.
     """
     listed = json.loads(content)
     if not isinstance(listed, dict) or not all(isinstance(value, kind) for value in listed.values()):
@@ -182,7 +182,7 @@ if sys.platform == "linux":
 
     def _end_of_content(descriptor: int) -> int:
         end = 0
-        with contextlib.suppress(OSError):  # what is left is a hole
+        with contextlib.suppress(OSError):  # the rest is a hole
             while True:
                 end = os.lseek(descriptor, os.lseek(descriptor, end, os.SEEK_DATA), os.SEEK_HOLE)
         return end
@@ -208,7 +208,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _digest(path: Path) -> str:
-    # Not by a memory map: where the disk cannot be read, it would end the process instead of saying so.
+    # Not by a memory map: on an unreadable disk it would kill the process instead of raising an error.
     digest = blake3()
     with path.open("rb", buffering=0) as file:
         while block := file.read(1 << 20):
@@ -225,8 +225,8 @@ def _sync_file(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Have the names in a directory written to the disk."""
-    if os.name == "nt":  # Windows opens no directories, and needs not
+    """Flush the names in a directory to the disk."""
+    if os.name == "nt":  # Windows cannot open directories, and need not
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -236,7 +236,7 @@ def sync_directory(path: Path) -> None:
 
 
 def size_bytes(directory: Path) -> int:
-    """Measure what a directory takes on disk, files that it holds twice counted once."""
+    """Return the size of a directory on disk; hard links count once."""
     sizes: dict[tuple[int, int], int] = {}
     for folder, _, names in os.walk(directory):
         for name in names:

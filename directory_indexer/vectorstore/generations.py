@@ -1,8 +1,8 @@
-"""Numbered directories that never change once they are published, and are kept for as long as somebody reads them.
+"""Numbered directories that are immutable once published, and kept while they are read.
 
-A generation is written as a draft that nobody reads, made durable, and renamed into place. So a crash leaves only
-drafts, and generations that nothing refers to yet; the next writer discards both. One process writes at a time, which
-is the caller's part; any number read.
+A generation is written as a draft that nobody reads, flushed to the disk, and renamed into place. So a crash leaves
+only drafts and unreferenced generations; the next writer discards both. The caller ensures that one process writes at a
+time; any number may read.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _SPARE_BYTES = 64_000_000
 
 
 class HeldGeneration(NamedTuple):
-    """A published generation that is not discarded before it is released."""
+    """A published generation that is locked against removal until it is released."""
 
     files: GenerationFiles
     lengths: dict[str, int]
     lock: HeldLock
 
     def require_whole(self) -> None:
-        """Look whether every file has the length that it was published with.
+        """Check that every file has the length that it was published with.
 
-        To read what was cut off from a file that is mapped into memory ends the process without a word.
+        Reading beyond the end of a truncated file through a memory map kills the process without a message.
 
         Raises:
-            VectorsLostError: it has not.
+            VectorsLostError: a file is missing or has another length.
         """
         self.files.require_lengths(self.lengths)
 
     def release(self) -> None:
-        """Let the generation be discarded."""
+        """Allow the generation to be removed."""
         self.lock.release()
 
 
@@ -58,7 +58,7 @@ class Generations:
         self._directory = directory
 
     def hold(self, number: int) -> HeldGeneration | None:
-        """Keep a generation while it is read; None when it has been discarded.
+        """Lock a generation while it is read; None if it has been discarded.
 
         Raises:
             VectorsLostError: files of the generation are missing or have another length than they were published with.
@@ -80,13 +80,13 @@ class Generations:
 
     @contextlib.contextmanager
     def draft(self, base: int, *, linked: frozenset[str]) -> Iterator[Path]:
-        """Give a directory to work in, with the files of generation `base` unless that is 0; it is gone afterwards.
+        """Yield a directory for a draft, with the files of generation `base` unless that is 0; remove it at the end.
 
-        Files whose names are in `linked` may only be read or replaced: they are those of the base itself, where the
-        file system can do that.
+        Files whose names are in `linked` may only be read or replaced: they are hard links to those of the base, if the
+        file system supports them.
 
         Raises:
-            VectorsLostError: the base is not there or damaged.
+            VectorsLostError: the base is missing or damaged.
             VectorStoreError: the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
@@ -101,7 +101,7 @@ class Generations:
             shutil.rmtree(draft, ignore_errors=True)
 
     def publish(self, draft: Path, *, n_vectors: int) -> int:
-        """Make a draft durable and give it the next number, which no generation on disk has."""
+        """Make a draft durable, and rename it to the next free number, which is returned."""
         GenerationFiles(draft).seal(n_vectors=n_vectors)
         number = max(self._numbers(), default=0) + 1
         draft.rename(self.files(number).path)
@@ -109,7 +109,7 @@ class Generations:
         return number
 
     def files(self, number: int) -> GenerationFiles:
-        """Give the files of a generation, which may be gone."""
+        """Return the files of a generation, which may have been removed."""
         return GenerationFiles(self._directory / f"generation-{number}")
 
     def require_intact(self, number: int) -> None:
@@ -128,7 +128,7 @@ class Generations:
             held.release()
 
     def copy_to(self, number: int, directory: Path) -> bool:
-        """Copy a generation into another directory, and tell whether it was still there; links serve as copies.
+        """Copy a generation into another directory by hard links; return whether it still existed.
 
         Raises:
             VectorsLostError: it is damaged.
@@ -146,23 +146,23 @@ class Generations:
         return True
 
     def discard_others(self, number: int) -> None:
-        """Remove drafts that were left behind, and the generations but one that nobody reads."""
+        """Remove abandoned drafts, and all other generations that are not being read."""
         for draft in self._directory.glob("draft-*"):
             shutil.rmtree(draft, ignore_errors=True)
         for other in self._numbers() - {number}:
             self._discard(other)
 
     def size_bytes(self) -> int:
-        """Measure what all of it takes on disk, files that generations share counted once."""
+        """Return the size of all generations on disk; shared files count once."""
         return size_bytes(self._directory)
 
     def require_space(self, base: int) -> None:
-        """Make sure that there is room for what comes of a generation.
+        """Ensure that there is room for a draft of a generation.
 
         Raises:
             VectorStoreError: the disk is too full.
         """
-        # The engine writes through memory maps: on a full disk the system ends the process without a word.
+        # The engine writes through memory maps: on a full disk the system kills the process without a message.
         needed = _SPARE_BYTES + 2 * size_bytes(self.files(base).path)
         free = shutil.disk_usage(self._directory).free
         if free < needed:
@@ -176,11 +176,11 @@ class Generations:
         lock = try_lock(lock_path, exclusive=True)
         if lock is None:
             return
-        # Windows removes nothing that anybody has open, be it a virus scanner; the next writer tries again.
+        # Windows removes no file that is open anywhere, for instance in a virus scanner; the next writer tries again.
         with lock, contextlib.suppress(OSError):
             path = self.files(number).path
             if path.exists():
-                # A reader who comes too late must find nothing rather than half of it.
+                # A reader that comes too late must find nothing rather than a part.
                 doomed = path.rename(self._directory / f"draft-discarded-{number}")
                 shutil.rmtree(doomed, ignore_errors=True)
             lock_path.unlink()

@@ -1,7 +1,7 @@
-"""The points of one index in a collection that others may share: their ids, their payloads, and how they are found.
+"""The points of one index in a collection that others may share: ids, payloads and filters.
 
-The invariant it guards: an index touches its own points alone. Its id is part of every point id, stands in every
-payload, and is asked for by every filter.
+The invariant it guards: an index touches only its own points. Its id is part of every point id, every payload and every
+filter.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ with lazily:
 
 
 class IndexPoints:
-    """What stands for the chunks of one index on a server."""
+    """The points of the chunks of one index on a server."""
 
     def __init__(self, index_id: str, *, dimensions: int) -> None:
         self._index_id = index_id
         self._dimensions = dimensions
 
     def point_of(self, point: VectorPoint) -> models.PointStruct:
-        """Give what the server keeps of a vector.
+        """Return the server's point of a vector.
 
         Raises:
             VectorStoreError: the vector has another size than those of the collection.
@@ -47,7 +47,7 @@ class IndexPoints:
         return models.PointStruct(id=self._id_of(point.chunk_id), vector=vector.tolist(), payload=payload)
 
     def vector_of(self, record: models.Record, *, url: str) -> NDArray[np.float32]:
-        """Give the vector of a point as the server at `url` gave it.
+        """Return the vector of a point as the server at `url` returned it.
 
         Raises:
             VectorStoreError: it has another size than those of the collection.
@@ -61,15 +61,15 @@ class IndexPoints:
         return vector
 
     def ids_of(self, chunk_ids: Iterable[ChunkId]) -> list[models.ExtendedPointId]:
-        """Give the ids of the points of some chunks."""
-        return [self._id_of(one) for one in chunk_ids]
+        """Return the ids of the points of some chunks."""
+        return [self._id_of(chunk_id) for chunk_id in chunk_ids]
 
     def all(self) -> models.Filter:
-        """Find every point of the index."""
+        """Return the filter for every point of the index."""
         return models.Filter(must=[self._own])
 
     def within(self, scope: VectorScope) -> models.Filter:
-        """Find the points in a scope."""
+        """Return the filter for the points in a scope."""
         fields = (("parent_directories", scope.directories), ("file_path", scope.files))
         places: list[models.Condition] = [
             models.FieldCondition(key=field, match=models.MatchAny(any=[str(path) for path in paths]))
@@ -79,7 +79,7 @@ class IndexPoints:
         return models.Filter(must=[self._own], should=places or None)
 
     def among(self, chunk_ids: Iterable[ChunkId]) -> models.Filter:
-        """Find the points of some chunks."""
+        """Return the filter for the points of some chunks."""
         return models.Filter(must=[self._own, models.HasIdCondition(has_id=self.ids_of(chunk_ids))])
 
     @property
@@ -87,10 +87,10 @@ class IndexPoints:
         return models.FieldCondition(key=INDEX_FIELD, match=models.MatchValue(value=self._index_id))
 
     def _id_of(self, chunk_id: ChunkId) -> str:
-        """Derive an id that no other index gives, though it may hold the same file at the same path."""
+        """Derive an id that is unique to this index, even for the same file at the same path."""
         return str(uuid.uuid5(uuid.UUID(self._index_id), uuid_text(chunk_id)))
 
 
 def chunk_id_in(point: models.Record | models.ScoredPoint) -> ChunkId:
-    """Give the chunk that a point stands for."""
+    """Return the chunk of a point."""
     return chunk_id_of((point.payload or {})["chunk_id"])

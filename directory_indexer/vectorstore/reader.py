@@ -1,4 +1,4 @@
-"""The generation that this process reads, opened once and kept open until another one is asked for."""
+"""The open generation of this process, kept open until another one is needed."""
 
 from __future__ import annotations
 
@@ -30,57 +30,57 @@ class _OpenGeneration(NamedTuple):
 
 
 class GenerationReader:
-    """Reads one generation at a time, by the embedded engine; threads may share it."""
+    """Read access to one generation at a time, by the embedded engine; threads may share it."""
 
     def __init__(self, generations: Generations) -> None:
         self._generations = generations
         self._lock = threading.Lock()
         self._opened: _OpenGeneration | None = None
         self._abandoned: list[edge.EdgeShard] = []
-        """Closing these would touch what is no longer there."""
+        """Shards that are never closed: closing them would access pages that no longer exist."""
 
     @contextlib.contextmanager
     def reading(self, generation: int) -> Iterator[edge.EdgeShard | None]:
-        """Open a generation, if it is not open, for questions of one thread at a time; the empty one is None."""
+        """Yield a generation for queries of one thread at a time, opening it if necessary; None for the empty one."""
         if generation == 0:
             yield None
             return
         with self._lock, translated_errors("read vectors", VectorsLostError):
             if self._opened is None or self._opened.number != generation:
-                # Opened first, so that what both share stays in memory.
+                # Opened before the old one is closed, so that shared files stay in memory.
                 outdated, self._opened = self._opened, self._open(generation)
                 if outdated:
-                    self._leave(outdated)
+                    self._close_shard(outdated)
             else:
                 self._require_whole(self._opened)
             yield self._opened.shard
 
     def discard_others(self, generation: int) -> None:
-        """Remove all generations but the given one that nobody reads any more."""
+        """Remove all other generations that are not being read."""
         with self._lock, translated_errors("remove old vectors"):
             opened = self._opened
             if opened and opened.number != generation:
                 self._opened = None
-                self._leave(opened)
+                self._close_shard(opened)
             self._generations.discard_others(generation)
 
     def close(self) -> None:
-        """Close what is open; the next question opens it again."""
+        """Close the open generation; the next query opens it again."""
         with self._lock, translated_errors("close vectors"):
             opened, self._opened = self._opened, None
             if opened:
-                self._leave(opened)
+                self._close_shard(opened)
 
     def _require_whole(self, opened: _OpenGeneration) -> None:
-        """Make sure that a generation that was opened before can be read without ending the process."""
+        """Ensure that an open generation can be read without a crash of the process."""
         try:
             opened.held.require_whole()
         except VectorsLostError:
             self._opened = None
-            self._leave(opened)
+            self._close_shard(opened)
             raise
 
-    def _leave(self, opened: _OpenGeneration) -> None:
+    def _close_shard(self, opened: _OpenGeneration) -> None:
         try:
             opened.held.require_whole()
         except VectorsLostError:
@@ -95,7 +95,7 @@ class GenerationReader:
             raise GenerationGoneError(f"generation {generation} of the vectors is gone")
         try:
             held.files.allocate(held.lengths)
-            # Not a walk: other readers make and remove files of their own in there while they open and close it.
+            # The directory is not listed: other readers create and remove files in it.
             bring_into_memory(
                 held.files.path / name for name in held.lengths if os.path.basename(name) in {CODES, _OLD_CODES}
             )

@@ -1,4 +1,4 @@
-"""What is asked of a collection on a Qdrant server, one method a request."""
+"""Requests to a collection on a Qdrant server, one method each."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PAGE = 1000
 
 
 class CollectionRequests:
-    """Requests to one collection. Searches ask once, for somebody waits; all else insists.
+    """Requests to one collection. Searches are sent once, since users wait; all others are retried.
 
     Raises:
-        VectorStoreError: from every method, when the server is away, refuses, or answers nonsense.
+        VectorStoreError: from every method, when the server cannot be reached, refuses, or its response is invalid.
     """
 
     def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
@@ -35,8 +35,8 @@ class CollectionRequests:
     def query(
         self, vector: NDArray[np.float32], condition: models.Filter, params: models.SearchParams, limit: int
     ) -> list[VectorHit]:
-        """Find the nearest points among those that satisfy a condition."""
-        found = self._connection.ask(
+        """Return the nearest points among those that satisfy a condition."""
+        response = self._connection.ask(
             "search",
             lambda client: client.query_points(
                 self._plan.name,
@@ -48,10 +48,10 @@ class CollectionRequests:
                 consistency=consistency_of(self._plan),
             ),
         )
-        return [VectorHit(chunk_id_in(point), point.score) for point in found.points]
+        return [VectorHit(chunk_id_in(point), point.score) for point in response.points]
 
     def read(self, ids: list[models.ExtendedPointId]) -> list[models.Record]:
-        """Give the points with these ids, with their vectors."""
+        """Return the points with these ids, with their vectors."""
         return self._connection.insist(
             "read vectors",
             lambda client: client.retrieve(
@@ -64,7 +64,7 @@ class CollectionRequests:
         )
 
     def all(self, condition: models.Filter) -> Iterator[models.Record]:
-        """Give the points that satisfy a condition, page by page, without their vectors."""
+        """Yield the points that satisfy a condition, page by page, without their vectors."""
         offset: Any = None
         while True:
             records, offset = self._page(condition, offset)
@@ -90,7 +90,7 @@ class CollectionRequests:
         return self._connection.insist("count vectors", lambda client: self._count(client, condition))
 
     def count_once(self, condition: models.Filter) -> int:
-        """Count the points that satisfy a condition, for somebody who waits."""
+        """Count the points that satisfy a condition, without retries, for a waiting user."""
         return self._connection.ask("count vectors", lambda client: self._count(client, condition))
 
     def _count(self, client: QdrantClient, condition: models.Filter) -> int:

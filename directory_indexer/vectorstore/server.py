@@ -1,6 +1,6 @@
 """The vector store on a Qdrant server or cluster, which any number of indexes may share.
 
-A merge changes the points in place: until the database names the new generation it takes the new vectors from its own
+A merge changes the points in place: until the database names the new generation, it takes the new vectors from its own
 tables, so that a failure anywhere loses nothing.
 """
 
@@ -34,7 +34,7 @@ with lazily:
 
 _DELETE_BATCH = 1000
 _WRITE_BYTES = 4_000_000
-"""One request; Qdrant takes 32 MB by default, proxies often less. A number takes some 12 bytes in JSON."""
+"""The size of one request; Qdrant takes 32 MB by default, proxies often less. A number takes some 12 bytes of JSON."""
 
 _NUMBER_BYTES = 12
 
@@ -45,10 +45,10 @@ class QdrantServer:
     place = VectorPlace.SERVER
 
     merge_at = 1024
-    """A few requests; waiting for each keeps a run from running ahead of the server."""
+    """A few requests; waiting for each keeps a run from outpacing the server."""
 
     keep_pending = 1
-    """A small request costs a server nothing, and others who look at the collection see what is there."""
+    """A small request costs a server nothing, and other readers of the collection see the current state."""
 
     def __init__(self, connection: Connection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
         self._connection = connection
@@ -61,14 +61,14 @@ class QdrantServer:
         self._is_ready = False
 
     def prepare(self, generation: int) -> None:
-        """Reach the server and find a collection that fits; only for an index without vectors it may be a new one."""
+        """Ensure that the server has a matching collection; only an index without vectors may create a new one."""
         with self._lock:
             if generation == 0 or not self._is_ready:
                 self._connection.insist("prepare the collection", partial(self._prepare, generation))
                 self._is_ready = True
 
     def at(self, generation: int) -> ServerVectors:
-        """Give a generation to read; a server keeps the newest alone."""
+        """Return read access to a generation; a server only has the newest."""
         return ServerVectors(
             self._requests,
             self._points,
@@ -79,15 +79,15 @@ class QdrantServer:
         )
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
-        """Look whether there are any vectors; how many depends on whether a merge was cut off."""
+        """Check that there are any vectors; their number depends on whether a merge was interrupted."""
         if generation and n_vectors and not self._requests.count_once(self._points.all()):
             raise VectorsLostError(f"the collection '{self._name}' holds no vectors of this index any more")
 
     def require_intact(self, generation: int) -> None:
-        """Do nothing: a server keeps checksums of its own."""
+        """Do nothing: a server has checksums of its own."""
 
     def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
-        """Delete and upsert in place, each batch acknowledged before the next is sent; give the next number."""
+        """Delete and upsert in place, each batch acknowledged before the next is sent; return the next number."""
         self.prepare(generation)
         if generation == 0:
             self.clear()
@@ -101,11 +101,11 @@ class QdrantServer:
         """Do nothing: a merge leaves nothing behind."""
 
     def clear(self) -> None:
-        """Delete the vectors of this index; the collection stays, for others may share it."""
+        """Delete the vectors of this index; the collection stays, since others may share it."""
         self._requests.delete(models.FilterSelector(filter=self._points.all()))
 
     def health(self) -> Finding:
-        """Tell the version of the server, how fast it answers, and how the collection is."""
+        """Return the version and response time of the server, and the state of the collection."""
         url = self._connection.address.url
         started = time.monotonic()
         version = self._connection.ask("tell its version", lambda client: client.info().version)

@@ -1,4 +1,4 @@
-"""What a Qdrant server answers. It keeps the newest generation alone, and has nothing to say of the empty one."""
+"""Read access to the vectors on a Qdrant server, which only has the newest generation; the empty one has none."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class ServerVectors:
         self._is_empty = is_empty
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
-        """Find the chunks in the scope that are most similar to a vector, best first."""
+        """Return the chunks in the scope that are most similar to a vector, best first."""
         if self._is_empty:
             return []
         return self._requests.query(vector, self._points.within(scope), self._params, limit)
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Compare a vector with those of some chunks, as far as they have one."""
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
         if self._is_empty:
             return {}
         return dict(self._requests.query(vector, self._points.among(ids), EXACTLY, len(ids)))
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Give the vectors of those chunks that have one."""
+        """Return the vectors of those chunks that have one."""
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
         for batch in batches(() if self._is_empty else ids, self._batch):
             records = self._requests.read(self._points.ids_of(batch))
@@ -61,7 +61,7 @@ class ServerVectors:
         return vectors
 
     def ids(self) -> Iterator[ChunkId]:
-        """Give the ids of all chunks that have a vector."""
+        """Yield the ids of all chunks that have a vector."""
         if not self._is_empty:
             yield from map(chunk_id_in, self._requests.all(self._points.all()))
 
@@ -71,7 +71,7 @@ class ServerVectors:
 
 
 def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Cut what goes to a server into requests."""
+    """Yield lists of at most `size` items, one for each request."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -121,7 +121,7 @@ def test_one_model_serves_all(team: Team) -> None:
 
 
 def test_few_collections_stay_open(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opened_module, "_MOST_OPEN", 2)
+    monkeypatch.setattr(opened_module, "_MAX_OPEN", 2)
     for number in range(5):
         team.collections.create(f"c{number}")
         team.add(f"The heron of pond {number}.", f"c{number}", wait=Wait.COMPLETE)

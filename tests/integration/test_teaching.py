@@ -133,7 +133,7 @@ def test_a_run_that_is_stopped_while_it_learns_keeps_what_it_made(make: Callable
 def test_it_learns_again_when_many_times_as_much_is_embedded(
     make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool
 ) -> None:
-    monkeypatch.setattr("directory_indexer.indexing.teaching._FIRST", 32)
+    monkeypatch.setattr("directory_indexer.indexing.teaching._MIN_TEXTS", 32)
     index = make(Teacher())
     index.run()
     assert model_of(index).n_lessons == 32
