@@ -138,7 +138,7 @@ class App:
 
     @cached_property
     def vectorizer(self) -> Vectorizer:
-        """Give chunks their vectors."""
+        """Return chunks their vectors."""
         return Vectorizer(
             docstore=self.docstore,
             place=self.vectorstores.place,
@@ -322,7 +322,7 @@ class App:
         )
 
     def close(self) -> None:
-        """Give back files, connections and memory."""
+        """Return files, connections and memory."""
         for part in ("embedders", "vectorstores", "docstore", "registry", "cluster_connection", "cluster"):
             if part in vars(self):
                 getattr(self, part).close()

@@ -41,13 +41,13 @@ SET_EDITOR: Final = "set EDITOR to the program that should open files"
 
 
 def viewer_command(path: str, page: int | None) -> list[str] | None:
-    """Give the command that opens a file at a page, if a page is wanted and a viewer that can is installed."""
+    """Return the command that opens a file at a page, if a page is wanted and a viewer that can is installed."""
     viewer = next((name for name in _PAGED if shutil.which(name)), None) if page else None
     return [viewer, _PAGED[viewer].format(page), path] if viewer else None
 
 
 def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Give the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
+    """Return the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
 
     Raises:
         UnavailableError: it cannot be read.
@@ -58,7 +58,7 @@ def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str
 
 
 def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Give the command that opens a file at a line in an editor that needs no terminal, if there is one.
+    """Return the command that opens a file at a line in an editor that needs no terminal, if there is one.
 
     Raises:
         UnavailableError: `$VISUAL` or `$EDITOR` cannot be read.
@@ -71,7 +71,7 @@ def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> l
 
 
 def system_command(path: str) -> list[str]:
-    """Give the command that has the desktop open a file.
+    """Return the command that has the desktop open a file.
 
     Raises:
         UnavailableError: there is none.

@@ -66,7 +66,7 @@ class SourceFile(NamedTuple):
     inode: int = 0
 
     def is_settled(self, seen_ns: int) -> bool:
-        """Tell whether whatever changes the file after `seen_ns`, when the stamp was taken, gives it another stamp.
+        """Return whether whatever changes the file after `seen_ns`, when the stamp was taken, gives it another stamp.
 
         A file that was changed just before may change again within the same tick of its file system's clock: one of a
         few milliseconds where times have fractions of a second, or of up to two seconds (FAT).

@@ -49,7 +49,7 @@ def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator
 
 
 def _said_first(error: ImportError) -> str:
-    """Give the first cause: numpy wraps a page of advice around the name of a missing library."""
+    """Return the first cause: numpy wraps a page of advice around the name of a missing library."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__

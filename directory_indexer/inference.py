@@ -32,7 +32,7 @@ RUNTIME_ERRORS = (
 
 
 def session_options() -> onnxruntime.SessionOptions:
-    """Give the options that every session has."""
+    """Return the options that every session has."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_FATAL
     options.intra_op_num_threads = 1

@@ -91,7 +91,7 @@ def _absolute_path() -> list[str]:
 
 
 def _finds_on_path() -> bool:
-    """Tell whether nothing is imported by a hook of an editable installation, which `site` sets up."""
+    """Return whether nothing is imported by a hook of an editable installation, which `site` sets up."""
     return not any("editable" in getattr(finder, "__module__", "") for finder in sys.meta_path)
 
 

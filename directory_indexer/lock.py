@@ -54,7 +54,7 @@ class HeldLock:
         return self._descriptor in _held
 
     def release(self) -> None:
-        """Give the lock back; doing it twice is harmless."""
+        """Return the lock back; doing it twice is harmless."""
         if self._descriptor in _held:
             _held.remove(self._descriptor)
             os.close(self._descriptor)
@@ -96,7 +96,7 @@ class WriteLock:
             self._held = lock
 
     def release(self) -> None:
-        """Give it back; doing it twice is harmless."""
+        """Return it back; doing it twice is harmless."""
         self._held.release()
 
 
@@ -118,7 +118,7 @@ def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = N
 
 
 def is_locked(path: Path) -> bool:
-    """Tell whether somebody holds the write lock of a file now."""
+    """Return whether somebody holds the write lock of a file now."""
     if not path.exists():
         return False
     lock = try_lock(path, exclusive=False)
@@ -167,7 +167,7 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
 
 
 def _pauses() -> Iterator[float]:
-    """Give the seconds to wait from one attempt to the next."""
+    """Return the seconds to wait from one attempt to the next."""
     return chain(repeat(_POLL_SECONDS, _EARLY_POLLS), repeat(_POLL_SECONDS_LATER))
 
 

@@ -145,7 +145,7 @@ class Descent:
         self._open = [(root, open_directory(root))]
 
     def enter(self, directory: str) -> int:
-        """Give the descriptor of the root or of a directory below it, which stays open until another one is entered.
+        """Return the descriptor of the root or of a directory below it, which stays open until another one is entered.
 
         Raises:
             OSError: it is not there, cannot be listed, or is or lies behind a symbolic link (ELOOP).
@@ -183,7 +183,7 @@ class Passage(Descent):
         self._open = []
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -236,7 +236,7 @@ def _is_link(name: str, directory: int) -> bool:
 
 
 def _verified(descriptor: int, path: str) -> int:
-    """Give a descriptor back if what it opened lies where its path says, behind no link."""
+    """Return a descriptor back if what it opened lies where its path says, behind no link."""
     try:
         is_there = os.path.normcase(_final_path(descriptor)) == os.path.normcase(path)
     except BaseException:

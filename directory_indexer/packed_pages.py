@@ -25,7 +25,7 @@ def packed(found: Recognition) -> bytes:
 
 
 def unpacked(content: object) -> Recognition:
-    """Give what was packed.
+    """Return what was packed.
 
     Raises:
         ValueError: it is something else.

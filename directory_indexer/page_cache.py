@@ -66,7 +66,7 @@ class PageCache(NamedTuple):
     path: Path
 
     def get(self, key: PageKey) -> Recognition | PageProblem | None:
-        """Give what reading a page came to, the last that went well first; None while nothing has read it."""
+        """Return what reading a page came to, the last that went well first; None while nothing has read it."""
         rows = self._rows(
             "SELECT content, problem, attempts FROM pages WHERE key = ? ORDER BY content IS NULL, id DESC LIMIT 1", key
         )

@@ -86,7 +86,7 @@ def exact_text(path: FilePath) -> str:
 
 
 def moved_below(path: FilePath, directory: FilePath, other: FilePath) -> FilePath:
-    """Give the path that lies below another directory as this one, at or below the first one, lies there."""
+    """Return the path that lies below another directory as this one, at or below the first one, lies there."""
     return FilePath(other.rstrip(os.sep) + path[len(directory.rstrip(os.sep)) :] or os.sep)
 
 
@@ -100,9 +100,9 @@ def well_formed(text: str) -> str:
     return text if text.isascii() else _NO_UNICODE.sub(escaped_surrogate, text)
 
 
-def escaped_surrogate(found: re.Match[str]) -> str:
+def escaped_surrogate(match: re.Match[str]) -> str:
     r"""Write a lone surrogate as Python writes it, or the byte that it stands for (`\xe4`)."""
-    number = ord(found[0])
+    number = ord(match[0])
     return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
 
 
@@ -149,12 +149,12 @@ def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
 
 
 def lies_in(path: str, directory: str) -> bool:
-    """Tell whether a path is a directory or lies below it; both are written in the same way."""
+    """Return whether a path is a directory or lies below it; both are written in the same way."""
     return path == directory or path.startswith(prefix_of(directory))
 
 
 def members_directory(container: FilePath) -> FilePath:
-    """Give the path that stands for the directory of a container's members: `reports.zip!`."""
+    """Return the path that stands for the directory of a container's members: `reports.zip!`."""
     return FilePath(f"{container}{_MEMBER_MARK}")
 
 
@@ -166,5 +166,5 @@ def containers_around(path: FilePath) -> list[FilePath]:
 
 
 def prefix_of(directory: str) -> str:
-    """Give what the paths of everything in a directory begin with."""
+    """Return what the paths of everything in a directory begin with."""
     return directory if directory.endswith(os.sep) else directory + os.sep

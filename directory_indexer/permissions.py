@@ -46,17 +46,17 @@ def share_with_group() -> None:
 
 
 def file_mode() -> int:
-    """Give the mode of a new file."""
+    """Return the mode of a new file."""
     return _Keeping.modes.file
 
 
 def directory_mode() -> int:
-    """Give the mode of a new directory."""
+    """Return the mode of a new directory."""
     return _Keeping.modes.directory
 
 
 def confine(path: Path) -> None:
-    """Give a file or directory the mode that a new one would have, unless another member of the group owns it.
+    """Return a file or directory the mode that a new one would have, unless another member of the group owns it.
 
     What a link of theirs names keeps its mode as well: it may be a private file of ours.
     """
@@ -71,24 +71,24 @@ def confine(path: Path) -> None:
 
 
 def is_open(status: os.stat_result) -> bool:
-    """Tell whether somebody who should not can read or write what is kept."""
+    """Return whether somebody who should not can read or write what is kept."""
     return bool(status.st_mode & _closed_to(status, group_may=_is_shared()))
 
 
 def others_can_write(status: os.stat_result, *, group_may: bool) -> bool:
-    """Tell whether somebody who should not can write to what is kept; with `group_may`, members of our groups may."""
+    """Return whether somebody who should not can write to what is kept; with `group_may`, members of our groups may."""
     return bool(status.st_mode & 0o222 & _closed_to(status, group_may=group_may))
 
 
 def is_trusted(status: os.stat_result) -> bool:
-    """Tell whether what is kept comes from us, from the system, or from a member of the group that shares it."""
+    """Return whether what is kept comes from us, from the system, or from a member of the group that shares it."""
     if status.st_uid in {os.geteuid(), 0}:
         return True
     return _is_shared() and _is_of_our_group(status) and not others_can_write(status, group_may=True)
 
 
 def secret_is_open(status: os.stat_result) -> bool:
-    """Tell whether others can read a file that holds a secret.
+    """Return whether others can read a file that holds a secret.
 
     A file of another user can be ours by its group, as the secrets that a container is given are: then the group may
     read it. An owner can close a file, except one that is mounted for a container that runs as root.

@@ -77,7 +77,7 @@ class Policies:
         self._config = loaded.config
 
     def destinations(self, *, allow_private: bool = False) -> Destinations:
-        """Give where documents may be fetched from; somebody at a terminal may allow all of it."""
+        """Return where documents may be fetched from; somebody at a terminal may allow all of it."""
         return Destinations(tuple(map(allowance_of, self._config.fetching.allowed)), allow_private)
 
     @cached_property
@@ -107,7 +107,7 @@ class Policies:
         )
 
     def embeds_in_background(self, *, is_watching: bool) -> bool:
-        """Tell whether a process goes on embedding by itself; where tokens cost, only one that watches."""
+        """Return whether a process goes on embedding by itself; where tokens cost, only one that watches."""
         indexing, is_free = self._config.indexing, self._config.embedding.provider != "openai"
         is_wanted = self._config.monitoring.background_embedding and (is_watching or is_free)
         return is_wanted and indexing.embedding == EmbeddingMode.COMPLETE
@@ -288,7 +288,7 @@ def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictur
         analysis=f"version {analyzer.ANALYZER_VERSION}",
         secrets="indexed as they are" if indexing.include_secrets else f"version {credentials.REDACTION_VERSION}",
         formats={kind: one.version for kind, one in formats.FORMATS.items()}
-        | {one.kind: _recipe_number(one.recipe) for one in added_formats(indexing)},
+        | {added_format.kind: _recipe_number(added_format.recipe) for added_format in added_formats(indexing)},
         pictured=sorted(formats.PICTURED) if reads_pictures else (),
     )
 

@@ -36,9 +36,9 @@ def _linux_percent(supplies: Path) -> int | None:
     except OSError:
         return None
     batteries = [one for one in found if _fact(one, "type") == "Battery" and _fact(one, "scope") != "Device"]
-    if not any(_fact(one, "status") == "Discharging" for one in batteries):
+    if not any(_fact(battery, "status") == "Discharging" for battery in batteries):
         return None
-    levels = [int(level) for one in batteries if (level := _fact(one, "capacity")).isdecimal()]
+    levels = [int(level) for battery in batteries if (level := _fact(battery, "capacity")).isdecimal()]
     return sum(levels) // len(levels) if levels else None
 
 

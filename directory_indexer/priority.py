@@ -30,7 +30,7 @@ _DISK, _WHOLE_PROCESS, _UTILITY = 0, 0, 4
 
 
 def step_back() -> None:
-    """Give this process a low priority, for good: nobody but root can raise it again.
+    """Return this process a low priority, for good: nobody but root can raise it again.
 
     On Linux it is that of the calling thread and of those that it starts, for what they read and write as well; so it
     is of all processes that they start. On Windows it is the class for idle time, for the processor alone.

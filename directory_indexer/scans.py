@@ -23,7 +23,7 @@ class Box(NamedTuple):
 
 
 def turned(box: Box, degrees: int) -> Box:
-    """Give the place of a box on a page that is turned clockwise by 0, 90, 180 or 270 degrees."""
+    """Return the place of a box on a page that is turned clockwise by 0, 90, 180 or 270 degrees."""
     left, top, right, bottom = box
     match degrees % 360:
         case 90:
@@ -71,7 +71,7 @@ class Recognition(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Give the mean confidence of the words by their length, 0 to 1; of an empty page it is 1."""
+        """Return the mean confidence of the words by their length, 0 to 1; of an empty page it is 1."""
         n_characters = sum(len(word.text) for line in self.lines for word in line.words)
         if not n_characters:
             return 1.0
@@ -100,7 +100,7 @@ class Scan(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Tell whether it is still to be read."""
+        """Return whether it is still to be read."""
         return not self.engine and not self.problem
 
 
@@ -120,14 +120,14 @@ class RecognisedPages(Protocol):
     """What is known of pages that were read before, in whichever document."""
 
     def get(self, key: PageKey) -> Recognition | PageProblem | None:
-        """Give what reading a page came to; None while nothing has read it."""
+        """Return what reading a page came to; None while nothing has read it."""
 
 
 class NoPages:
     """No page was read before."""
 
     def get(self, _: PageKey) -> None:
-        """Give nothing."""
+        """Return nothing."""
 
 
 def scan_of(page: int, key: PageKey, found: Recognition | PageProblem | None) -> Scan:

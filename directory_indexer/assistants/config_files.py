@@ -39,7 +39,7 @@ class ConfigFile(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Tell whether it is there."""
+        """Return whether it is there."""
         return self.stamp is not None
 
 

@@ -19,7 +19,7 @@ class Draft(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether there is something to write."""
+        """Return whether there is something to write."""
         return self.text != (self.file.text if self.file.exists else None)
 
 
@@ -47,7 +47,7 @@ class Drafts:
         self._drafts[draft.file.target] = draft._replace(text=text)
 
     def changed(self) -> list[Draft]:
-        """Give the files that are to be written, in the order in which they were first looked at."""
+        """Return the files that are to be written, in the order in which they were first looked at."""
         return [draft for draft in self._drafts.values() if draft.is_changed]
 
     def kept(self) -> dict[str, Draft]:

@@ -26,7 +26,7 @@ class EditRefusedError(UsageError):
 
 
 def checked(changed: str, expected: object, *, tree_of: Callable[[str], object]) -> str:
-    """Give an edited text if a parser reads from it what it should.
+    """Return an edited text if a parser reads from it what it should.
 
     Raises:
         EditRefusedError: it does not.
@@ -50,7 +50,7 @@ class Standing(Enum):
 
 
 def standing_in(tree: object, keys: Keys, value: object) -> Standing:
-    """Tell whether parsed data holds an entry.
+    """Return whether parsed data holds an entry.
 
     Raises:
         EditRefusedError: something on the way to it is neither an object nor a list.
@@ -66,7 +66,7 @@ def standing_in(tree: object, keys: Keys, value: object) -> Standing:
 
 
 def tree_with(tree: object, keys: Keys, value: object) -> Any:
-    """Give data as it is to be when the entry is in it."""
+    """Return data as it is to be when the entry is in it."""
     changed: Any = copy.deepcopy(tree)
     reached = changed
     for key, following in itertools.pairwise(keys):
@@ -79,7 +79,7 @@ def tree_with(tree: object, keys: Keys, value: object) -> Any:
 
 
 def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
-    """Give data as it is to be when the entry is gone, and with it up to `made` of the containers around it if empty.
+    """Return data as it is to be when the entry is gone, and with it up to `made` of the containers around it if empty.
 
     Raises:
         EditRefusedError: something on the way to it is neither an object nor a list.

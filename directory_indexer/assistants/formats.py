@@ -17,13 +17,13 @@ class Format(Protocol):
     """What is done with the text of a file; what is refused raises `EditRefusedError`."""
 
     def reads_as(self, text: str) -> object:
-        """Give what a text says, however it is laid out."""
+        """Return what a text says, however it is laid out."""
 
     def is_empty(self, text: str) -> bool:
-        """Tell whether a text holds nothing that anybody would miss."""
+        """Return whether a text holds nothing that anybody would miss."""
 
     def standing(self, text: str, keys: Keys, value: object) -> Standing:
-        """Tell whether an entry is in a text."""
+        """Return whether an entry is in a text."""
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:
         """Put an entry into a text that does not have it; an empty text is that of a new file."""

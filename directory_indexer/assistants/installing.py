@@ -19,12 +19,12 @@ from directory_indexer.assistants.steps import Action, Plan, Step
 
 
 def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
-    """Give the clients that have left traces on this system."""
-    return [client for client in clients if any(os.path.exists(located(one, system)) for one in client.marks)]
+    """Return the clients that have left traces on this system."""
+    return [client for client in clients if any(os.path.exists(located(mark, system)) for mark in client.marks)]
 
 
 def has_plugin(system: System) -> bool:
-    """Tell whether Claude Code has dirindex as a plugin, which brings the same server, skill and hook."""
+    """Return whether Claude Code has dirindex as a plugin, which brings the same server, skill and hook."""
     settings = CLIENTS["claude-code"].parts[Part.HOOKS].places[0]
     try:
         tree = JSON.reads_as(read_file(located(settings, system), allowed_directories(system)).text)

@@ -32,12 +32,12 @@ class Member(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Give the tokens of a text, without blanks and comments."""
-    return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(text) if found["blank"] is None]
+    """Return the tokens of a text, without blanks and comments."""
+    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text) if match["blank"] is None]
 
 
 def members_of(tokens: Sequence[Token], opening: int) -> Iterator[Member]:
-    """Give the members of the object or list that opens at a token."""
+    """Return the members of the object or list that opens at a token."""
     is_object = tokens[opening].text == "{"
     index = opening + 1
     while tokens[index].text not in _CLOSING:

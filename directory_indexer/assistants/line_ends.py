@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def line_end_of(text: str) -> str:
-    """Give the line end that a text is written with."""
+    """Return the line end that a text is written with."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def gap_after(text: str) -> str:
-    """Give what has to follow a text so that a blank line separates it from what is appended."""
+    """Return what has to follow a text so that a blank line separates it from what is appended."""
     line_end = line_end_of(text)
     if not text or text.endswith(line_end * 2):
         return ""

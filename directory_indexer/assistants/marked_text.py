@@ -14,7 +14,7 @@ _BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}(?:\r?\n)?", re.DO
 
 
 def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Tell whether a block is in a text.
+    """Return whether a block is in a text.
 
     Raises:
         EditRefusedError: there are several, or one is incomplete.
@@ -27,12 +27,12 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
 
 
 def reads_as(text: str) -> object:
-    """Give the words of a text."""
+    """Return the words of a text."""
     return text.split()
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether a text is blank."""
+    """Return whether a text is blank."""
     return not text.strip()
 
 
@@ -62,7 +62,7 @@ def _only_block(text: str) -> re.Match[str] | None:
     n_marks = text.count(BEGIN), text.count(END)
     if n_marks == (0, 0):
         return None
-    found = _BLOCK.search(text)
-    if n_marks != (1, 1) or found is None:
+    match = _BLOCK.search(text)
+    if n_marks != (1, 1) or match is None:
         raise EditRefusedError(f"'{BEGIN}' and '{END}' are not there exactly once each, in this order")
-    return found
+    return match

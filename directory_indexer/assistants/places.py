@@ -59,7 +59,7 @@ def this_system(environ: Mapping[str, str] = os.environ) -> System:
 
 
 def located(place: Place, system: System) -> str:
-    """Give the absolute path of a place."""
+    """Return the absolute path of a place."""
     directory = system.environ.get(place.variable, "") if place.variable else ""
     if os.path.isabs(directory):
         return _joined(directory, place.inner)

@@ -82,7 +82,7 @@ class Record(NamedTuple):
 
 
 def digest(text: str) -> str:
-    """Give what tells a text from any other."""
+    """Return what tells a text from any other."""
     return content_hash(text.encode()).hex()
 
 
@@ -134,6 +134,6 @@ def _file(data_dir: Path) -> ConfigFile:
 def _edit(fields: dict[str, Any]) -> Edit:
     edit = Edit(**fields)
     texts = (edit.path, edit.part, edit.removed, edit.inserted, edit.after)
-    if not all(isinstance(one, str) for one in texts) or not isinstance(edit.offset + edit.made, int):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(edit.offset + edit.made, int):
         raise TypeError
     return edit._replace(format=FormatName(edit.format), keys=tuple(edit.keys), clients=tuple(edit.clients))

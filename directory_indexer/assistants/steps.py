@@ -29,7 +29,7 @@ class Action(StrEnum):
 
     @property
     def is_done(self) -> bool:
-        """Tell whether all is as it was asked for."""
+        """Return whether all is as it was asked for."""
         return self not in {Action.TAKEN, Action.REFUSED}
 
 

@@ -49,17 +49,17 @@ class Structured:
         self._of_new_files = of_new_files
 
     def reads_as(self, text: str) -> Any:
-        """Give what a text says, however it is laid out."""
+        """Return what a text says, however it is laid out."""
         return self._tree_of(text)
 
     def is_empty(self, text: str) -> bool:
-        """Tell whether a text holds nothing that anybody would miss."""
+        """Return whether a text holds nothing that anybody would miss."""
         if self._of_new_files is None:
             return not text.strip()
         return set(self._tree_of(text)) <= self._of_new_files
 
     def standing(self, text: str, keys: Keys, value: object) -> Standing:
-        """Tell whether an entry is in a text."""
+        """Return whether an entry is in a text."""
         return standing_in(self._opened(self._tree_of(text), keys), keys, self._written(value))
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:

@@ -11,22 +11,22 @@ _PLUGIN: Final = os.path.join(os.path.dirname(__file__), "plugin")
 
 
 def skill_text() -> str:
-    """Give the skill as assistants read it, with its front matter."""
+    """Return the skill as assistants read it, with its front matter."""
     return _read("skills", "dirindex", "SKILL.md")
 
 
 def session_text() -> str:
-    """Give the sentences that a session starts with, and that rules consist of."""
+    """Return the sentences that a session starts with, and that rules consist of."""
     return _read("hooks", "session-start.txt").strip()
 
 
 def rule_file(front_matter: str = "") -> str:
-    """Give the sentences as a file of rules, below what its assistant wants to know of it."""
+    """Return the sentences as a file of rules, below what its assistant wants to know of it."""
     return f"---\n{front_matter}\n---\n\n{session_text()}\n" if front_matter else f"{session_text()}\n"
 
 
 def announcement(answer: Mapping[str, object]) -> str:
-    """Give a command that prints an answer to a hook, in `sh` and in PowerShell.
+    """Return a command that prints an answer to a hook, in `sh` and in PowerShell.
 
     Nothing in it may need quoting within single quotation marks.
     """
@@ -34,7 +34,7 @@ def announcement(answer: Mapping[str, object]) -> str:
 
 
 def added_context() -> dict[str, object]:
-    """Give the answer by which a hook of Claude Code, Codex or Gemini CLI adds the sentences to a session."""
+    """Return the answer by which a hook of Claude Code, Codex or Gemini CLI adds the sentences to a session."""
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": session_text()}}
 
 

@@ -65,7 +65,7 @@ def events_of(text: str) -> list[Event]:
 
 
 def tree_of_events(events: Sequence[Event]) -> Any:
-    """Give what events say as mappings and lists of texts; nothing is an empty mapping.
+    """Return what events say as mappings and lists of texts; nothing is an empty mapping.
 
     Raises:
         EditRefusedError: a key is not text, or is there more than once.
@@ -74,7 +74,7 @@ def tree_of_events(events: Sequence[Event]) -> Any:
 
 
 def tree_of_value(value: object) -> Any:
-    """Give a value as it would be read from events."""
+    """Return a value as it would be read from events."""
     if isinstance(value, Mapping):
         return {str(name): tree_of_value(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -25,7 +25,7 @@ _UNIT: Final = "  "
 
 
 def tree_of(text: str) -> Any:
-    """Give what a text says, with all scalars as text; a mapping of nothing is an empty one.
+    """Return what a text says, with all scalars as text; a mapping of nothing is an empty one.
 
     Raises:
         EditRefusedError: it is no YAML that is understood here.
@@ -51,13 +51,13 @@ def _inserted(text: str, keys: Keys, value: object) -> str:
     mapping = events[found.value]
     if mapping.kind == "Scalar":
         at = _line_stop(text, text.index(":", events[found.key].end))
-        return text[:at] + "".join(line_end + one for one in _lines(name, value, _UNIT)) + text[at:]
+        return text[:at] + "".join(line_end + line for line in _lines(name, value, _UNIT)) + text[at:]
     first = events[found.value + 1]
     if mapping.is_flow:
         flow = f"{name}: {json.dumps(value, ensure_ascii=False)}{'' if first.kind == 'MappingEnd' else ', '}"
         return text[: mapping.start + 1] + flow + text[mapping.start + 1 :]
     at = first.start - first.column
-    return text[:at] + "".join(one + line_end for one in _lines(name, value, " " * first.column)) + text[at:]
+    return text[:at] + "".join(line + line_end for line in _lines(name, value, " " * first.column)) + text[at:]
 
 
 def _lines(name: str, value: object, indentation: str) -> list[str]:
@@ -97,8 +97,8 @@ def _cut_flow(text: str, events: Sequence[Event], entry: Found) -> str:
 
 def _stop_of(text: str, events: Sequence[Event], entry: Found) -> int:
     """Find the line behind an entry; a block ends where the next thing begins, behind comments that are not its own."""
-    last = max(one.end for one in events[entry.key : entry.after] if one.kind in {"Scalar", "Alias"} or one.is_flow)
-    last = max(last, *(one.end for one in events[entry.key : entry.after] if text[one.start : one.end] in {"]", "}"}))
+    last = max(event.end for event in events[entry.key : entry.after] if event.kind in {"Scalar", "Alias"} or event.is_flow)
+    last = max(last, *(event.end for event in events[entry.key : entry.after] if text[event.start : event.end] in {"]", "}"}))
     if text[last - 1 : last] == "\n":  # a literal block ends with its line
         return last
     stop = _line_stop(text, last)

@@ -216,8 +216,8 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
 
 
 def _page(document: Document, starts: list[int], start: int) -> int | None:
-    found = _CHARACTER.search(document.text, start)
-    index = bisect_right(starts, found.start() if found else start) - 1
+    match = _CHARACTER.search(document.text, start)
+    index = bisect_right(starts, match.start() if match else start) - 1
     return document.sections[index].page if index >= 0 else None
 
 

@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
 
 
 def embedding_text(chunk: Chunk, path: FilePath) -> str:
-    """Give the text that a chunk is embedded as: the words of its file's name, its place in the document, its words.
+    """Return the text that a chunk is embedded as: the words of its file's name, its place in the document, its words.
 
     Directories are left out, so that a file keeps its vectors when one of them is renamed.
     """
@@ -51,7 +51,7 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
 
 def embedded_as(text: str, *, heading: str, path: FilePath) -> str:
-    """Give the same for a chunk of which only its words and its place are known."""
+    """Return the same for a chunk of which only its words and its place are known."""
     return "\n".join(part for part in (_words_of_name(path), heading, text) if part)
 
 

@@ -145,8 +145,8 @@ def _lines(text: str, start: int, end: int, strength: int) -> Iterator[tuple[int
 
 
 def _first_character(text: str, start: int, end: int) -> int:
-    found = _CHARACTER.search(text, start, end)
-    return found.start() if found else start
+    match = _CHARACTER.search(text, start, end)
+    return match.start() if match else start
 
 
 def _strength_below(text: str, line: re.Match[str]) -> int:
@@ -187,9 +187,9 @@ def _words(text: str, span: _Span) -> Iterator[_Span]:
 
 def _parts(end_of_part: re.Pattern[str], text: str, span: _Span, strength: int) -> Iterator[_Span]:
     start = span.start
-    for found in end_of_part.finditer(text, span.start, span.end):
-        yield _Span(start, found.end(), strength if start > span.start else span.strength)
-        start = found.end()
+    for match in end_of_part.finditer(text, span.start, span.end):
+        yield _Span(start, match.end(), strength if start > span.start else span.strength)
+        start = match.end()
     if start < span.end:
         yield _Span(start, span.end, strength if start > span.start else span.strength)
 

@@ -171,7 +171,7 @@ def _system_refusal(error: OSError, hint: str) -> DirIndexError | None:
 
 
 def _cause(error: BaseException) -> str:
-    """Give the reason under all others, in one line: libraries wrap theirs in pages of advice."""
+    """Return the reason under all others, in one line: libraries wrap theirs in pages of advice."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     return str(error).strip().partition("\n")[0]

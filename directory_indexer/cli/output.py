@@ -78,7 +78,7 @@ class Output:
 
     @staticmethod
     def stream() -> TextIO:
-        """Give standard output for other programs: UTF-8 whatever the locale, and line ends as they are."""
+        """Return standard output for other programs: UTF-8 whatever the locale, and line ends as they are."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         return sys.stdout

@@ -17,7 +17,7 @@ _MOST_NAMED = 3
 
 
 def working_directory() -> FilePath | None:
-    """Give the working directory; None where it is gone."""
+    """Return the working directory; None where it is gone."""
     try:
         return resolved_path(Path.cwd())
     except FileNotFoundError:

@@ -19,12 +19,12 @@ _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 def server_arguments(
     directories: Iterable[Path], *, watch: bool, config: Path | None, data_dir: Path | None
 ) -> list[str]:
-    """Give the arguments with which an assistant starts the server, with absolute paths.
+    """Return the arguments with which an assistant starts the server, with absolute paths.
 
     Raises:
         UsageError: a directory is not there, or has a name that no file of settings can hold.
     """
-    allowed = [resolved_path(one) for one in directories]
+    allowed = [resolved_path(directory) for directory in directories]
     if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
         raise UsageError(f"no such directory: {', '.join(missing)}", hint="check the path")
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]

@@ -45,7 +45,7 @@ def _read(words: Iterator[str]) -> GrepCall:
 
 
 def _options(word: str, following: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Give the options of one word, each with its value."""
+    """Return the options of one word, each with its value."""
     if word.startswith("--"):
         name, sign, value = word.partition("=")
         yield _field(name), _value_of(_field(name), value if sign else None, following)

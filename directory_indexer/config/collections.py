@@ -46,7 +46,7 @@ def collection_name(text: str) -> CollectionName:
 
 
 def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
-    """Give the configuration with the index of a collection in the place of the one that is configured."""
+    """Return the configuration with the index of a collection in the place of the one that is configured."""
     if name == DEFAULT:
         return loaded
     place = collection_directory(loaded.data_dir, name)
@@ -56,17 +56,17 @@ def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
 
 
 def team_directory(data_dir: Path) -> Path:
-    """Give the directory of everything that was sent, and of who may send: no walk enters it."""
+    """Return the directory of everything that was sent, and of who may send: no walk enters it."""
     return data_dir / "team"
 
 
 def registry_path(data_dir: Path) -> Path:
-    """Give the database of collections, documents and keys."""
+    """Return the database of collections, documents and keys."""
     return team_directory(data_dir) / "team.db"
 
 
 def collection_directory(data_dir: Path, name: str) -> Path:
-    """Give the directory of a collection: its index, unless it is the default one, and its documents."""
+    """Return the directory of a collection: its index, unless it is the default one, and its documents."""
     return team_directory(data_dir) / "collections" / name
 
 
@@ -79,10 +79,10 @@ def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
 
 
 def documents_directory(data_dir: Path, name: str) -> Path:
-    """Give the directory that the originals of a collection lie in, which its index tracks."""
+    """Return the directory that the originals of a collection lie in, which its index tracks."""
     return collection_directory(data_dir, name) / "documents"
 
 
 def documents_of(loaded: LoadedConfig) -> FilePath:
-    """Give the directory of the documents of the collection that a configuration names, as an index knows it."""
+    """Return the directory of the documents of the collection that a configuration names, as an index knows it."""
     return file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))

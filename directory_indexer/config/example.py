@@ -23,7 +23,7 @@ def commented_example() -> str:
 
 
 def plain_example(section: type = Config) -> dict[str, object]:
-    """Give every key with its default, as plain JSON; `null` where the default depends on something else."""
+    """Return every key with its default, as plain JSON; `null` where the default depends on something else."""
     return {
         name: entry.default if isinstance(entry, Key) else plain_example(entry) for name, entry in entries_of(section)
     }

@@ -27,11 +27,11 @@ class Allowance(NamedTuple):
     port: int | None
 
     def covers_port(self, port: int) -> bool:
-        """Tell whether a port is allowed."""
+        """Return whether a port is allowed."""
         return port == self.port if self.port else port in WEB_PORTS
 
     def covers_host(self, name: str) -> bool:
-        """Tell whether a name is allowed, whatever it leads to."""
+        """Return whether a name is allowed, whatever it leads to."""
         name = name.lower().rstrip(".")
         if self.host.startswith("*."):
             return name.endswith(self.host[1:])
@@ -44,15 +44,15 @@ def allowance_of(written: str) -> Allowance:
     Raises:
         ValueError: it is none of these.
     """
-    found = _FORM.fullmatch(written.strip())
-    if found is None or int(found["port"] or 1) not in range(1, _LAST_PORT + 1):
+    match = _FORM.fullmatch(written.strip())
+    if match is None or int(match["port"] or 1) not in range(1, _LAST_PORT + 1):
         raise ValueError(written)
-    port = int(found["port"]) if found["port"] else None
-    if found["six"] or _NETWORK.fullmatch(found["plain"]):
-        return Allowance("", ipaddress.ip_network(found["six"] or found["plain"]), port)
-    if not _HOST.fullmatch(found["plain"]):
+    port = int(match["port"]) if match["port"] else None
+    if match["six"] or _NETWORK.fullmatch(match["plain"]):
+        return Allowance("", ipaddress.ip_network(match["six"] or match["plain"]), port)
+    if not _HOST.fullmatch(match["plain"]):
         raise ValueError(written)
-    return Allowance(found["plain"].lower(), None, port)
+    return Allowance(match["plain"].lower(), None, port)
 
 
 class Destination(Kind):

@@ -33,7 +33,7 @@ class SecretText:
         self._text = text
 
     def get_secret_value(self) -> str:
-        """Give the key."""
+        """Return the key."""
         return self._text
 
     def __eq__(self, other: object) -> bool:
@@ -192,7 +192,7 @@ class Several(Kind):
             return
         for number, one in enumerate(value):
             yield from (
-                Mistake(found.words, found.value, f".{number}{found.place}") for found in self._kind.mistakes(one)
+                Mistake(mistake.words, mistake.value, f".{number}{mistake.place}") for mistake in self._kind.mistakes(one)
             )
 
 
@@ -217,7 +217,7 @@ class Record(Kind):
             yield Mistake(self._not_made(value), value)
             return
         for (name, kind), one in zip(self._kinds.items(), value, strict=True):
-            yield from (Mistake(found.words, found.value, f".{name}{found.place}") for found in kind.mistakes(one))
+            yield from (Mistake(mistake.words, mistake.value, f".{name}{mistake.place}") for mistake in kind.mistakes(one))
 
     def _not_made(self, value: object) -> str:
         if not isinstance(value, dict):

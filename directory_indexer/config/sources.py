@@ -88,7 +88,7 @@ def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object]
 
 
 def with_absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give variables that mean the same to a process in another working directory."""
+    """Return variables that mean the same to a process in another working directory."""
     return {name: _with_absolute_paths(name, text, environ) for name, text in environ.items()}
 
 

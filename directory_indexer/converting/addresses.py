@@ -44,7 +44,7 @@ def shown(address: httpx.URL) -> str:
 
 
 def _is_same_host(written: str, address: httpx.URL) -> bool:
-    """Tell whether another reader finds the same host, and whether that is a name or a number in its usual form."""
+    """Return whether another reader finds the same host, and whether that is a name or a number in its usual form."""
     host = address.raw_host.decode("ascii")
     other = urlsplit(written).hostname
     if other and other.isascii() and other != host.lower():

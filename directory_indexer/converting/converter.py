@@ -18,7 +18,7 @@ with lazily:
 
 
 def is_url(text: str) -> bool:
-    """Tell whether what a person typed is an address on the web."""
+    """Return whether what a person typed is an address on the web."""
     return text.lower().startswith(("http://", "https://"))
 
 

@@ -31,7 +31,7 @@ def _body(document: Document) -> str:
     if document.kind in _AS_IT_IS:
         return document.text
     if document.kind in GROUPS["code"] or (document.kind in GROUPS["data"] and not document.cells):
-        fence = "`" * max((len(found[0]) + 1 for found in _FENCE.finditer(document.text)), default=3)
+        fence = "`" * max((len(match[0]) + 1 for match in _FENCE.finditer(document.text)), default=3)
         return f"{fence}{document.kind}\n{document.text.rstrip()}\n{fence}"
     return "\n".join(_lines(document))
 

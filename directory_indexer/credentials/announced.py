@@ -97,10 +97,10 @@ def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
 
 def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
     """Find the password, whatever it looks like, behind its label: in a line below the user, and in notes."""
-    found = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
-    if found is None:
+    match = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
+    if match is None:
         return
-    word = _span(found)
+    word = _span(match)
     if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
         return
     start = line_start(text, mention.start, _MAX_HEADING)
@@ -142,7 +142,7 @@ def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
 
 
 def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
-    """Tell whether a line is little more than the mention, and so speaks for the lines below it."""
+    """Return whether a line is little more than the mention, and so speaks for the lines below it."""
     before = text[line_start(text, mention.start, _MAX_HEADING) : mention.start]
     return (
         len(before) < _MAX_HEADING
@@ -175,9 +175,9 @@ def _listed(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[Secret
             yield from _alone(entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD)
 
 
-def _span(found: re.Match[str]) -> tuple[int, int]:
-    first, last = bare(found["word"])
-    return found.start("word") + first, found.start("word") + last
+def _span(match: re.Match[str]) -> tuple[int, int]:
+    first, last = bare(match["word"])
+    return match.start("word") + first, match.start("word") + last
 
 
 _NEAR: Final = 100

@@ -25,8 +25,8 @@ def command_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values of options of programs that take passwords there; every line is searched for programs once."""
     named_at: dict[str, int] = {}
     searched = 0
-    for found in _OPTION.finditer(text):
-        at = found.start()
+    for match in _OPTION.finditer(text):
+        at = match.start()
         start = line_start(text, at, _MAX_COMMAND)
         for program in _PROGRAM.finditer(text, max(searched, start), at):
             named_at[str(program.lastgroup)] = program.start()
@@ -47,16 +47,16 @@ def command_spans(text: str) -> Iterator[SecretSpan]:
 
 def shell_spans(text: str) -> Iterator[SecretSpan]:
     """Find what PowerShell makes a secure string of."""
-    for found in _SECURE_STRING.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    for match in _SECURE_STRING.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def piped_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password that a program reads from its standard input."""
-    for found in _PIPED.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    for match in _PIPED.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def changed_password_spans(text: str) -> Iterator[SecretSpan]:
@@ -100,13 +100,13 @@ def _is_certain(before: str, value: str) -> bool:
 
 def pgpass_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in the lines that PostgreSQL's programs read logins from."""
-    for found in _PGPASS.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    for match in _PGPASS.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def is_argument(value: str) -> bool:
-    """Tell whether an argument may be a password, in a place where passwords stand."""
+    """Return whether an argument may be a password, in a place where passwords stand."""
     return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
 
 

@@ -29,10 +29,10 @@ def kind_of_lone_secret(name: str, text: str) -> str | None:
         return "recovery code"
     if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
-    found = _LONE.fullmatch(text[:_MAX_LONE])
-    if not found or len(text) > _MAX_LONE or not _NAME.search(name):
+    match = _LONE.fullmatch(text[:_MAX_LONE])
+    if not match or len(text) > _MAX_LONE or not _NAME.search(name):
         return None
-    value = found[1]
+    value = match[1]
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
 
 

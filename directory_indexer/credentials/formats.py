@@ -39,19 +39,19 @@ def format_spans(text: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
 def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of accounts of databases."""
     for word in _IDENTIFYING.finditer(text):
-        if found := _IDENTIFIED.match(text, word.start()):
+        if match := _IDENTIFIED.match(text, word.start()):
             is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
-            if is_argument(found[1]) or (is_account and is_chosen(found[1])):
-                yield SecretSpan(*found.span(1), _PASSWORD)
+            if is_argument(match[1]) or (is_account and is_chosen(match[1])):
+                yield SecretSpan(*match.span(1), _PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
         if bare and _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start()):
             yield from _argument_spans(bare)
 
 
-def _argument_spans(found: re.Match[str]) -> Iterator[SecretSpan]:
-    if is_argument(found[1]):
-        yield SecretSpan(*found.span(1), _PASSWORD)
+def _argument_spans(match: re.Match[str]) -> Iterator[SecretSpan]:
+    if is_argument(match[1]):
+        yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
@@ -103,15 +103,15 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     is_vault = is_login and Naming.PASSWORD in secret_columns.values()
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
-    for found in _FIELDS[delimiter].finditer(text, end + 1):
-        value = found[1].strip('"')
-        start = found.start(1) + found[1].find(value)
+    for match in _FIELDS[delimiter].finditer(text, end + 1):
+        value = match[1].strip('"')
+        start = match.start(1) + match[1].find(value)
         # The quotes stay: between them may be more than one line.
         if at in secret_columns and _is_field(value, secret_columns[at], is_login=is_login):
             yield SecretSpan(start, start + len(value), secret_columns[at].value)
         elif (at in notes or (notes and at >= len(columns))) and value:
             yield SecretSpan(start, start + len(value), NOTE)
-        at = 0 if found[2] == "\n" else at + 1
+        at = 0 if match[2] == "\n" else at + 1
 
 
 def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
@@ -122,40 +122,40 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
 
 def _second_factor_spans(text: str) -> Iterator[SecretSpan]:
     """Find what one-time passwords are made from, in the addresses that programs for them read."""
-    for found in _SECOND_FACTOR.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for match in _SECOND_FACTOR.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find keys whose encoding stands before them: `key = base64:…`."""
-    for found in _ENCODED_KEY.finditer(text):
-        start = line_start(text, found.start(), _MAX_NAME)
-        if _NAME_OF_KEY.search(text, start, found.start()) and is_strong(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for match in _ENCODED_KEY.finditer(text):
+        start = line_start(text, match.start(), _MAX_NAME)
+        if _NAME_OF_KEY.search(text, start, match.start()) and is_strong(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
-    for found in _SEED.finditer(text):
-        if len(set(found[1].split())) >= _MIN_SEED_WORDS:
-            yield SecretSpan(*found.span(1), "recovery phrase")
+    for match in _SEED.finditer(text):
+        if len(set(match[1].split())) >= _MIN_SEED_WORDS:
+            yield SecretSpan(*match.span(1), "recovery phrase")
 
 
 def _service_spans(text: str) -> Iterator[SecretSpan]:
     """Find keys that end in the data centre that they are for (Mailchimp)."""
     at = text.find("-us")
     while at >= 0:
-        if found := _DATA_CENTRE.match(text, at):
-            yield SecretSpan(at - 32, found.end(), Naming.TOKEN.value)
+        if match := _DATA_CENTRE.match(text, at):
+            yield SecretSpan(at - 32, match.end(), Naming.TOKEN.value)
         at = text.find("-us", at + 1)
 
 
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
     if not _COOKIES.match(text):
         return
-    for found in _COOKIE.finditer(text):
-        yield SecretSpan(*found.span(1), "cookie")
+    for match in _COOKIE.finditer(text):
+        yield SecretSpan(*match.span(1), "cookie")
 
 
 _MAX_ACCOUNT: Final = 100

@@ -13,9 +13,9 @@ from directory_indexer.credentials.strength import is_placeholder
 
 
 def _hash_spans(text: str, *, pattern: LazyPattern) -> Iterator[SecretSpan]:
-    for found in pattern.finditer(text):
-        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0].lstrip("*")):
-            yield SecretSpan(*found.span(), "password hash")
+    for match in pattern.finditer(text):
+        if len(set(match[0])) >= _MIN_CHARACTERS and not is_placeholder(match[0].lstrip("*")):
+            yield SecretSpan(*match.span(), "password hash")
 
 
 _MIN_CHARACTERS: Final = 8

@@ -18,21 +18,21 @@ PRIVATE_KEY: Final = "private key"
 
 def key_spans(text: str) -> Iterator[SecretSpan]:
     """Find private keys; what frames them stays."""
-    for found in _BEGIN.finditer(text):
-        if body := _BODY.match(text, found.end()):
+    for match in _BEGIN.finditer(text):
+        if body := _BODY.match(text, match.end()):
             yield from _block(body)
     if _PUTTY.match(text) and (lines := _PUTTY_LINES.search(text)):
         yield SecretSpan(*lines.span(1), PRIVATE_KEY)
     for pattern in _OTHERS:
-        for found in pattern.finditer(text):
-            if _is_random(found[1]):
-                yield SecretSpan(*found.span(1), PRIVATE_KEY)
+        for match in pattern.finditer(text):
+            if _is_random(match[1]):
+                yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def signing_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys that minisign and signify sign with."""
-    for found in _SIGNING_KEY.finditer(text):
-        yield SecretSpan(*found.span(1), PRIVATE_KEY)
+    for match in _SIGNING_KEY.finditer(text):
+        yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def published_key_spans(text: str) -> Iterator[SecretSpan]:

@@ -13,7 +13,7 @@ from directory_indexer.credentials.spans import line_start
 
 
 def is_key_in_code(text: str, value: re.Match[str]) -> bool:
-    """Tell whether a value is an argument of what signs or encrypts, or a comment beside it speaks of a key."""
+    """Return whether a value is an argument of what signs or encrypts, or a comment beside it speaks of a key."""
     start = line_start(text, value.start(), _MAX_BEFORE)
     if _CALL.search(text, start, value.start(1)) or _COMMENT_BEHIND.match(text, value.end()):
         return True

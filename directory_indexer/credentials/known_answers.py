@@ -9,11 +9,11 @@ from directory_indexer.credentials.spans import SecretSpan
 
 
 def is_known_answer(text: str, span: SecretSpan) -> bool:
-    """Tell whether a secret is a number in a test vector: with a message and its code, or two texts, near it."""
+    """Return whether a secret is a number in a test vector: with a message and its code, or two texts, near it."""
     if not _NUMBER.fullmatch(text, span.start, span.end):
         return False
     near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
-    names = {found[1].lower() for found in _FIELD.finditer(near)}
+    names = {match[1].lower() for match in _FIELD.finditer(near)}
     return not names.isdisjoint(_DERIVED) or any(not names.isdisjoint(into) and given in names for given, into in _MADE)
 
 

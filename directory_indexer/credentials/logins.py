@@ -23,12 +23,12 @@ class _Pair(NamedTuple):
         """Find the passwords in such places."""
         may_be_easy = self.before in (None, _LABELLED) and _TITLE.match(text) is not None
         needed = Shape.CHOSEN if may_be_easy else self.needed
-        for found in self.pattern.finditer(text):
-            first, last = bare(found["word"])
-            if shape_of(found["word"][first:last]) < needed:
+        for match in self.pattern.finditer(text):
+            first, last = bare(match["word"])
+            if shape_of(match["word"][first:last]) < needed:
                 continue
-            start, line = found.start("word"), line_start(text, found.start(), _MAX_BEFORE)
-            if self.before is None or self.before.search(text, line, found.start()):
+            start, line = match.start("word"), line_start(text, match.start(), _MAX_BEFORE)
+            if self.before is None or self.before.search(text, line, match.start()):
                 yield SecretSpan(start + first, start + last, Naming.PASSWORD.value)
 
 

@@ -66,7 +66,7 @@ def repeats_name(value: str, name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def is_open(name: str) -> bool:
-    """Tell whether a name says that what follows is no secret, however random it is; a short one says nothing."""
+    """Return whether a name says that what follows is no secret, however random it is; a short one says nothing."""
     words = [word.lower() for word in _WORD.findall(name)]
     if sum(map(len, words)) < _MIN_OPEN:
         return True
@@ -74,7 +74,7 @@ def is_open(name: str) -> bool:
 
 
 def is_vague(name: str) -> bool:
-    """Tell whether a name says no more than that what follows is data."""
+    """Return whether a name says no more than that what follows is data."""
     words = {word.lower() for word in _WORD.findall(name)}
     return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
 

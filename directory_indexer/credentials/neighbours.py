@@ -90,9 +90,9 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
 
 def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find PEM files in base64."""
-    for found in _ENCODED.finditer(text):
-        if b"PRIVATE KEY" in base64.b64decode(found[0][:80]):
-            yield SecretSpan(*found.span(), PRIVATE_KEY)
+    for match in _ENCODED.finditer(text):
+        if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
+            yield SecretSpan(*match.span(), PRIVATE_KEY)
 
 
 def _login_spans(text: str) -> Iterator[SecretSpan]:
@@ -104,9 +104,9 @@ def _login_spans(text: str) -> Iterator[SecretSpan]:
 
 def _credential_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `new NetworkCredential(user, "…")`."""
-    for found in _CREDENTIAL.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _CREDENTIAL.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _opening_spans(text: str) -> Iterator[SecretSpan]:
@@ -127,49 +127,49 @@ def _address_spans(text: str) -> Iterator[SecretSpan]:
 
 def _connect_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
-    for found in _CONNECT.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _CONNECT.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _remote_desktop_spans(text: str) -> Iterator[SecretSpan]:
-    for found in _REMOTE_DESKTOP.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _REMOTE_DESKTOP.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _account_spans(text: str) -> Iterator[SecretSpan]:
     """Find hashes in the form in which Windows' accounts are listed: `name:500:…:…:::`."""
-    for found in _ACCOUNT.finditer(text):
-        yield SecretSpan(*found.span(1), "password hash")
+    for match in _ACCOUNT.finditer(text):
+        yield SecretSpan(*match.span(1), "password hash")
 
 
 def _wallet_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys of the accounts that a program for chains of blocks signs with."""
-    for found in _WALLET.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), "private key")
+    for match in _WALLET.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), "private key")
 
 
 def _node_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys in the addresses of services that run nodes of chains of blocks."""
-    for found in _NODE.finditer(text):
-        yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for match in _NODE.finditer(text):
+        yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values in headers of cookies, in requests as they are logged, copied and recorded."""
     for header in _HEADER.finditer(text):
-        for found in _PAIR.finditer(text, *header.span(1)):
-            if is_strong(found[1]):
-                yield SecretSpan(*found.span(1), "cookie")
+        for match in _PAIR.finditer(text, *header.span(1)):
+            if is_strong(match[1]):
+                yield SecretSpan(*match.span(1), "cookie")
 
 
 def _cookie_object_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values of cookies that a browser, or an extension of it, wrote as JSON."""
-    for found in _COOKIE_VALUE.finditer(text):
-        if is_strong(found[1]):
-            yield SecretSpan(*found.span(1), "cookie")
+    for match in _COOKIE_VALUE.finditer(text):
+        if is_strong(match[1]):
+            yield SecretSpan(*match.span(1), "cookie")
 
 
 def _is_chosen(value: str) -> bool:

@@ -21,7 +21,7 @@ ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0_"
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value of letters and digits is random: neither words nor a number nor a digest."""
+    """Return whether a value of letters and digits is random: neither words nor a number nor a digest."""
     size = len(value)
     if not _MIN_SIZE <= size <= _MAX_SIZE or _ALPHABETS.fullmatch(value) is None:
         return False
@@ -44,7 +44,7 @@ def surprise(value: str) -> float:
 
 
 def _is_text(value: str) -> bool:
-    """Tell whether a value is text in base64."""
+    """Return whether a value is text in base64."""
     try:
         return base64.b64decode(value[: len(value) // 4 * 4]).decode("ascii").isprintable()
     except ValueError:

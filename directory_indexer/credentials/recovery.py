@@ -44,7 +44,7 @@ def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
 
 
 def is_phrase_of_words(phrase: str) -> bool:
-    """Tell whether a text is as many different words as a wallet has, and not a sentence."""
+    """Return whether a text is as many different words as a wallet has, and not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
@@ -57,20 +57,20 @@ def is_mostly_listed(phrase: str) -> bool:
 
 def disk_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys that unlock a disk (BitLocker: eight groups of six digits)."""
-    for found in _DISK_KEY.finditer(text):
-        yield SecretSpan(found.start() - _GROUP, found.end(), "recovery key")
+    for match in _DISK_KEY.finditer(text):
+        yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
 
 
 def recovery_code_spans(text: str) -> Iterator[SecretSpan]:
     """Find the codes that let someone in who has lost the second factor."""
     for heading in _RECOVERY.finditer(text):
-        for found in _CODE.finditer(text, *heading.span(1)):
-            if any(map(str.isdigit, found[1])):
-                yield SecretSpan(*found.span(1), "recovery code")
+        for match in _CODE.finditer(text, *heading.span(1)):
+            if any(map(str.isdigit, match[1])):
+                yield SecretSpan(*match.span(1), "recovery code")
 
 
 def are_codes(text: str) -> bool:
-    """Tell whether a text is a list of codes, all of one form, and nothing else."""
+    """Return whether a text is a list of codes, all of one form, and nothing else."""
     codes = text.split()
     forms = {(len(code), code.count("-")) for code in codes}
     return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))

@@ -16,11 +16,11 @@ def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
     """Find where the encrypted values of sealed secrets stand, in their order."""
     if marks.isdisjoint(MARKS) or not _SEALED.search(text):
         return []
-    return [found.span() for found in _BLOCK.finditer(text)]
+    return [match.span() for match in _BLOCK.finditer(text)]
 
 
 def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a value stands in such a block, and is as long as what is encrypted for a cluster."""
+    """Return whether a value stands in such a block, and is as long as what is encrypted for a cluster."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
     return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
 

@@ -37,9 +37,9 @@ def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[S
 
 
 def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[SecretSpan]:
-    for found in matches:
-        if len(set(found[1])) > 1:
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in matches:
+        if len(set(match[1])) > 1:
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _told(text: str, at: int, word: str) -> Iterator[SecretSpan]:
@@ -50,9 +50,9 @@ def _told(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     if subject is None or not _PROMISING.match(text, subject.end()):
         return
     start, end = line_start(text, at, _MAX_BEFORE), subject.end()
-    if (found := _TELLING.match(text, end)) and _is_told(word, text[start : found.start("value")], found):
-        value = found["value"].rstrip(_MARKS)
-        yield SecretSpan(found.start("value"), found.start("value") + len(value), Naming.PASSWORD.value)
+    if (match := _TELLING.match(text, end)) and _is_told(word, text[start : match.start("value")], match):
+        value = match["value"].rstrip(_MARKS)
+        yield SecretSpan(match.start("value"), match.start("value") + len(value), Naming.PASSWORD.value)
     elif (announced := _ANNOUNCING.match(text, end)) and is_strong(announced[1]):
         yield SecretSpan(*announced.span(1), Naming.TOKEN.value)
     elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
@@ -84,15 +84,15 @@ def pin_spans(text: str) -> Iterator[SecretSpan]:
     if "PIN" not in text and "PUK" not in text:
         return
     yield from _numbers(chain(_PIN.finditer(text), _PUK.finditer(text), _PUK_ALONE.finditer(text)))
-    for found in _PIN_ALONE.finditer(text):
-        if _PIN_OF.search(text, max(found.start() - _MAX_BEFORE, 0), found.start()):
-            yield from _numbers((found,))
+    for match in _PIN_ALONE.finditer(text):
+        if _PIN_OF.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
+            yield from _numbers((match,))
 
 
 def safe_spans(text: str) -> Iterator[SecretSpan]:
     """Find the numbers of safes, and of cards in German."""
-    for found in _SAFE.finditer(text):
-        yield SecretSpan(*found.span(1 if found[1] else 2), Naming.PASSWORD.value)
+    for match in _SAFE.finditer(text):
+        yield SecretSpan(*match.span(1 if match[1] else 2), Naming.PASSWORD.value)
 
 
 def entry_code_spans(text: str) -> Iterator[SecretSpan]:
@@ -102,9 +102,9 @@ def entry_code_spans(text: str) -> Iterator[SecretSpan]:
             yield from _numbers((found,))
 
 
-def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
+def _is_told(word: str, before: str, match: re.Match[str]) -> bool:
     """Judge a value by the word for it: a key is generated, and opens something; people choose passwords."""
-    value, is_quoted = found["value"].rstrip(_MARKS), bool(found["quote"])
+    value, is_quoted = match["value"].rstrip(_MARKS), bool(match["quote"])
     if EXAMPLE.search(before):
         return False
     if word in _KEY_WORDS and not (word == "secret" and is_quoted):

@@ -12,7 +12,7 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value only stands where a secret would: a template, a reference, an example, a mask."""
+    """Return whether a value only stands where a secret would: a template, a reference, an example, a mask."""
     lowered = value.lower()
     return (
         len(set(lowered)) <= _MAX_REPEATED
@@ -42,7 +42,7 @@ def is_stand_in(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Tell whether a value looks generated: letters and digits, or cases, change places all the time."""
+    """Return whether a value looks generated: letters and digits, or cases, change places all the time."""
     size = len(value)
     if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
         return False
@@ -54,7 +54,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value may be a password that a person chose: letters with digits or signs among them."""
+    """Return whether a value may be a password that a person chose: letters with digits or signs among them."""
     if not _MIN_PASSWORD <= len(value) <= _MAX_PASSWORD or is_placeholder(value) or " " in value:
         return False
     if _is_scrambled(value):
@@ -71,14 +71,14 @@ def is_chosen(value: str) -> bool:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Tell whether the cases of letters change as in no word and no name of a program."""
+    """Return whether the cases of letters change as in no word and no name of a program."""
     if len(value) < _MIN_SCRAMBLED or not (value.isalpha() and value.isascii()) or value.islower() or value.isupper():
         return False
     return len(_PARTS.findall(value[:_SAMPLED])) >= max(min(len(value), _SAMPLED) / _MEAN_PART, _MIN_PARTS)
 
 
 def is_phrase(value: str) -> bool:
-    """Tell whether a value is a pass phrase: letters alone, but more than one word of them."""
+    """Return whether a value is a pass phrase: letters alone, but more than one word of them."""
     return _PHRASE.fullmatch(value) is not None and not is_placeholder(value) and not _ABOUT_SECRETS.search(value)
 
 

@@ -68,27 +68,27 @@ def copy_spans(text: str) -> Iterator[SecretSpan]:
 
 def serialized_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values that PHP wrote behind their names: `s:4:"pass";s:12:"…"`."""
-    for found in _SERIALIZED.finditer(text):
-        naming = naming_of(found[1])
-        if naming and _is_chosen(found[2]):
-            yield SecretSpan(*found.span(2), naming.value)
+    for match in _SERIALIZED.finditer(text):
+        naming = naming_of(match[1])
+        if naming and _is_chosen(match[2]):
+            yield SecretSpan(*match.span(2), naming.value)
 
 
 def value_first_spans(text: str) -> Iterator[SecretSpan]:
     """Find the values that stand before their names: `"value": "…", "key": "password"`."""
-    for found in _VALUE_FIRST.finditer(text):
-        naming = naming_of(found[2])
-        if naming and (is_strong(found[1]) or (naming == Naming.PASSWORD and _is_chosen(found[1]))):
-            yield SecretSpan(*found.span(1), naming.value)
+    for match in _VALUE_FIRST.finditer(text):
+        naming = naming_of(match[2])
+        if naming and (is_strong(match[1]) or (naming == Naming.PASSWORD and _is_chosen(match[1]))):
+            yield SecretSpan(*match.span(1), naming.value)
 
 
 def oracle_spans(text: str) -> Iterator[SecretSpan]:
     """Find the password in `user/password@host:1521` and `sqlplus user/password@name`."""
-    for found in _SQLPLUS.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
-    for found in _ORACLE_HOST.finditer(text):
-        login = _ORACLE_LOGIN.search(text, max(found.start() - _MAX_LOGIN, 0), found.start())
+    for match in _SQLPLUS.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
+    for match in _ORACLE_HOST.finditer(text):
+        login = _ORACLE_LOGIN.search(text, max(match.start() - _MAX_LOGIN, 0), match.start())
         if login and _is_chosen(login[1]):
             yield SecretSpan(*login.span(1), Naming.PASSWORD.value)
 
@@ -119,57 +119,57 @@ def installer_spans(text: str) -> Iterator[SecretSpan]:
 
 def access_list_spans(text: str) -> Iterator[SecretSpan]:
     """Find passwords in the access lists of Redis: `user ann on >…`."""
-    for found in _ACCESS_LIST.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _ACCESS_LIST.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def dialogue_spans(text: str) -> Iterator[SecretSpan]:
     """Find what a script sends when it is asked for a password."""
-    for found in _DIALOGUE.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _DIALOGUE.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def section_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find a key that its section, not its name, says to be one: `jwt: {key: …}`."""
-    for found in _KEY.finditer(text):
-        start = max(found.start() - _MAX_SECTION, 0)
-        if is_strong(found[1]) and _SECTION.search(text, start, found.start()):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for match in _KEY.finditer(text):
+        start = max(match.start() - _MAX_SECTION, 0)
+        if is_strong(match[1]) and _SECTION.search(text, start, match.start()):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def section_secret_spans(text: str) -> Iterator[SecretSpan]:
     """Find random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`."""
     for section in _SECRETS.finditer(text):
-        for found in _SECRET_OF.finditer(text, *section.span(2)):
-            if is_strong(found[1]):
-                yield SecretSpan(*found.span(1), Naming.TOKEN.value)
-    for found in _SECRET_PATH.finditer(text):
-        if is_strong(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+        for match in _SECRET_OF.finditer(text, *section.span(2)):
+            if is_strong(match[1]):
+                yield SecretSpan(*match.span(1), Naming.TOKEN.value)
+    for match in _SECRET_PATH.finditer(text):
+        if is_strong(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def byte_key_spans(text: str) -> Iterator[SecretSpan]:
     """Find keys that are lists of bytes: `network_key: [86, 85, …]`."""
-    for found in _BYTES.finditer(text):
-        if len(set(found[1].replace(",", " ").split())) >= _MIN_BYTES:
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for match in _BYTES.finditer(text):
+        if len(set(match[1].replace(",", " ").split())) >= _MIN_BYTES:
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def section_login_spans(text: str) -> Iterator[SecretSpan]:
     """Find the passwords in a section that lists who logs in: `[admins]`, and below it `ann = …`."""
     for section in _LOGIN_SECTION.finditer(text):
-        for found in _LOGIN_OF.finditer(text, *section.span(1)):
-            if _is_chosen(found[1]):
-                yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+        for match in _LOGIN_OF.finditer(text, *section.span(1)):
+            if _is_chosen(match[1]):
+                yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def router_spans(text: str) -> Iterator[SecretSpan]:
     """Find the keys of networks in the configuration of OpenWrt."""
-    for found in _ROUTER_KEY.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _ROUTER_KEY.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _namings(columns: Iterable[str]) -> list[Naming | None]:

@@ -30,8 +30,8 @@ def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
 
 
 def _is_list(text: str, name: str) -> bool:
-    found = _FIRST_LINE.match(text)
-    first = found[1] if found else ""
+    match = _FIRST_LINE.match(text)
+    first = match[1] if match else ""
     called = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
     if not (is_title(first) or is_title(called)) or _OTHER.search(first):
         return False
@@ -39,7 +39,7 @@ def _is_list(text: str, name: str) -> bool:
 
 
 def is_title(line: str) -> bool:
-    """Tell whether a line names passwords; most hold nothing that a word for them begins with."""
+    """Return whether a line names passwords; most hold nothing that a word for them begins with."""
     lowered = line.lower()
     if line.isascii() and not any(stem in lowered for stem in _STEMS):
         return False
@@ -48,10 +48,10 @@ def is_title(line: str) -> bool:
 
 def _scalar_spans(text: str) -> Iterator[SecretSpan]:
     """Find every value that stands in the file and is not looked up elsewhere."""
-    for found in _SCALAR.finditer(text):
-        start, end = found.span(str(found.lastgroup))
+    for match in _SCALAR.finditer(text):
+        start, end = match.span(str(match.lastgroup))
         value = text[start:end].rstrip()
-        if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (found["quote"] or _is_one(value)):
+        if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (match["quote"] or _is_one(value)):
             yield SecretSpan(start, start + len(value), Naming.TOKEN.value)
 
 
@@ -61,19 +61,19 @@ def _is_one(value: str) -> bool:
 
 def _entry_spans(text: str) -> Iterator[SecretSpan]:
     """Find what stands behind a label, and numbers behind a word for a code."""
-    for found in _ENTRY.finditer(text):
-        first, last = bare(found["word"])
-        value = found["word"][first:last]
+    for match in _ENTRY.finditer(text):
+        first, last = bare(match["word"])
+        value = match["word"][first:last]
         if (
-            not _OTHER_LABEL.search(found["label"])
+            not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
             and (shape_of(value) >= Shape.CHOSEN or is_strong(value))
         ):
-            yield SecretSpan(found.start("word") + first, found.start("word") + last, Naming.PASSWORD.value)
-    for found in _CODE.finditer(text):
-        value = found["word"]
+            yield SecretSpan(match.start("word") + first, match.start("word") + last, Naming.PASSWORD.value)
+    for match in _CODE.finditer(text):
+        value = match["word"]
         if value.isdigit() or is_password(value):
-            yield SecretSpan(*found.span("word"), Naming.PASSWORD.value)
+            yield SecretSpan(*match.span("word"), Naming.PASSWORD.value)
 
 
 _SECRETS_NAME: Final = LazyPattern(
@@ -117,7 +117,7 @@ _WORDS: Final = (
 
 
 def _stem(word: str) -> str:
-    """Give what everything in ASCII begins with that a pattern matches; nothing for what matches none in ASCII."""
+    """Return what everything in ASCII begins with that a pattern matches; nothing for what matches none in ASCII."""
     letters = re.match("[a-z ]*", word)[0]  # type: ignore[index]  # which matches every text
     following = word[len(letters) :]
     if following and not following[0].isascii():

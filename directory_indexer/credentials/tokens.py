@@ -21,10 +21,10 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
     for anchor in _ANCHORS:
         yield from _anchored(text, anchor)
     for pattern, kind in _OTHERS:
-        for found in pattern.finditer(text):
-            if not _is_example(found[0].lstrip("A")):
-                yield SecretSpan(*found.span(), kind)
-                if kind == "access key" and (behind := _BEHIND.match(text, found.end())):
+        for match in pattern.finditer(text):
+            if not _is_example(match[0].lstrip("A")):
+                yield SecretSpan(*match.span(), kind)
+                if kind == "access key" and (behind := _BEHIND.match(text, match.end())):
                     yield SecretSpan(*behind.span(1), kind)
 
 
@@ -36,8 +36,8 @@ class _Rule(NamedTuple):
 
 def _anchored(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
     end = masked_end = n_nested = 0
-    for found in anchor.finditer(text):
-        at = found.start()
+    for match in anchor.finditer(text):
+        at = match.start()
         # A hostile text is a prefix in the token of a prefix in the token of a prefix.
         n_nested = n_nested + 1 if at < end else 0
         if at < masked_end or n_nested > _MAX_NESTED:
@@ -61,8 +61,8 @@ def _prefixed(text: str, at: int) -> Iterator[SecretSpan]:
 
 def _dotted(text: str, at: int) -> Iterator[SecretSpan]:
     for pattern, kind in _DOTTED if text[at] == "." else ():
-        if found := pattern.match(text, at):
-            yield SecretSpan(*found.span(), kind)
+        if match := pattern.match(text, at):
+            yield SecretSpan(*match.span(), kind)
 
 
 def _is_example(token: str) -> bool:

@@ -28,12 +28,12 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
     if kind in _UNREAD_KINDS:
         return
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for found in _candidates(text, kind):
-        name = _name_of(text, found, kind)
-        if name and not is_open(name) and is_random(found[1]):
-            values[name][found[1]].append(found.start(1))
-        elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, found) and is_random(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    for candidate in _candidates(text, kind):
+        name = _name_of(text, candidate, kind)
+        if name and not is_open(name) and is_random(candidate[1]):
+            values[name][candidate[1]].append(candidate.start(1))
+        elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, candidate) and is_random(candidate[1]):
+            yield SecretSpan(*candidate.span(1), Naming.TOKEN.value)
     for places in values.values():
         if len(places) <= _MAX_VALUES:
             yield from (
@@ -64,10 +64,10 @@ def _bare(text: str) -> Iterator[re.Match[str]]:
             yield found
 
 
-def _name_of(text: str, found: re.Match[str], kind: str) -> str:
+def _name_of(text: str, match: re.Match[str], kind: str) -> str:
     """Read the name before a value, from no more than its line and the one above."""
-    start = line_start(text, found.start(1), _MAX_BEFORE)
-    before = text[start : found.start(1)]
+    start = line_start(text, match.start(1), _MAX_BEFORE)
+    before = text[start : match.start(1)]
     name = _NAME.search(before) or _ELEMENT.search(before)
     if name is None and (not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS):
         name = _DIRECTIVE.fullmatch(before)

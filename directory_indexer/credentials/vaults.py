@@ -35,8 +35,8 @@ def vault_element_spans(text: str) -> Iterator[SecretSpan]:
 
 def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
     """Find the value in an object of JSON that says of itself that it is a password, or not to be shown."""
-    for found in _OBJECT.finditer(text):
-        members = list(_MEMBER.finditer(text, *found.span(1)))
+    for match in _OBJECT.finditer(text):
+        members = list(_MEMBER.finditer(text, *match.span(1)))
         if any(_HIDING.fullmatch(member[0]) for member in members):
             for member in members:
                 if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
@@ -45,9 +45,9 @@ def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
 
 def field_cell_spans(text: str) -> Iterator[SecretSpan]:
     """Find the cell behind one that says password, in exports that write names and values in turns (Enpass)."""
-    for found in _CELL.finditer(text):
-        if shape_of(found[1]) >= Shape.CHOSEN:
-            yield SecretSpan(*found.span(1), NOTE)
+    for match in _CELL.finditer(text):
+        if shape_of(match[1]) >= Shape.CHOSEN:
+            yield SecretSpan(*match.span(1), NOTE)
 
 
 def is_note_column(column: str) -> bool:

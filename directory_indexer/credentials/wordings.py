@@ -22,9 +22,9 @@ def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention
         where, written = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
         at = where.find(written) if stem in marks else -1
         while at >= 0:
-            found = _WORD.match(text, at)
-            if found and not (found["short"] and at and _LETTER.match(text, at - 1)):
-                yield Mention(*found.span(), found["vague"] is not None)
+            match = _WORD.match(text, at)
+            if match and not (match["short"] and at and _LETTER.match(text, at - 1)):
+                yield Mention(*match.span(), match["vague"] is not None)
             at = where.find(written, at + len(stem))
 
 

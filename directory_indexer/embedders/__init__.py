@@ -54,4 +54,4 @@ class Embedder(Protocol):
         """Embed the text that is looked for; an array of shape (dimensions,)."""
 
     def close(self) -> None:
-        """Give back what the embedder holds; calling it twice is harmless."""
+        """Return what the embedder holds; calling it twice is harmless."""

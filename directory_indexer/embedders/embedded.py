@@ -30,7 +30,7 @@ with lazily:
 
 
 Windows: TypeAlias = Callable[[str, str], list[list[int]]]
-"""Gives the ids of a text behind a prefix, in parts that the model reads at once."""
+"""Returns the ids of a text behind a prefix, in parts that the model reads at once."""
 
 
 class EmbeddedEmbedder:

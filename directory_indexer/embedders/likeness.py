@@ -23,7 +23,7 @@ from directory_indexer.errors import ProviderError
 
 
 def likeness(question: str, passages: Sequence[str]) -> float | None:
-    """Give the mean cosine of a question with passages, from -1 to 1; None where one side has no word of the table.
+    """Return the mean cosine of a question with passages, from -1 to 1; None where one side has no word of the table.
 
     Letters with accents count as those without, and what is not written in Latin letters is left out.
     """
@@ -66,7 +66,7 @@ class _Table(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _kept_vector(passage: str) -> array[float]:
-    """Give the vector of a passage; who types on is nearly always shown the same ones with the next key."""
+    """Return the vector of a passage; who types on is nearly always shown the same ones with the next key."""
     return array("d", _table().vector(passage))
 
 

@@ -33,7 +33,7 @@ class Embedders:
         self._loaded: dict[str, Embedder] = {}
 
     def current(self) -> Embedder:
-        """Give the embedder that is configured.
+        """Return the embedder that is configured.
 
         Raises:
             ProviderError: it cannot be loaded.
@@ -41,7 +41,7 @@ class Embedders:
         return self.of(self.configured)
 
     def of(self, space: EmbeddingSpace | None) -> Embedder:
-        """Give the embedder that made the vectors of a space; the configured one while there are no vectors.
+        """Return the embedder that made the vectors of a space; the configured one while there are no vectors.
 
         Raises:
             ProviderError: it cannot be loaded.
@@ -54,7 +54,7 @@ class Embedders:
             return self._loaded[wanted.name]
 
     def close(self) -> None:
-        """Give back what the embedders hold."""
+        """Return what the embedders hold."""
         for embedder in self._loaded.values():
             embedder.close()
 

@@ -24,7 +24,7 @@ _HINT = "install dirindex again: the embedded model is part of the package"
 
 
 def verified_file(name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY, *, hint: str = _HINT) -> str:
-    """Give the path of a file of a model after comparing its hash with the one in `model.json`.
+    """Return the path of a file of a model after comparing its hash with the one in `model.json`.
 
     Raises:
         ProviderError: when the file is missing, cannot be read, or is another one.

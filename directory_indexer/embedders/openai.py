@@ -78,7 +78,7 @@ class OpenAIService:
 
     def context_tokens(self) -> int | None:
         """Look whether the list of models tells, as it does of vLLM and llama.cpp."""
-        facts = next((one for one in self._models() if one.id == self._model), None)
+        facts = next((model for model in self._models() if model.id == self._model), None)
         n_tokens = getattr(facts, "max_model_len", None) or (getattr(facts, "meta", None) or {}).get("n_ctx_train")
         return n_tokens if isinstance(n_tokens, int) else _KNOWN_CONTEXT.get(self._model)
 
@@ -118,7 +118,7 @@ class OpenAIService:
         return status_error(self.place, error.status_code, message, error.response.headers)
 
     def _models_hint(self) -> str:
-        names = [one.id for one in self._models()][:_MOST_MODELS_NAMED]
+        names = [model.id for model in self._models()][:_MOST_MODELS_NAMED]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
 
 

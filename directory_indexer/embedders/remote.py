@@ -137,7 +137,7 @@ class RemoteEmbedder:
         self._service.close()
 
     def _outcomes(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | str]:
-        """Give a vector for each text, or the reason why it has none."""
+        """Return a vector for each text, or the reason why it has none."""
         try:
             return list(self._ask(texts, _PATIENT))
         except ServiceError as error:

@@ -109,7 +109,7 @@ def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def estimated_tokens(text: str) -> int:
-    """Give about twice as many tokens as prose has: no text has more than one for two bytes, or nearly none."""
+    """Return about twice as many tokens as prose has: no text has more than one for two bytes, or nearly none."""
     return len(text.encode("utf-8", "replace")) // 2 + 1
 
 
@@ -129,7 +129,7 @@ def message_of(body: str, *, key: str | None) -> str:
 
 
 def is_on_this_machine(endpoint: str) -> bool:
-    """Tell whether a service is one that the user can start here."""
+    """Return whether a service is one that the user can start here."""
     return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
 
 

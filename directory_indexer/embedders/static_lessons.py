@@ -70,7 +70,7 @@ def _taught(weights: NDArray[np.float32], lessons: Lessons) -> OwnRows:
 def _weighed(
     bags: Bags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[np.float32], lengths: NDArray[np.float32]
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-    """Give, block by block, the tokens and what each of them weighs in each text, which has the length 1 in all."""
+    """Return, block by block, the tokens and what each of them weighs in each text, which has the length 1 in all."""
     for tokens in blocks:
         yield tokens, counts(bags, tokens) * weights[tokens] / lengths
 

@@ -45,7 +45,7 @@ class OwnRows(NamedTuple):
     halves: NDArray[np.uint8]
 
     def __bytes__(self) -> bytes:
-        """Give what `own_rows` reads."""
+        """Return what `own_rows` reads."""
         return b"".join((self.tokens.tobytes(), self.scales.tobytes(), self.halves.tobytes()))
 
 
@@ -66,12 +66,12 @@ class StaticModel:
         return Rows(self.own)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give the static vectors of texts, of shape (texts, dimensions); what is usual is zero in every dimension."""
+        """Return the static vectors of texts, of shape (texts, dimensions); what is usual is zero in every dimension."""
         vectors: NDArray[np.float32] = unit(self._sums(bags_of(texts))) - self.mean
         return vectors
 
     def codes(self, texts: Sequence[str]) -> NDArray[np.uint8]:
-        """Give what is stored of texts, of shape (texts, CODE_BYTES)."""
+        """Return what is stored of texts, of shape (texts, CODE_BYTES)."""
         return np.packbits(self.vectors(texts) > 0, axis=1)
 
     def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
@@ -105,7 +105,7 @@ class Rows:
         self._is_known = np.zeros(N_TOKENS, np.bool_)
 
     def of(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the scales and the values of the rows of tokens, each of which is there once."""
+        """Return the scales and the values of the rows of tokens, each of which is there once."""
         new = tokens[~self._is_known[tokens]]
         if new.size:
             self._unpack(new)
@@ -160,7 +160,7 @@ def rarity(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: int) -> list[int]:
-    """Give the places of the `limit` codes nearest to a static vector, or of all there are, nearest first."""
+    """Return the places of the `limit` codes nearest to a static vector, or of all there are, nearest first."""
     n_chosen = min(len(codes), limit * _NEAR)
     signs = np.packbits(vector > 0)
     distances = np.bitwise_count(codes.view(np.uint64) ^ signs.view(np.uint64)).sum(axis=1, dtype=np.uint16)
@@ -206,7 +206,7 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Give the rows of the table in the package."""
+    """Return the rows of the table in the package."""
     scales, halves = _table()
     return _unpacked(scales[tokens], halves[tokens])
 

@@ -23,7 +23,7 @@ class Bags(NamedTuple):
     lengths: NDArray[np.int64]
 
     def parts(self, n_texts: int) -> Iterator[Bags]:
-        """Give them so many texts at a time."""
+        """Return them so many texts at a time."""
         ends = np.append(0, np.cumsum(self.lengths))
         for start in range(0, max(self.lengths.size, 1), n_texts):
             lengths = self.lengths[start : start + n_texts]

@@ -42,7 +42,7 @@ class Vocabulary:
         self._ids_of_word: dict[str, tuple[int, ...]] = {}
 
     def token_ids(self, text: str, *, limit: int) -> list[int]:
-        """Give the ids of the first pieces of a text, no more than `limit`."""
+        """Return the ids of the first pieces of a text, no more than `limit`."""
         ids: list[int] = []
         # Only so much is looked at that a text of any length costs little.
         for word in _words(text[: limit * _LONGEST_PIECE]):

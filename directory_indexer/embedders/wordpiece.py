@@ -34,7 +34,7 @@ def count_tokens(text: str) -> int:
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
-    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end."""
+    """Return the ids that the model reads: of no more than `limit` tokens of the text, between start and end."""
     # Only so much is looked at that a text of any length costs little; prose and code have 3 to 6 characters a token.
     start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
     if start.isascii():
@@ -45,7 +45,7 @@ def token_ids(text: str, *, limit: int) -> list[int]:
 
 
 def words_of(text: str) -> list[bytes]:
-    """Give the words of a text without the punctuation of ASCII, whose letters are put in lower case."""
+    """Return the words of a text without the punctuation of ASCII, whose letters are put in lower case."""
     return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROLS).split()
 
 

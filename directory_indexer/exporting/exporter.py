@@ -162,7 +162,7 @@ def _files(snapshot: Snapshot, wanted: FileFilter) -> Iterator[ExportedFile]:
 
 
 def _chunks_of(snapshot: Snapshot, file: IndexedFile) -> list[IndexedChunk]:
-    """Give the chunks of a file, each with an id of its own although other files may share them."""
+    """Return the chunks of a file, each with an id of its own although other files may share them."""
     return [
         one._replace(chunk_id=new_chunk_id(file.path, file.hash, one.chunk.ordinal))
         for one in snapshot.chunks.of_file(file.path)

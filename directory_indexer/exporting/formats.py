@@ -61,12 +61,12 @@ EXPORT_FORMATS: Final = (
 
 
 def is_standard_output(file: str) -> bool:
-    """Tell whether a name stands for standard output."""
+    """Return whether a name stands for standard output."""
     return file == _STANDARD_OUTPUT
 
 
 def named_format(name: str) -> ExportFormat:
-    """Give the format of a name.
+    """Return the format of a name.
 
     Raises:
         UsageError: there is none.

@@ -49,7 +49,7 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
 
 @contextlib.contextmanager
 def draft_of(target: FilePath, *, force: bool) -> Iterator[str]:
-    """Give the path of an empty file that only this user can read, and put it in its place when the block ends.
+    """Return the path of an empty file that only this user can read, and put it in its place when the block ends.
 
     When the block raises, nothing of it stays.
 
@@ -81,7 +81,7 @@ def _taken(place: OsPath) -> UsageError:
 
 
 def _is_in(target: FilePath, own: FilePath) -> bool:
-    """Tell whether a path is another or lies below it, by name or, where names differ in case alone, by inode."""
+    """Return whether a path is another or lies below it, by name or, where names differ in case alone, by inode."""
     if lies_in(target, own):
         return True
     place = os.fspath(os_path(target))

@@ -61,7 +61,7 @@ class AzureService:
         return self._transcript(found)
 
     def _operation(self, accepted: Reply) -> httpx.URL:
-        """Give the address at which the result will be, if the key may go there."""
+        """Return the address at which the result will be, if the key may go there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
             raise RequestError(Trouble.INVALID, "did not say where the result will be")

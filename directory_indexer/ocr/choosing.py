@@ -43,7 +43,7 @@ class PageReading:
         self._policy = policy
 
     def reader(self) -> PageReader | None:
-        """Give what reads pages; None if nothing does.
+        """Return what reads pages; None if nothing does.
 
         What a service refuses falls back to an engine on this machine, if one is installed.
 
@@ -151,7 +151,7 @@ def _tesseract(settings: OcrSettings) -> LocalEngine | None:
         raise ProviderError(error.message, hint="set ocr.tesseract to its command, or ocr.engine to off") from error
     if installed is None:
         return None
-    missing = [one for one in settings.languages if one not in installed.languages]
+    missing = [language for language in settings.languages if language not in installed.languages]
     if missing:
         has = ", ".join(installed.languages)
         raise ProviderError(f"Tesseract has no data for {', '.join(missing)} of ocr.languages", hint=f"it has: {has}")

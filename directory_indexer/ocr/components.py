@@ -22,7 +22,7 @@ class Runs(NamedTuple):
     ends: NDArray[np.int64]
 
     def of(self, members: NDArray[np.bool_] | NDArray[np.int64]) -> Runs:
-        """Give some of them."""
+        """Return some of them."""
         return Runs(self.rows[members], self.starts[members], self.ends[members])
 
 
@@ -105,7 +105,7 @@ def _boxes(runs: Runs, firsts: NDArray[np.int64]) -> list[TextBox]:
 
 
 def _slants(runs: Runs, firsts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give the slant of each component, from -45 to 45 degrees, and whether it is long enough to have one."""
+    """Return the slant of each component, from -45 to 45 degrees, and whether it is long enough to have one."""
     n_pixels = (runs.ends - runs.starts).astype(np.float64)
     x, y = (runs.starts + runs.ends) / 2, runs.rows + 0.5
 

@@ -48,7 +48,7 @@ def _widened(box: TextBox) -> TextBox:
 
 
 def _size(page: NDArray[np.uint8], longest_side: int) -> tuple[int, int]:
-    """Give the height and the width at which a page is looked at: the model wants multiples of 32."""
+    """Return the height and the width at which a page is looked at: the model wants multiples of 32."""
     scale = min(_LARGEST_SCALE, longest_side / max(page.shape))
     height, width = (max(round(side * scale / _STEP), 1) * _STEP for side in page.shape)
     return height, width

@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def rows_of(table: dict[str, Any]) -> list[Row]:
-    """Give the rows of a table that have text; none where it is larger than any page has."""
+    """Return the rows of a table that have text; none where it is larger than any page has."""
     n_rows, n_columns = count_in(table, "rowCount"), count_in(table, "columnCount")
     if not 0 < n_rows * n_columns <= _MAX_CELLS or n_columns > _MAX_COLUMNS:
         return []

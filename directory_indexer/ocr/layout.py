@@ -30,13 +30,13 @@ class _Placed(NamedTuple):
 
 
 def lines_of(result: dict[str, Any]) -> tuple[Line, ...]:
-    """Give the lines of the only page of a result in the order of reading, those of tables as rows of cells."""
+    """Return the lines of the only page of a result in the order of reading, those of tables as rows of cells."""
     page = next(iter(items_in(result, "pages")), {})
     words = _Words(page)
     tables = [(table, rows) for table in items_in(result, "tables")[:_MAX_TABLES] if (rows := rows_of(table))]
     in_tables = sorted(span for table, _ in tables for span in _spans(table))
     paragraphs = sorted(span.start for one in items_in(result, "paragraphs") for span in _spans(one))
-    lines = [one for one in _lines(page, words, paragraphs) if not _is_within(one.start, in_tables)]
+    lines = [line for line in _lines(page, words, paragraphs) if not _is_within(line.start, in_tables)]
     starts = [min((span.start for span in _spans(table)), default=0) for table, _ in tables]
     cells = [
         _Placed(starts[index], ("table", index), _line_of(row, words))
@@ -59,7 +59,7 @@ class _Words:
         self.height = median_low([word.box.bottom - word.box.top for word in self._words if word.box] or [_HEIGHT])
 
     def within(self, spans: Sequence[_Range]) -> list[Word]:
-        """Give the words in stretches of the text; no words where stretches overlap more than any page has it."""
+        """Return the words in stretches of the text; no words where stretches overlap more than any page has it."""
         found: list[Word] = []
         for span in spans:
             first, end = (bisect_left(self._starts, at) for at in span)
@@ -70,7 +70,7 @@ class _Words:
         return found
 
     def box(self, polygon: Sequence[object]) -> Box | None:
-        """Give the rectangle around a polygon, in ten-thousandths of the page."""
+        """Return the rectangle around a polygon, in ten-thousandths of the page."""
         width, height = self.size
         if width <= 0 or height <= 0 or len(polygon) < _LEAST_CORNERS:
             return None
@@ -104,7 +104,7 @@ def _line_of(row: Row, words: _Words) -> Line:
 
 
 def _box_of_row(row: Row, words: _Words) -> Box | None:
-    """Give the first line of a row: what is as high as several lines would be taken for large print."""
+    """Return the first line of a row: what is as high as several lines would be taken for large print."""
     boxes = [box for piece in row.pieces if (box := words.box(_polygon(piece)))]
     if not boxes:
         return None

@@ -85,7 +85,7 @@ def _errors_told() -> Iterator[None]:
 
 
 def _is_sideways(boxes: Sequence[TextBox]) -> bool:
-    """Tell whether most of the text runs up or down."""
+    """Return whether most of the text runs up or down."""
     tall = sum(box.height for box in boxes if box.is_tall)
     return tall > sum(box.width for box in boxes if not box.is_tall)
 
@@ -121,7 +121,7 @@ def _word(line: ReadLine, index: int, page: Raster) -> Word:
     left, top, right, bottom = line.box.stretch(word.start, word.end).extent()
     places = (left / page.width, top / page.height, right / page.width, bottom / page.height)
     return Word(
-        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * one), 0), WHOLE) for one in places))
+        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * place), 0), WHOLE) for place in places))
     )
 
 

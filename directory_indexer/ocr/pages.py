@@ -107,7 +107,7 @@ def _quality(found: Recognition) -> float:
 
 
 def _turned_back(found: Recognition, turn: int) -> Recognition:
-    """Give the places on a page that was turned before it was read as they are on the page itself."""
+    """Return the places on a page that was turned before it was read as they are on the page itself."""
     lines = tuple(Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in found.lines)
     return found._replace(lines=lines, turn=turn)
 
@@ -118,7 +118,7 @@ def _turned_word(word: Word, degrees: int) -> Word:
 
 @lru_cache(maxsize=1)
 def content_of_page(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> tuple[bytes, str]:
-    """Give the bytes of a document and its kind; the pages of one are mostly read one after the other.
+    """Return the bytes of a document and its kind; the pages of one are mostly read one after the other.
 
     Raises:
         SkipFileError: it cannot be read.
@@ -144,7 +144,7 @@ class _Container:
         self._members: Members | None = None
 
     def member(self, path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> bytes:
-        """Give the bytes of a member; the stamp of its container tells when that is another one."""
+        """Return the bytes of a member; the stamp of its container tells when that is another one."""
         if self._members is None or self._which != (on_disk, policy):
             self._opened.close()
             self._members, self._which = None, (on_disk, policy)

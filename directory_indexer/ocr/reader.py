@@ -77,7 +77,7 @@ class LocalReader:
 
 
 def judged(outcome: PageOutcome) -> PageOutcome:
-    """Give what a page came to, unless the engine is at fault.
+    """Return what a page came to, unless the engine is at fault.
 
     Raises:
         ProviderError: it is.

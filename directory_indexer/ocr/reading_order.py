@@ -110,7 +110,7 @@ def _rows(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> list[tuple[int
 
 
 def _is_level(box: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Tell whether two boxes stand in one row; a line that runs up the margin is no part of one."""
+    """Return whether two boxes stand in one row; a line that runs up the margin is no part of one."""
     smaller, larger = sorted((float(box[3] - box[1]), float(other[3] - other[1])))
     distance = float(box[1] + box[3] - other[1] - other[3]) / 2
     return distance < _SAME_ROW * smaller and larger < _MARGINAL * smaller

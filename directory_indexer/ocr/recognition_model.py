@@ -37,7 +37,7 @@ class ReadLine(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Give the mean confidence of its words by their length; 0 without words."""
+        """Return the mean confidence of its words by their length; 0 without words."""
         n_signs = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(n_signs, 1)
 
@@ -85,9 +85,9 @@ def words_of(signs: list[Sign], *, n_steps: float) -> list[ReadWord]:
 
 
 def _word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
-    confidence = sum(one.confidence for one in letters) / len(letters)
+    confidence = sum(letter.confidence for letter in letters) / len(letters)
     return ReadWord(
-        "".join(one.text for one in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
+        "".join(letter.text for letter in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
     )
 
 
@@ -99,7 +99,7 @@ def _signs(session: Session) -> tuple[str, ...]:
 
 
 def _width(box: TextBox) -> int:
-    """Give the width at which a line is drawn: whole steps of the model."""
+    """Return the width at which a line is drawn: whole steps of the model."""
     exact = _HEIGHT * box.width / max(box.height, 1.0)
     return min(max(round(exact / _STEP), 1), _MOST_STEPS) * _STEP
 

@@ -96,7 +96,7 @@ def _white(size: int) -> EncodedPage:
     """Make a PNG of nothing; every service takes pictures of 50 pixels and more."""
     rows = zlib.compress((b"\0" + b"\xff" * size) * size)
     chunks = (b"IHDR" + struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0), b"IDAT" + rows, b"IEND")
-    packed = (struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks)
+    packed = (struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
     return EncodedPage(b"\x89PNG\r\n\x1a\n" + b"".join(packed), "image/png", size, size)
 
 

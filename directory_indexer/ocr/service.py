@@ -86,7 +86,7 @@ class Calls:
         self._transport = Transport(self.address, seconds=access.seconds, waiting=waiting)
 
     def url(self, path: str, **parameters: str) -> httpx.URL:
-        """Give the address of something below the endpoint."""
+        """Return the address of something below the endpoint."""
         return self.address.copy_with(path=self.address.path.rstrip("/") + path, params=parameters or None)
 
     def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Reply:
@@ -148,7 +148,7 @@ class Calls:
         """Say what to change where no request can succeed; nothing where that is not so."""
         reasons = {text_in(detail, "reason") for detail in items_in(error, "details")}
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or any(
-            one.startswith("API_KEY") for one in reasons
+            reason.startswith("API_KEY") for reason in reasons
         ):
             return f"check the key: set {self._section}.api_key_file"
         if status == HTTPStatus.NOT_FOUND:
@@ -160,7 +160,7 @@ class Calls:
     def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], said: str) -> RequestError:
         wait = self.patience.seconds_asked_for(headers, error)
         violations = [one for detail in items_in(error, "details") for one in items_in(detail, "violations")]
-        if any("PerDay" in text_in(one, "quotaId") for one in violations):
+        if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
             return RequestError(Trouble.THROTTLED, f"{said}; the quota of the day is used up", retry_after=_DAY)
         if wait is not None and wait > LONGEST_WAIT_SECONDS:
             said += f"; it asks to wait {wait:.0f} s"

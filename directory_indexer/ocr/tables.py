@@ -10,7 +10,7 @@ from directory_indexer.scans import WHOLE, Box, Line, Word
 
 
 def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
-    """Give the lines of a page of so many pixels, in the order of reading; rows that are no words are left out."""
+    """Return the lines of a page of so many pixels, in the order of reading; rows that are no words are left out."""
     blocks: dict[tuple[str, ...], int] = {}
     for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
         words = tuple(word for row in rows if (word := _word(row, width, height)))

@@ -49,14 +49,14 @@ def installed_tesseract(command: str) -> Installed | None:
     data = os.environ.get(_DATA_PLACE, "")
     data = data if os.path.isabs(data) else ""
     said = _said(path, "--version", data)
-    found = re.search(r"tesseract v?(\d[\w.]*)", said)
-    if not found:
+    match = re.search(r"tesseract v?(\d[\w.]*)", said)
+    if not match:
         raise ExtractionError(f"{path} does not say that it is Tesseract")
     languages = [
         line for line in _said(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
     ]
     languages.sort(key=lambda language: (language != _language_of_system(), language != "eng"))
-    return Installed(path, found[1], tuple(languages), data)
+    return Installed(path, match[1], tuple(languages), data)
 
 
 def _language_of_system() -> str:
@@ -115,8 +115,8 @@ class Tesseract:
             said = self._run(page, "--psm", "0", "-l", _LAYOUT_DATA).decode("utf-8", "replace")
         except ExtractionError:  # it is also said in this way that there are too few letters
             return 0
-        found = re.search(r"^Rotate: (90|180|270)$", said, re.MULTILINE)
-        return int(found[1]) if found else 0
+        match = re.search(r"^Rotate: (90|180|270)$", said, re.MULTILINE)
+        return int(match[1]) if match else 0
 
     def _read(self, page: Raster, languages: str) -> Recognition:
         written = self._run(page, "-l", languages, "--psm", "3", "tsv").decode("utf-8", "replace")

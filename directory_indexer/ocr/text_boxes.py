@@ -24,22 +24,22 @@ class TextBox(NamedTuple):
 
     @property
     def is_tall(self) -> bool:
-        """Tell whether it holds a line that runs up or down, or a single narrow letter."""
+        """Return whether it holds a line that runs up or down, or a single narrow letter."""
         return self.height > _TALL * self.width
 
     def turned(self, quarters: int) -> TextBox:
-        """Give the same rectangle, read in a direction that is so many right angles further clockwise."""
+        """Return the same rectangle, read in a direction that is so many right angles further clockwise."""
         width, height = (self.height, self.width) if quarters % 2 else (self.width, self.height)
         return TextBox(self.x, self.y, width, height, self.angle + quarters * math.pi / 2)
 
     def stretch(self, start: float, end: float) -> TextBox:
-        """Give the part of it between two places along the line, each a share of its width."""
+        """Return the part of it between two places along the line, each a share of its width."""
         along = ((start + end) / 2 - 0.5) * self.width
         x, y = self.x + along * math.cos(self.angle), self.y + along * math.sin(self.angle)
         return TextBox(x, y, (end - start) * self.width, self.height, self.angle)
 
     def extent(self) -> tuple[float, float, float, float]:
-        """Give left, top, right and bottom of what it covers."""
+        """Return left, top, right and bottom of what it covers."""
         cosine, sine = abs(math.cos(self.angle)), abs(math.sin(self.angle))
         half_width = (self.width * cosine + self.height * sine) / 2
         half_height = (self.width * sine + self.height * cosine) / 2

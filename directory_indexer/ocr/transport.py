@@ -101,7 +101,7 @@ class _Network(httpcore.NetworkBackend):
         self._inner = httpcore.SyncBackend()
 
     def begin(self, seconds: float) -> None:
-        """Give the request that this thread makes now so much time."""
+        """Return the request that this thread makes now so much time."""
         self._request.deadline = self._clock() + seconds
 
     def seconds(self) -> float:

@@ -17,35 +17,35 @@ def parsed(content: bytes) -> dict[str, Any] | None:
 
 
 def object_in(value: object, name: str) -> dict[str, Any]:
-    """Give the object of that name."""
+    """Return the object of that name."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def items_in(value: object, name: str) -> list[dict[str, Any]]:
-    """Give the objects of the list of that name."""
+    """Return the objects of the list of that name."""
     return [one for one in values_in(value, name) if isinstance(one, dict)]
 
 
 def values_in(value: object, name: str) -> list[Any]:
-    """Give the list of that name."""
+    """Return the list of that name."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
 def text_in(value: object, name: str) -> str:
-    """Give the text of that name, without what no text may hold."""
+    """Return the text of that name, without what no text may hold."""
     found = value.get(name) if isinstance(value, dict) else None
     return _whole(found) if isinstance(found, str) else ""
 
 
 def number_in(value: object, name: str) -> float:
-    """Give the number of that name."""
+    """Return the number of that name."""
     return number(value.get(name)) if isinstance(value, dict) else 0.0
 
 
 def count_in(value: object, name: str) -> int:
-    """Give the whole number of that name, within bounds."""
+    """Return the whole number of that name, within bounds."""
     return max(0, min(int(number_in(value, name)), _LARGEST))
 
 

@@ -1,4 +1,4 @@
-"""Gives the bytes of a file, or of a member of a container by its path in it."""
+"""Returns the bytes of a file, or of a member of a container by its path in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD_BYTES = 1 << 16
 def content_of(
     path: FilePath, policy: ParsePolicy, budget: Budget, *, follow_links: bool = False
 ) -> bytes | SkippedFile | FileFailure:
-    """Give the bytes of the file or the member at a path, or what keeps them from being read.
+    """Return the bytes of the file or the member at a path, or what keeps them from being read.
 
     Raises:
         SkipFileError: the budget is spent before the member is met.
@@ -45,7 +45,7 @@ def content_of(
 
 
 def _file_of(path: FilePath) -> FilePath:
-    """Give the file on disk that a path lies in as that of a member; the path itself where it lies in none."""
+    """Return the file on disk that a path lies in as that of a member; the path itself where it lies in none."""
     outer = path
     while not os.path.lexists(os_path(outer)):
         directory, _, _ = outer.rpartition(f"!{os.sep}")
@@ -70,7 +70,7 @@ class Members:
         self._ahead: Iterator[tuple[FilePath, Member]] = iter(())
 
     def content(self, path: FilePath) -> bytes:
-        """Give the bytes of a member, at any depth.
+        """Return the bytes of a member, at any depth.
 
         Raises:
             SkipFileError: it is left out, or the budget is spent before it is met.
@@ -93,7 +93,7 @@ class Members:
     def _within(
         self, file: BinaryIO, container: FilePath, paths: MemberPaths, budget: Budget
     ) -> Iterator[tuple[FilePath, Member]]:
-        """Give the members of a container, and those of members in which the wanted one lies."""
+        """Return the members of a container, and those of members in which the wanted one lies."""
         head = file.read(_HEAD_BYTES)
         file.seek(0)
         kind, found = format_of(container, head, self._policy.added)

@@ -104,7 +104,7 @@ class Worker:
         self.items = deque(self.tasks[0].items if self.tasks else ())
 
     def rest(self) -> list[Task[Any]]:
-        """Give the tasks without what is done."""
+        """Return the tasks without what is done."""
         n_left = len(self.items)
         first = [Task(task.items[-n_left:], task.limits[-n_left:], task.was_tried) for task in islice(self.tasks, 1)]
         return [*(first if n_left else ()), *islice(self.tasks, 1, None)]

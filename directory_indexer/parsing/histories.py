@@ -213,7 +213,7 @@ def _commits_in(written: Sequence[str], mark: str) -> Iterator[Commit]:
 
 
 def _borrows(objects: Path) -> bool:
-    """Tell whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory.
+    """Return whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory.
 
     A link may stand for any directory or file of objects; a pipe would have git wait for it.
     """

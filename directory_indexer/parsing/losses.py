@@ -35,7 +35,7 @@ class Losses:
     def settle(
         self, request: ParseRequest, result: ParseOutcome | MemberOutcomes | WorkerFailure
     ) -> Iterator[ParseOutcome | MemberOutcomes]:
-        """Give what a worker has found out, or else what is certain of the file without it."""
+        """Return what a worker has found out, or else what is certain of the file without it."""
         path = request.source.path
         if isinstance(result, MemberOutcomes):
             yield self._progressed(path, result)
@@ -60,7 +60,7 @@ class Losses:
     def give_up(
         self, request: ParseRequest, result: ParseOutcome | MemberOutcomes | WorkerFailure
     ) -> Iterator[ParseOutcome]:
-        """Give what a worker has found out in the other way, or a failure."""
+        """Return what a worker has found out in the other way, or a failure."""
         if isinstance(result, WorkerFailure):
             yield _failure(read_file(request, self._policy), request, result)
         elif not isinstance(result, MemberOutcomes):
@@ -71,7 +71,7 @@ class Losses:
         before = self._progress.get(path)
         n_done = before.n_done if before else 0
         self._progress[path] = part._replace(n_done=max(n_done, part.n_done), outcomes=(), kept=())
-        return part._replace(outcomes=tuple(one for one in part.outcomes if one[0] >= n_done))
+        return part._replace(outcomes=tuple(outcome for outcome in part.outcomes if outcome[0] >= n_done))
 
     def _resume(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
         before = request.resumption

@@ -26,7 +26,7 @@ class MemberPaths:
         self._given: Counter[str] = Counter()
 
     def within(self, container: FilePath) -> FilePath:
-        """Give the path that stands for the directory of a container's members.
+        """Return the path that stands for the directory of a container's members.
 
         A directory on disk that has this very name wins: the members then go by another one.
         """
@@ -36,7 +36,7 @@ class MemberPaths:
         return directory
 
     def path_of(self, name: str, directory: FilePath) -> FilePath:
-        """Give a member its path: harmless, whatever its name is, and its own."""
+        """Return a member its path: harmless, whatever its name is, and its own."""
         path = prefix_of(directory) + file_path(harmless(name).replace("/", os.sep))
         self._given[path] += 1
         if self._given[path] == 1:

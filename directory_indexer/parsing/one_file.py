@@ -136,7 +136,7 @@ def where(error: Exception) -> str:
 
 
 def _is_fetched_page(found: FileContent, policy: ParsePolicy) -> bool:
-    """Tell whether a file is a page of the web, which is read without its menus and banners."""
+    """Return whether a file is a page of the web, which is read without its menus and banners."""
     path = found.source.path
     if policy.descriptions is None or recognition.format_of(path, found.content, policy.added)[0] != _PAGE:
         return False

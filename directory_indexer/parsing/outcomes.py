@@ -86,7 +86,7 @@ def outcome_path(outcome: ParseOutcome) -> FilePath:
 
 
 def is_about(result: object, path: FilePath) -> bool:
-    """Tell whether what a worker sent is about the file that it was asked for: parsers may have taken it over."""
+    """Return whether what a worker sent is about the file that it was asked for: parsers may have taken it over."""
     if not isinstance(result, MemberOutcomes):
         return _is_outcome(result) and outcome_path(result) == path
     inside = prefix_of(members_directory(path))[:-1]

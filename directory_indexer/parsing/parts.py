@@ -52,7 +52,7 @@ class Parts:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether it is time to hand over what there is."""
+        """Return whether it is time to hand over what there is."""
         return (
             self._is_careful
             or len(self._outcomes) >= _MOST_OUTCOMES
@@ -61,7 +61,7 @@ class Parts:
         )
 
     def hand_over(self) -> MemberOutcomes:
-        """Give what there is."""
+        """Return what there is."""
         source, seen_ns = self._found.source, self._found.seen_ns
         n_done = max(self.n_steps, self._resumption.n_done)
         outcomes, kept = tuple(self._outcomes), tuple(self._kept)

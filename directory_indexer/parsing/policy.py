@@ -19,7 +19,7 @@ class Descriptions(Protocol):
     """Tell what is said of files by whoever sent them; it travels to worker processes, too."""
 
     def of(self, path: FilePath) -> Description | None:
-        """Give what is said of a file, or of a member of one."""
+        """Return what is said of a file, or of a member of one."""
 
 
 class ParsePolicy(NamedTuple):

@@ -39,7 +39,7 @@ class LargeFile(NamedTuple):
 
     @property
     def is_other(self) -> bool:
-        """Tell whether the file has changed since it was opened."""
+        """Return whether the file has changed since it was opened."""
         return _stamp(os.fstat(self.file.fileno())) != _stamp(self.status)
 
 

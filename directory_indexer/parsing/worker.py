@@ -91,7 +91,7 @@ def read_frame(source: IO[bytes]) -> bytes:
 
 
 def is_memory_limited() -> bool:
-    """Tell whether this process is held to less memory than it was when it started."""
+    """Return whether this process is held to less memory than it was when it started."""
     return resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != _MEMORY_AT_FIRST[0]
 
 

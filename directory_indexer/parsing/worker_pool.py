@@ -73,7 +73,7 @@ class WorkerPool(Generic[Item, Result]):
             self._free_worker().give(task)
 
     def _has_room(self) -> bool:
-        return len(self._workers) < self._n_workers or any(len(one.tasks) < _TASKS_PER_WORKER for one in self._workers)
+        return len(self._workers) < self._n_workers or any(len(worker.tasks) < _TASKS_PER_WORKER for worker in self._workers)
 
     def _free_worker(self) -> Worker:
         least = min(self._workers, key=lambda one: len(one.tasks), default=None)
@@ -156,7 +156,7 @@ class _Sealed(type):
 
 @cache
 def _maker_of(record: type) -> type:
-    """Give a class that makes instances of another, for a pickle can set attributes of every class it is given."""
+    """Return a class that makes instances of another, for a pickle can set attributes of every class it is given."""
     return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 

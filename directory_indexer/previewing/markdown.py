@@ -83,7 +83,7 @@ class _Reader:
 
 
 def _addresses(href: str) -> tuple[str, str]:
-    """Give the address of a link to the web, and that of a link to a file beside the document; all others are text."""
+    """Return the address of a link to the web, and that of a link to a file beside the document; all others are text."""
     try:
         parts = urlsplit(href)
     except ValueError:

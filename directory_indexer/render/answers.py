@@ -145,7 +145,7 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
     """Return the notes that tell how far to trust an answer; `is_near` if it had near misses."""
-    notes = (*result.degraded, *(one.note for one in result.corrections))
+    notes = (*result.degraded, *(correction.note for correction in result.corrections))
     if not result.hits:
         return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
@@ -174,7 +174,7 @@ def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
 
 
 def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
-    """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
+    """Return the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
     text = _lines_of(file_text.text) if for_terminal else file_text.text
     if not is_numbered:
         return text
@@ -188,7 +188,7 @@ def title_line(file_text: FileText, *, paths: PathStyle) -> str:
 
 
 def markdown(text: str, *, for_terminal: bool) -> str:
-    """Give a converted document as `get_text` gives a text."""
+    """Return a converted document as `get_text` gives a text."""
     return _lines_of(text) if for_terminal else text
 
 
@@ -225,7 +225,7 @@ def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
 
 
 def _facts(file_text: FileText, path: str) -> Iterator[str]:
-    """Give the title of a document, and what else it says about itself."""
+    """Return the title of a document, and what else it says about itself."""
     title = file_text.facts.title
     facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
     facts = {**facts, **(metadata_of(file_text.metadata) or {})}
@@ -242,7 +242,7 @@ def heading_of(hit: Hit) -> str:
 
 
 def date_of(hit: Hit) -> str:
-    """Give the day of a document: the one that it gives itself, else that of its last change on disk."""
+    """Return the day of a document: the one that it gives itself, else that of its last change on disk."""
     return "" if hit.dated_at is None else day(hit.dated_at)
 
 

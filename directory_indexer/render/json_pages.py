@@ -104,7 +104,7 @@ def grep_json(
 
 def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
     """Write the texts of several files, each with an equal share of the page."""
-    pages = [json.loads(get_json(one, page_bytes=page_bytes // len(texts))) for one in texts]
+    pages = [json.loads(get_json(text, page_bytes=page_bytes // len(texts))) for text in texts]
     return json.dumps({"texts": pages})
 
 
@@ -163,7 +163,7 @@ def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes:
 def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
     """Write how the index stands, and which files were skipped if that is asked for."""
     page = object_of(status_answer(report, verbose=verbose))
-    n_refused = sum(one.n_refused for one in report.directories)
+    n_refused = sum(directory.n_refused for directory in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
     return _with_lists(page, lists, page_bytes)
 
@@ -219,7 +219,7 @@ def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> 
 
 
 def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
-    """Give whole lines, or as much of a line as fits if it is too long."""
+    """Return whole lines, or as much of a line as fits if it is too long."""
     lines = file_text.text.split("\n")
     n_fitting = _n_fitting(lines, n_bytes)
     if n_fitting == len(lines):
@@ -233,6 +233,6 @@ def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
 
 
 def _chunk_at(file_text: FileText, n_chars: int) -> int:
-    """Give the number of the chunk that so many characters lie before, or of an earlier one."""
+    """Return the number of the chunk that so many characters lie before, or of an earlier one."""
     start = file_text.chunks[0].start_char
     return next(chunk.ordinal for chunk in file_text.chunks if chunk.end_char - start > n_chars) + 1

@@ -26,17 +26,17 @@ class MatchView(StrEnum):
     PATHS = "paths"
 
 
-def match_rows(found: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
+def match_rows(match: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
     """Write the lines of one file for a pipe; a row of hyphens stands where lines are left out between them."""
-    name = single_line(path(found.path))
+    name = single_line(path(match.path))
     if view is MatchView.PATHS:
         yield name
     elif view is MatchView.COUNTS:
-        yield f"{name}:{found.n_found}"
+        yield f"{name}:{match.n_found}"
     else:
-        has_context = _has_context(found)
+        has_context = _has_context(match)
         before: GrepLine | None = None
-        for one in found.lines:
+        for one in match.lines:
             if has_context and (before is None or one.number > before.number + 1) and not (is_first and before is None):
                 yield _GAP
             sign = _sign(one)
@@ -45,19 +45,19 @@ def match_rows(found: GrepMatches, *, view: MatchView, path: PathWriter, is_firs
             before = one
 
 
-def match_lines(found: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
+def match_lines(match: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
     """Show the lines of one file on a terminal."""
-    name = Span(paths.shown(found.path), Style.PATH, file_uri(found.path))
+    name = Span(paths.shown(match.path), Style.PATH, file_uri(match.path))
     if view is MatchView.PATHS:
         yield line(name)
         return
     if view is MatchView.COUNTS:
-        yield line(name, Span(":"), Span(str(found.n_found), Style.NUMBER))
+        yield line(name, Span(":"), Span(str(match.n_found), Style.NUMBER))
         return
     yield line(name)
-    number = found.lines[0].number
-    for one in found.lines:
-        if one.number > number + 1 and _has_context(found):
+    number = match.lines[0].number
+    for one in match.lines:
+        if one.number > number + 1 and _has_context(match):
             yield line(Span(_GAP, Style.NOTE))
         number = one.number
         sign = _sign(one)
@@ -92,8 +92,8 @@ def _sign(one: GrepLine) -> str:
     return ":" if one.is_found else "-"
 
 
-def _has_context(found: GrepMatches) -> bool:
-    return len(found.lines) > found.n_found or any(not one.is_found for one in found.lines)
+def _has_context(match: GrepMatches) -> bool:
+    return len(match.lines) > match.n_found or any(not one.is_found for one in match.lines)
 
 
 _GAP = "--"

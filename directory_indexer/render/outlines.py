@@ -86,7 +86,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
 
 def _columns(entries: Sequence[Entry]) -> tuple[int, int]:
     """Measure the widest place and size, so that names stand below each other."""
-    return max((len(_place(one)) for one in entries), default=0), max((len(_size(one)) for one in entries), default=0)
+    return max((len(_place(entry)) for entry in entries), default=0), max((len(_size(entry)) for entry in entries), default=0)
 
 
 def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:

@@ -47,7 +47,7 @@ class PathStyle(NamedTuple):
     home: str = ""
 
     def shown(self, path: FilePath) -> str:
-        """Give the shortest way to write a path."""
+        """Return the shortest way to write a path."""
         exact = exact_text(path)
         below_work = _below(exact, self.working_directory)
         below_home = _below(exact, self.home)
@@ -70,7 +70,7 @@ def file_uri(path: FilePath, *, page: int | None = None) -> str:
 
 
 def _below(path: str, directory: str) -> str | None:
-    """Give the rest of a path below a directory; None when it lies elsewhere."""
+    """Return the rest of a path below a directory; None when it lies elsewhere."""
     if not directory:
         return None
     start = directory.rstrip(os.sep) + os.sep
@@ -79,8 +79,8 @@ def _below(path: str, directory: str) -> str | None:
     return path[len(start) :] if path.startswith(start) else None
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if ord(character) in _UNDECODED_BYTES:
         return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
     return character.encode("unicode_escape").decode("ascii")

@@ -25,7 +25,7 @@ class Work(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Give the share that is done, 0 while the total is not known."""
+        """Return the share that is done, 0 while the total is not known."""
         return min(self.done / self.total, 1.0) if self.total else 0.0
 
 

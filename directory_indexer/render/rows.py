@@ -123,7 +123,7 @@ def _with_tabs(text: str) -> str:
 
 
 def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
-    """Give the lines that hold what matched, or else the first of the excerpt."""
+    """Return the lines that hold what matched, or else the first of the excerpt."""
     texts = hit.text.removesuffix("\n").split("\n")
     shown = window(hit, n_lines=_ALL_LINES)
     marked = [one for one in shown if any(span.style is Style.MATCH for span in one.spans)]

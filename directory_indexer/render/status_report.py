@@ -76,13 +76,13 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         return
     rows = [
         ("words", "meaning", "to embed", "files", "size", "indexed"),
-        *(_cells(one, now=now) for one in directories),
+        *(_cells(directory, now=now) for directory in directories),
     ]
-    if not any(one.n_tokens_to_embed for one in directories):
+    if not any(directory.n_tokens_to_embed for directory in directories):
         rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    places = [Span("directory", Style.NOTE), *(Span(paths.shown(one.path), Style.PATH) for one in directories)]
-    missing = [False, *(not one.is_available for one in directories)]
+    places = [Span("directory", Style.NOTE), *(Span(paths.shown(directory.path), Style.PATH) for directory in directories)]
+    missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):
         cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         style = Style.NOTE if row is rows[0] else Style.PLAIN
@@ -129,8 +129,8 @@ def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
-    for one in files:
-        yield line(Span(paths.shown(one.path), Style.PATH), f"  {reason_of(one)}", indent=FACT_WIDTH)
+    for file in files:
+        yield line(Span(paths.shown(file.path), Style.PATH), f"  {reason_of(file)}", indent=FACT_WIDTH)
     if n_skipped > len(files):
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=FACT_WIDTH)
 

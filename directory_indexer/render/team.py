@@ -20,30 +20,30 @@ _FAILED = "failed"
 def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     """List collections."""
     collections = list(collections)
-    width = max((len(one.name) for one in collections), default=0)
-    for one in collections:
-        n_documents = sum(one.documents.values())
-        holds = f"{count(n_documents, 'document')}, {count(one.files, 'file')}, {count(one.chunks, 'chunk')}"
-        yield line(Span(one.name.ljust(width), Style.PATH), f"  {holds}, {one.embedded:,} embedded")
-        if one.description:
-            yield line(Span(single_line(one.description), Style.NOTE), indent=2)
+    width = max((len(collection.name) for collection in collections), default=0)
+    for collection in collections:
+        n_documents = sum(collection.documents.values())
+        holds = f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {count(collection.chunks, 'chunk')}"
+        yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}, {collection.embedded:,} embedded")
+        if collection.description:
+            yield line(Span(single_line(collection.description), Style.NOTE), indent=2)
 
 
 def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
     """List documents, a line each, in columns with the title last."""
     documents = list(documents)
-    ids = max((len(one.doc_id) for one in documents), default=0)
-    states = max((len(one.state) for one in documents), default=0)
-    chunks = max((len(f"{one.chunks:,}") for one in documents), default=0)
-    for one in documents:
+    ids = max((len(document.doc_id) for document in documents), default=0)
+    states = max((len(document.state) for document in documents), default=0)
+    chunks = max((len(f"{document.chunks:,}") for document in documents), default=0)
+    for document in documents:
         yield line(
-            Span(one.doc_id.ljust(ids), Style.PATH),
-            Span(f"  {one.state:{states}}", Style.PROBLEM if one.state == _FAILED else Style.NOTE),
-            f"  {size(one.bytes):>8}  {one.chunks:{chunks},} {'chunk ' if one.chunks == 1 else 'chunks'}",
-            f"  {printable(single_line(one.title or one.filename))}",
+            Span(document.doc_id.ljust(ids), Style.PATH),
+            Span(f"  {document.state:{states}}", Style.PROBLEM if document.state == _FAILED else Style.NOTE),
+            f"  {size(document.bytes):>8}  {document.chunks:{chunks},} {'chunk ' if document.chunks == 1 else 'chunks'}",
+            f"  {printable(single_line(document.title or document.filename))}",
         )
-        if one.message:
-            yield line(Span(printable(single_line(one.message)), Style.WARNING), indent=2)
+        if document.message:
+            yield line(Span(printable(single_line(document.message)), Style.WARNING), indent=2)
 
 
 def restore_notes(report: RestoreReport) -> Iterator[str]:

@@ -94,7 +94,7 @@ def _most_marked(
         return len({text[mark.start : mark.end].casefold() for mark in found})
 
     best = max(anchors, key=lambda one: (n_words(one), -one))
-    last = max(one for one in anchors if one < best + n_lines)
+    last = max(anchor for anchor in anchors if anchor < best + n_lines)
     first = max(best - (n_lines - (last - best + 1)) // 2, 0)
     end = min(first + n_lines, len(rows))
     return max(end - n_lines, 0), end
@@ -113,7 +113,7 @@ def _shared_indent(lines: Sequence[str]) -> int:
 
 
 def _part(row: tuple[int, int], indent: int, marks: Sequence[Stretch], longest: int) -> tuple[int, int]:
-    """Give what is shown of a line: all of it, or in a long one what lies around its first mark."""
+    """Return what is shown of a line: all of it, or in a long one what lies around its first mark."""
     start, end = min(row[0] + indent, row[1]), row[1]
     if end - start <= longest:
         return start, end

@@ -114,7 +114,7 @@ def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
 
 
 def _is_of_device(number: int, device: int) -> bool:
-    """Tell whether a file system's own number is none, or made of nothing but that of its device."""
+    """Return whether a file system's own number is none, or made of nothing but that of its device."""
     if sys.platform == "darwin":
         return True
     major, minor = os.major(device), os.minor(device)

@@ -23,7 +23,7 @@ GIT_DIRECTORY: Final = ".git"
 
 
 def is_history(path: FilePath) -> bool:
-    """Tell whether a path is that of a history, whose members are commits."""
+    """Return whether a path is that of a history, whose members are commits."""
     return os.path.basename(path) == GIT_DIRECTORY and os.path.isdir(exact_text(path))
 
 

@@ -114,7 +114,7 @@ class ParsedRules(NamedTuple):
 
 
 def byte_text(name: str) -> str:
-    """Give the form of a name that patterns are compared with."""
+    """Return the form of a name that patterns are compared with."""
     return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 

@@ -76,12 +76,12 @@ class Rules:
         return Rules(sources, ignore_case=ignore_case)
 
     def enter(self, directory_name: str) -> Rules:
-        """Give the rules as they stand in a sub-directory, before its own."""
+        """Return the rules as they stand in a sub-directory, before its own."""
         [rules] = self.enter_each([directory_name])
         return rules
 
     def enter_each(self, directory_names: Sequence[str]) -> list[Rules]:
-        """Give the rules as they stand in each of some sub-directories; most share them."""
+        """Return the rules as they stand in each of some sub-directories; most share them."""
         leading_on = self._leading_on(directory_names)
         return [self._entered(name) if name in leading_on else self._elsewhere for name in directory_names]
 

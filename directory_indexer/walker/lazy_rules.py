@@ -23,11 +23,11 @@ class LazyRules:
         self.made: Rules | Step = rules
 
     def leading_to(self, change: Callable[[Rules], Rules], *, key: bytes | None) -> LazyRules:
-        """Give the rules that a change makes of these."""
+        """Return the rules that a change makes of these."""
         return LazyRules(key, Step(self, change))
 
     def entering(self, directory_name: str) -> LazyRules:
-        """Give the rules as they stand in a sub-directory, before its own."""
+        """Return the rules as they stand in a sub-directory, before its own."""
         return self.leading_to(lambda rules: rules.enter(directory_name), key=self.key)
 
     def resolve(self) -> Rules:

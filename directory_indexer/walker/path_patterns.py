@@ -31,14 +31,14 @@ class PathPatterns:
         self._inside: dict[str, tuple[Layer, int]] = {"": (layer_of(parsed.rules), -1)}
 
     def match(self, path: str) -> bool:
-        """Tell whether a file is wanted, by its path below the directory that the patterns are meant for."""
+        """Return whether a file is wanted, by its path below the directory that the patterns are meant for."""
         directory, _, name = path.rpartition("/")
         layer, last = self._in(directory)
         last = max(last, self._last_match(layer, name, is_directory=False))
         return last >= 0 and not self._rules[last].is_negated
 
     def _in(self, directory: str) -> tuple[Layer, int]:
-        """Give the rules as they stand in a directory, and the number of the last one that matches it or one above."""
+        """Return the rules as they stand in a directory, and the number of the last one that matches it or one above."""
         if directory in self._inside:
             return self._inside[directory]
         layer, last = self._inside[""]
@@ -68,7 +68,7 @@ def _unbraced(pattern: str) -> list[str]:
         if len(pattern) > MAX_PATTERN_BYTES or (group := _inner_group(text)) is None:
             done.append(text)
         else:
-            waiting += [f"{text[: group.start]}{one}{text[group.end :]}" for one in reversed(group.alternatives)]
+            waiting += [f"{text[: group.start]}{alternative}{text[group.end :]}" for alternative in reversed(group.alternatives)]
         if len(done) + len(waiting) > _MOST_ALTERNATIVES:
             raise UsageError(
                 f"the braces of '{pattern[:_SHOWN]}' hold too many alternatives", hint="write fewer braces"

@@ -108,14 +108,14 @@ def git_settings(repository: Repository | None) -> GitSettings:
 
 
 def within(path: str | Path, repository: Repository) -> str | None:
-    """Give the real path of a file that a repository names, or None if it lies outside of the repository."""
+    """Return the real path of a file that a repository names, or None if it lies outside of the repository."""
     real = _real(path)
     is_inside = real and any(_lies_in(real, border) for border in (repository.top, repository.directory))
     return str(real) if is_inside else None
 
 
 def _belongs_to(entry: Path, git_directory: Path) -> bool:
-    """Tell whether a git directory lies in the work tree that `entry` starts, or names it back as git does."""
+    """Return whether a git directory lies in the work tree that `entry` starts, or names it back as git does."""
     return (
         _lies_in(git_directory, entry.parent)
         or _is_of_linked_work_tree(entry, git_directory)
@@ -141,7 +141,7 @@ def _shared_by_work_trees(git_directory: Path) -> Path | None:
 
 
 def _named_in(file: Path, *, prefix: str = "") -> Path | None:
-    """Give the path that a file of git's holds, or None if there is no such file."""
+    """Return the path that a file of git's holds, or None if there is no such file."""
     real = _real(file)
     if real is None or not real.is_file():
         return None
@@ -157,7 +157,7 @@ def _real(path: str | Path | None) -> Path | None:
 
 
 def _lies_in(path: Path, directory: Path) -> bool:
-    """Tell whether a real path is, or lies in, a directory."""
+    """Return whether a real path is, or lies in, a directory."""
     return lies_in(str(path), os.path.realpath(directory))
 
 

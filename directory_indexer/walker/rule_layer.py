@@ -26,7 +26,7 @@ class Layer:
         self._routes = routes
 
     def enter(self, directory: str) -> Layer:
-        """Give the layer as it stands in a sub-directory."""
+        """Return the layer as it stands in a sub-directory."""
         name = self._source.spelled(directory)
         return self._with(route.entered(name) for route in self._routes)
 
@@ -87,11 +87,11 @@ class _Source:
         self._on_names = [(order, rule, glob) for order, rule in enumerate(rules) if (glob := rule.name_glob)]
 
     def spelled(self, name: str) -> str:
-        """Give a name as the rules are compared with it."""
+        """Return a name as the rules are compared with it."""
         return fold(name) if self._ignore_case else name
 
     def last_match(self, name: str, *, is_directory: bool) -> int:
-        """Give the place of the last rule on names that matches, -1 for none."""
+        """Return the place of the last rule on names that matches, -1 for none."""
         return self._for_directories(name) if is_directory else self._for_files(name)
 
     @cached_property
@@ -142,7 +142,7 @@ class _Route(NamedTuple):
         return self.places[-1] == len(self.tests) - 1
 
     def ends_with(self, name: str) -> bool:
-        """Tell whether the pattern, at its last step, matches an entry."""
+        """Return whether the pattern, at its last step, matches an entry."""
         test = self.tests[-1]
         return test is None or bool(test(name))
 

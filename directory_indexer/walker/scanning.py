@@ -42,7 +42,7 @@ class Scan:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether nothing failed."""
+        """Return whether nothing failed."""
         return not self.broken and self.failure is None
 
     def names(self) -> list[str]:

@@ -19,7 +19,7 @@ _SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema
 
 
 def name_of_original(name: str) -> str:
-    """Give the name of a file without what people and programs append to that of a copy: bak, old, save, a date."""
+    """Return the name of a file without what people and programs append to that of a copy: bak, old, save, a date."""
     return re.sub(_COPY, "", name)
 
 

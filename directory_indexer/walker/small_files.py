@@ -22,7 +22,7 @@ _READ_BYTES: Final = 1 << 16
 
 
 def is_there(path: str | Path) -> bool:
-    """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
+    """Return whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
     try:
         os.stat(path)
     except (OSError, ValueError):

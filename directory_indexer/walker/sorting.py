@@ -84,7 +84,7 @@ class Sorting:
         )
 
     def _leads_to_own(self, name: str) -> bool:
-        """Tell whether a link leads into what belongs to the index and does not hold this directory."""
+        """Return whether a link leads into what belongs to the index and does not hold this directory."""
         target = file_path(os.path.realpath(exact_text(self._path_of(name))))
         return any(lies_in(target, own) and not lies_in(self._directory, own) for own in self._policy.own)
 

@@ -105,7 +105,7 @@ def add(
         output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
     else:
         output.lines(sent_lines(answers))
-    is_failed = any(one.document.state == "failed" for one in answers)
+    is_failed = any(answer.document.state == "failed" for answer in answers)
     raise typer.Exit(ExitCode.INCOMPLETE if refused or is_failed else ExitCode.DONE)
 
 

@@ -65,12 +65,12 @@ def doctor(
             error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
         raise
     if collection:
-        findings = [one._replace(hint=_of_collection(one.hint, collection)) for one in findings]
+        findings = [finding._replace(hint=_of_collection(finding.hint, collection)) for finding in findings]
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
+    raise typer.Exit(ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE)
 
 
 def _of_collection(hint: str, collection: str) -> str:

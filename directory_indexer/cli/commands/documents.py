@@ -135,7 +135,7 @@ def get_original(
     data_dir: DataDir = None,
     quiet: Quiet = False,
 ) -> None:
-    """Give a document back byte for byte as it was sent."""
+    """Return a document back byte for byte as it was sent."""
     output = Output(quiet=quiet, verbose=False, as_json=False)
     app = open_app(config, data_dir, output)
     original = DocumentVerbs(Collections(app)).original(collection or DEFAULT, doc_id)
@@ -191,7 +191,7 @@ def refresh_documents(
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
     ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
-    sent = tuple(sent_answer(ingesting.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
+    sent = tuple(sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids)
     if as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))
     else:

@@ -272,9 +272,9 @@ def _in_scope(team: Collections, request: SearchRequest, name: str, collections:
 
 def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path]]:
     """Take for filters what looks like one and is no path; of several places, none may be a mere word."""
-    filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
-    places = [one for one in others if one not in filters]
-    words = [one for one in places if os.sep not in one and not os.path.lexists(os.path.expanduser(one))]
+    filters = {other: text for other in others if not os.path.lexists(other) and (text := filter_in(other))}
+    places = [other for other in others if other not in filters]
+    words = [place for place in places if os.sep not in place and not os.path.lexists(os.path.expanduser(place))]
     if len(places) > 1 and words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
     return " ".join([query, *filters.values()]), list(map(given_place, places))

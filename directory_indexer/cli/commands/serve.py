@@ -107,7 +107,7 @@ def serve(
         app = ClusterApp(app.loaded)
     output.notes(f"no directory now: {display(one)}" for one in allowed if not os.path.isdir(os_path(one)))
     watches = watch or app.loaded.config.monitoring.file_watching
-    configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
+    configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         start_leniently(app.loaded.config.telemetry, os.environ)
