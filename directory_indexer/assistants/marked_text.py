@@ -1,4 +1,4 @@
-"""Blocks in Markdown, between two marks that nobody else writes."""
+"""Blocks in Markdown between two unique marks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
         EditRefusedError: there are several, or one is incomplete.
     """
     del keys
-    found = _only_block(text)
-    if found is None:
+    match = _only_block(text)
+    if match is None:
         return Standing.ABSENT
-    return Standing.SAME if found[1].replace("\r\n", "\n").strip("\n") == value else Standing.OTHER
+    return Standing.SAME if match[1].replace("\r\n", "\n").strip("\n") == value else Standing.OTHER
 
 
 def reads_as(text: str) -> object:
@@ -37,22 +37,22 @@ def is_empty(text: str) -> bool:
 
 
 def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Put a block at the end of a text."""
+    """Append a block to a text."""
     del keys
     return text + gap_after(text) + f"{BEGIN}\n{value}\n{END}\n".replace("\n", line_end_of(text))
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Take the block out of a text that has one, and a blank line that is left at the end.
+    """Remove the block from a text, and a blank line that remains at the end.
 
     Raises:
         EditRefusedError: there are several, or one is incomplete.
     """
     del keys, value, made
-    found = _only_block(text)
-    if found is None:
+    match = _only_block(text)
+    if match is None:
         raise EditRefusedError(f"'{BEGIN}' is not in it")
-    before, after = text[: found.start()], text[found.end() :]
+    before, after = text[: match.start()], text[match.end() :]
     if before.endswith(("\n\n", "\r\n\r\n")) and (not after or after.startswith(("\n", "\r\n"))):
         before = before[:-2] if before.endswith("\r\n") else before[:-1]
     return before + after

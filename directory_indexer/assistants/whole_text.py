@@ -1,4 +1,4 @@
-"""Files that hold one thing, which is ours or somebody else's as a whole."""
+"""Files with a single content, which is wholly ours or someone else's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from directory_indexer.assistants.entries import EditRefusedError, Keys, Standin
 
 
 def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Return whether a file holds what it is to hold."""
+    """Return whether a file has the expected content."""
     del keys
     if not text:
         return Standing.ABSENT
@@ -24,7 +24,7 @@ def is_empty(text: str) -> bool:
 
 
 def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Return what the file is to hold.
+    """Return the content of the file.
 
     Raises:
         EditRefusedError: it is not empty.
@@ -36,7 +36,7 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Leave nothing of a file.
+    """Remove the content of the file.
 
     Raises:
         EditRefusedError: it was changed.

@@ -1,4 +1,4 @@
-"""The options that several commands share, and how what a person typed becomes a value."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from directory_indexer.errors import UsageError
 
 
 def new_command_line() -> typer.Typer:
-    """Return what one command, or one group of them, is declared with."""
+    """Return a Typer application for one command or one group of commands."""
     return typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
@@ -60,7 +60,7 @@ _END = 2**31
 
 
 def first_and_last(text: str, option: str) -> tuple[int, int]:
-    """Turn `3`, `3-7` or `3-` into the first and the last number.
+    """Parse `3`, `3-7` or `3-` into the first and the last number.
 
     Raises:
         UsageError: the text is no range.

@@ -1,6 +1,6 @@
-"""Passwords in URLs, in connection strings and in the addresses that database drivers open.
+"""Passwords in URLs, connection strings and the addresses that database drivers open.
 
-A connection string is made to log in, so the value of `Password=` in one is a password, whatever it looks like.
+A connection string is used to log in, so the value of `Password=` in it is a password, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PASSWORD: Final = Naming.PASSWORD.value
 
 
 def url_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in URLs, and the tokens that stand in place of a user."""
+    """Yield the passwords in URLs, and the tokens in place of a user."""
     for match in _URL.finditer(text):
         user, password = match["user"], match["password"]
         if is_strong(user):
@@ -28,7 +28,7 @@ def url_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def driver_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in `user:…@tcp(host:3306)/name`, as drivers of Go take them."""
+    """Yield the passwords in `user:…@tcp(host:3306)/name`, the address format of Go drivers."""
     for address in _DRIVER_ADDRESS.finditer(text):
         login = _DRIVER_LOGIN.search(text, max(address.start() - _MAX_LOGIN, 0), address.start())
         if login and _is_password_of(login["user"], login["password"]):
@@ -48,14 +48,14 @@ def connection_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def storage_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the keys of Azure accounts that code opens a client with: `StorageSharedKeyCredential(name, "…")`."""
+    """Yield the keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`."""
     for match in _STORAGE_KEY.finditer(text):
         if _STORAGE_CALL.search(text, max(match.start() - _NEAR, 0), match.start()):
             yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def fallback_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords that stand in for a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
+    """Yield the passwords that are defaults of a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
         if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
             yield SecretSpan(*match.span(2), _PASSWORD)

@@ -1,4 +1,4 @@
-"""Hashes of passwords, by the forms that systems keep them in."""
+"""Password hashes, by their storage formats."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _HASHES: Final = (
     ("0x0100 0x0200", r"0x0[12]00[0-9A-Fa-f]{48,136}(?![0-9A-Fa-f])"),  # SQL Server
     ('"md5', r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
-"""Marks of each form, and the form."""
+"""Marks of each format, and its pattern."""
 HASH_RULES: Final = tuple(
     Rule(tuple(marks.split()), partial(_hash_spans, pattern=LazyPattern(form))) for marks, form in _HASHES
 )

@@ -1,6 +1,6 @@
-"""Private keys in their text forms: PEM, OpenPGP, OpenSSH, SSH2, PuTTY, OpenVPN, XML, JSON web keys.
+"""Private keys in text formats: PEM, OpenPGP, OpenSSH, SSH2, PuTTY, OpenVPN, XML, JSON web keys.
 
-A key must be whole enough: a text that only shows what a key looks like, or a key of x's, holds none.
+A key must be complete enough: an illustration of the format, or a key made of x's, is none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PRIVATE_KEY: Final = "private key"
 
 
 def key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find private keys; what frames them stays."""
+    """Yield private keys without their delimiters."""
     for match in _BEGIN.finditer(text):
         if body := _BODY.match(text, match.end()):
             yield from _block(body)
@@ -30,15 +30,15 @@ def key_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def signing_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys that minisign and signify sign with."""
+    """Yield the secret keys of minisign and signify."""
     for match in _SIGNING_KEY.finditer(text):
         yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def published_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find keys that say themselves what they are, and are seldom in source code."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _PUBLISHED):
-        yield SecretSpan(*found.span(1), PRIVATE_KEY)
+    """Yield keys with a distinctive prefix that rarely occurs in source code."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _PUBLISHED):
+        yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def _block(body: re.Match[str]) -> Iterator[SecretSpan]:

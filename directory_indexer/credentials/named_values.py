@@ -1,8 +1,7 @@
-"""Values that a name gives away: `password = "…"`, `"apiKey": "…"`, `<secret>…</secret>`, `--token …`.
+"""Values of variables, keys and options whose name indicates a secret: `password = "…"`, `"apiKey": "…"`, `--token …`.
 
-The name says that a secret may follow, the value must look like one. How much it must look like one depends on where
-it stands: in settings a value is what it says; in source code an expression is no value, and in prose most words
-that follow "password" are words.
+The value must also look like a secret. How much so depends on the context: in settings a value is literal; in source
+code an expression is no value, and in prose most words after "password" are ordinary words.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from directory_indexer.credentials.strength import is_password, is_phrase, is_pl
 
 
 def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name: str = "") -> Iterator[SecretSpan]:
-    """Find the values that stand behind names of secrets; `lowered` is the text in lower case, `name` its file's."""
+    """Yield the values after names of secrets; `lowered` is the text in lower case, `name` that of its file."""
     is_translated = is_translation(text, name)
     if kind == "text" and _XML.match(text):
-        kind = "xml"  # as the configurations of .NET are
+        kind = "xml"  # configuration files of .NET
     for stem in _stems(marks, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
-            # A hostile text is a name in the value of a name in the value of a name.
+            # A hostile text can nest names in values without end.
             n_nested = n_nested + 1 if at.start() < end else 0
             if at.start() < masked_end or n_nested > _MAX_NESTED or not (match := _VALUE.match(text, at.start())):
                 continue
@@ -47,7 +46,8 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name:
 
 
 def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
-    """Choose the names that are in a text, those of other languages too; source code is mostly in English."""
+    """Yield the name patterns whose marks are in a text, including other languages; source code is mostly in English.
+    """
     yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
@@ -80,14 +80,14 @@ def _span(text: str, match: re.Match[str], kind: str, *, is_translated: bool) ->
 
 def _name_start(text: str, at: int) -> int:
     before = text[max(at - 2, 0) : at]
-    if before.isspace() or before[-1:] in _DELIMITERS:  # most names are whole, and the search is slow
+    if before.isspace() or before[-1:] in _DELIMITERS:  # most names start here, and the search is slow
         return at
     match = _NAME_BEFORE.search(text, max(at - _MAX_BEFORE, 0), at)
     return match.start() if match else at
 
 
 def _is_name_alone(text: str, name_start: int, match: re.Match[str], kind: str) -> bool:
-    """Return whether a name that only blanks separate from its value is an option or a directive, and not a word."""
+    """Whether a name separated from its value by blanks only is an option or directive, not a word."""
     if _LOOKUP.search(text, max(name_start - _MAX_LOOKUP, 0), name_start):
         return False
     if match["blank"] is None:
@@ -102,7 +102,7 @@ def _is_name_alone(text: str, name_start: int, match: re.Match[str], kind: str) 
 
 
 def _end_of_bare(text: str, name_start: int, match: re.Match[str], kind: str) -> int:
-    """Take the rest of the line for the value where a line of settings is a name and its value."""
+    """Return the end of the line if the line is a name and its value, else the end of the word."""
     start, end = match.span("bare")
     if kind in PROSE_KINDS or not is_line_of_settings(text, name_start, kind):
         return end
@@ -111,7 +111,7 @@ def _end_of_bare(text: str, name_start: int, match: re.Match[str], kind: str) ->
 
 
 def _is_secret(match: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
-    """Judge a value by what its name promises and by where it stands."""
+    """Whether a value is a secret, given its kind of name and its context."""
     is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in LINE_KINDS
     is_loose = match["call"] is not None or match["said"] is not None or (match["blank"] is not None and is_prose)
     is_bare = match.lastgroup == "bare" and not is_settings
@@ -131,18 +131,18 @@ def _is_secret(match: re.Match[str], naming: Naming, value: str, kind: str) -> b
 
 
 def _is_words_or_digits(value: str, *, is_certain: bool) -> bool:
-    """Return whether a value is a key of a network in digits, or what a program makes up of words."""
+    """Whether a value is a numeric network key or a generated pass phrase."""
     pattern = _WORDS_OR_DIGITS if is_certain else _HYPHENATED
     return pattern.fullmatch(value) is not None and not is_placeholder(value)
 
 
 def _is_in_connection_string(match: re.Match[str]) -> bool:
-    """Return whether other settings surround a value: `Server=…;Password=…;Timeout=…`."""
+    """Whether a value is surrounded by other settings: `Server=…;Password=…;Timeout=…`."""
     return match.string[match.end() : match.end() + 1] in _SEPARATORS and match.string[match.start() - 1] == ";"
 
 
 def _is_mixed(value: str) -> bool:
-    """Return whether a value that a person made up as a key mixes letters, digits and signs."""
+    """Whether a hand-made key mixes letters, digits and signs."""
     return (
         len(value) >= _MIN_MIXED
         and " " not in value
@@ -154,7 +154,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_basic(before: str, value: str) -> bool:
-    """Return whether a value is a user and a password in base64, as HTTP and container registries take them."""
+    """Whether a value is a base64 user and password, as in HTTP basic authentication and container registries."""
     if _OTHER_SCHEME.search(before) or not _BASE64.fullmatch(value):
         return False
     try:
@@ -196,7 +196,7 @@ _DIRECTIVE: Final = LazyPattern(
 )
 _MAX_LOOKUP: Final = 40
 _LOOKUP: Final = LazyPattern(r"(?:lookup|query|\bq)\([ ]?[\"'](?:[\w.]{1,20}\.)?\Z")
-"""What Ansible calls a plugin with, by its name."""
+"""Calls of Ansible plugins by name."""
 _TAG_END: Final = LazyPattern(r"..?(?:</|]]>)|]]>", re.DOTALL)
 _BEFORE_QUOTED: Final = LazyPattern(r"(?i)pass(?:word|wort|phrase)?|kennwort|contraseña")
 _EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
@@ -242,7 +242,7 @@ _STEMS: Final = {
         (("_pat",), r"_pat(?![a-z0-9_])"),
     )
 }
-"""What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
+"""Lower-case stems of names; the engine searches for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
     word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE)
     for word in (

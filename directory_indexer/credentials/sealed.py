@@ -1,4 +1,6 @@
-"""Values that are encrypted already, in manifests that may be shown: they open nothing without the key of a cluster."""
+"""Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they are useless without the cluster's
+key.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ MARKS: Final = ("encrypteddata",)
 
 
 def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
-    """Find where the encrypted values of sealed secrets stand, in their order."""
+    """Return the spans of the encrypted values of sealed secrets, in order."""
     if marks.isdisjoint(MARKS) or not _SEALED.search(text):
         return []
     return [match.span() for match in _BLOCK.finditer(text)]
 
 
 def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a value stands in such a block, and is as long as what is encrypted for a cluster."""
+    """Whether a value is inside such a block, and as long as a sealed value."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
     return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
 

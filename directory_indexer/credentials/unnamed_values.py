@@ -1,7 +1,7 @@
-"""Values that are random beyond doubt, behind a name that need not be known: `erlangCookie: …`, `claim = "…"`.
+"""Values that are random beyond doubt, after any name: `erlangCookie: …`, `claim = "…"`.
 
-A name may say that what follows is no secret, however random it is: an id, a digest, a picture. And a name that many
-different values of a text stand behind numbers what it is about.
+Some names indicate random values that are no secrets: an id, a digest, a picture. A name with many different values in
+one text is an identifier.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from directory_indexer.credentials.settings import PROSE_KINDS, SETTINGS_KINDS
 from directory_indexer.credentials.spans import SecretSpan, line_start
 
 _UNREAD_KINDS: Final = frozenset("bibtex css csv diff log sql subtitles svg tsv xls xlsb xlsx ods numbers".split())
-"""Kinds of files of which random values are a part: rows of data, records of what happened."""
+"""Kinds of files that consist of random values: rows of data, records of events."""
 
 
 def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
-    """Find random values that stand alone behind a name."""
+    """Yield random values that follow a name."""
     if kind in _UNREAD_KINDS:
         return
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -50,7 +50,7 @@ def _candidates(text: str, kind: str) -> Iterator[re.Match[str]]:
 
 
 def _bare(text: str) -> Iterator[re.Match[str]]:
-    """Find values without quotes; a digit before a letter is rarer than a blank, where each word begins."""
+    """Yield values without quotes. The search starts at a digit before a letter, which is rarer than a blank."""
     end = 0
     for digit in _DIGIT_BEFORE_LETTER.finditer(text):
         at = digit.start()
@@ -58,14 +58,14 @@ def _bare(text: str) -> Iterator[re.Match[str]]:
             continue
         lowest = max(at - _MAX_VALUE - 1, end)
         start = lowest + len(text[lowest:at].rstrip(_CHARACTERS))
-        found = _BARE.match(text, start - 1) if start > lowest else None
-        end = found.end() if found else digit.end()
-        if found:
-            yield found
+        match = _BARE.match(text, start - 1) if start > lowest else None
+        end = match.end() if match else digit.end()
+        if match:
+            yield match
 
 
 def _name_of(text: str, match: re.Match[str], kind: str) -> str:
-    """Read the name before a value, from no more than its line and the one above."""
+    """Return the name before a value, on its line or the one above."""
     start = line_start(text, match.start(1), _MAX_BEFORE)
     before = text[start : match.start(1)]
     name = _NAME.search(before) or _ELEMENT.search(before)
@@ -79,9 +79,9 @@ def _name_of(text: str, match: re.Match[str], kind: str) -> str:
 _BARE_KINDS: Final = frozenset((*SETTINGS_KINDS, *"bash batch dockerfile fish make powershell".split())) - frozenset(
     "hcl json jsonl toml".split()
 )
-"""Kinds of files, besides prose, in which a value needs no quotes."""
+"""Kinds of files, besides prose, in which values need no quotes."""
 _CHARACTER_KINDS: Final = frozenset("c cpp csharp go java json jsonl kotlin rust scala swift zig".split())
-"""Kinds of files in which single quotes are around no more than a character."""
+"""Kinds of files in which single quotes enclose a character at most."""
 _MAX_VALUES: Final = 3
 _MAX_BEFORE: Final = 100
 _MAX_VALUE: Final = 128
@@ -91,7 +91,7 @@ _VALUE: Final = (
     r"(?=(?:[A-Za-z_+/~-]{0,127}+\d++[_~-]){0,4}+[A-Za-z_+/~-]{0,127}+\d++[A-Za-z+/])(?![\da-f-]{16,128}+\b)"
     r"([A-Za-z\d_+/~-]{16,128}+={0,2})"
 )
-"""A value in which a digit stands before a letter; digests are told apart at once."""
+"""A value with a digit before a letter; digests are excluded at once."""
 _DOUBLE_QUOTED: Final = LazyPattern(rf'"{_VALUE}"', re.ASCII)
 _SINGLE_QUOTED: Final = LazyPattern(rf"'{_VALUE}'", re.ASCII)
 _BARE: Final = LazyPattern(rf"[\s=:>`]{_VALUE}(?=[\s,;`]|</|\Z)", re.ASCII)

@@ -1,4 +1,4 @@
-"""Keys of those who may use a server over HTTP."""
+"""`dirindex key`: manage the API keys of HTTP clients."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
