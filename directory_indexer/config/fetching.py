@@ -1,4 +1,4 @@
-"""Where documents may be fetched from, beside public addresses on the ports of the web: the keys of `fetching`."""
+"""Destinations of fetching beside public addresses on web ports: the keys of `fetching`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NETWORK: Final = re.compile(r"[\d.]+(?:/\d+)?")
 
 
 class Allowance(NamedTuple):
-    """Hosts by a name or by `*.` and a domain, or a network, and a port; without one those of the web."""
+    """A host name, `*.` and a domain, or a network, with an optional port; without a port, the web ports."""
 
     host: str
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     port: int | None
 
     def covers_port(self, port: int) -> bool:
-        """Return whether a port is allowed."""
+        """Whether a port is allowed."""
         return port == self.port if self.port else port in WEB_PORTS
 
     def covers_host(self, name: str) -> bool:
-        """Return whether a name is allowed, whatever it leads to."""
+        """Whether a host name is allowed, whatever it resolves to."""
         name = name.lower().rstrip(".")
         if self.host.startswith("*."):
             return name.endswith(self.host[1:])
@@ -39,7 +39,7 @@ class Allowance(NamedTuple):
 
 
 def allowance_of(written: str) -> Allowance:
-    """Read `wiki.example`, `*.example:8443`, `10.1.0.0/16`, `10.1.2.3:8080` or `[fd00::/8]:8080`.
+    """Parse `wiki.example`, `*.example:8443`, `10.1.0.0/16`, `10.1.2.3:8080` or `[fd00::/8]:8080`.
 
     Raises:
         ValueError: it is none of these.

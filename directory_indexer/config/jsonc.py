@@ -1,6 +1,6 @@
-"""JSON as people edit it: with `//` and `/* */` comments and with commas after a last element.
+"""JSON with `//` and `/* */` comments and trailing commas.
 
-What is taken out is replaced by blanks, so that a syntax error is still reported at its line and column.
+Removed characters are replaced by blanks, so that a syntax error is still reported at its line and column.
 """
 
 from __future__ import annotations
