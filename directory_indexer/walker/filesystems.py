@@ -64,8 +64,8 @@ class FileSystems:
         return FileSystem(name, kind.partition(".")[0] not in _NUMBERED_ANEW)
 
     def _mount_of(self, path: str, device: int) -> _Mount | None:
-        if found := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
-            return found
+        if listed := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
+            return listed
         # Device numbers of Btrfs subvolumes are not in the list.
         around = [candidate for candidate in self._mounts.values() if lies_in(path, candidate.point)]
         return max(around, key=lambda mount: len(mount.point), default=None)

@@ -201,8 +201,8 @@ def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Vari
     for variable in _included(config, seen=set(), find=find, read=read) if config else ():
         if variable.key != "core.excludesfile" or not variable.value:
             yield variable
-        elif found := find(repository.top / _expanded(variable.value), variable.key):
-            yield variable._replace(value=str(found))
+        elif ignore_file := find(repository.top / _expanded(variable.value), variable.key):
+            yield variable._replace(value=str(ignore_file))
 
 
 def _included(

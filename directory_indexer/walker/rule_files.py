@@ -93,7 +93,7 @@ class RuleFiles:
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
 
-        def made(_: Rules) -> Rules:
+        def compute(_: Rules) -> Rules:
             rules = built_in()
             for name in top.parts[1:]:
                 rules = rules.enter(name)
@@ -104,7 +104,7 @@ class RuleFiles:
             return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
 
         key = self._key(b"", (str(top), [*outside, *around], patterns))
-        return LazyRules(key, Step(LazyRules(key, Rules(())), made))
+        return LazyRules(key, Step(LazyRules(key, Rules(())), compute))
 
     def rules_in(
         self, rules: LazyRules, directory: str, names: Container[str], *, handle: int | str | None = None
