@@ -1,7 +1,7 @@
 """Every error that dirindex raises on purpose, and the exit code that each one ends a command with.
 
 DirIndexError                     70  a bug, when nothing more precise is raised
-├── UsageError                     2  the request cannot be meant: a bad argument, a path that is not there
+├── UsageError                    2  invalid request: a bad argument, a path that does not exist
 │   ├── ConfigError                2  the configuration has mistakes, all of them listed
 │   ├── OverlapError               2  a directory lies inside or around a tracked one
 │   ├── ConsentNeededError         2  the run would redo or take much, and was not told that it may

@@ -22,8 +22,7 @@ class Part(StrEnum):
 
 
 class Target(NamedTuple):
-    """The location of a part: the first of its places that exists, else the first one; a new file starts with `seed`.
-    """
+    """The location of a part: the first of its places that exists, else the first one; a new file starts with `seed`."""
 
     places: tuple[Place, ...]
     format: FormatName

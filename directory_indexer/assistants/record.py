@@ -61,7 +61,9 @@ class Record(NamedTuple):
 
     def with_clients(self, edit: Edit, clients: tuple[str, ...]) -> Record:
         """Replace the clients of an edit."""
-        return self._replace(edits=tuple(other._replace(clients=clients) if other == edit else other for other in self.edits))
+        return self._replace(
+            edits=tuple(other._replace(clients=clients) if other == edit else other for other in self.edits)
+        )
 
     def without_edit(self, edit: Edit) -> Record:
         """Remove an edit, and the facts of its file if it was the last one."""

@@ -47,7 +47,9 @@ class Removal:
             remaining = undone(text, edit) if is_there else text
             self._record = self._record.without_edit(edit)
             is_ours = edit.path in self._before.made_files and edit.path not in self._record.made_files
-            self._drafts.plan(draft, None if draft.text is None or (is_ours and form.is_empty(remaining)) else remaining)
+            self._drafts.plan(
+                draft, None if draft.text is None or (is_ours and form.is_empty(remaining)) else remaining
+            )
         except EditRefusedError as error:
             return Action.REFUSED, error.message
         return (Action.REMOVE, "") if is_there else (Action.GONE, "")

@@ -97,8 +97,12 @@ def _cut_flow(text: str, events: Sequence[Event], entry: Found) -> str:
 
 def _stop_of(text: str, events: Sequence[Event], entry: Found) -> int:
     """Return the end of the last line of an entry; comments after a block are not part of it."""
-    last = max(event.end for event in events[entry.key : entry.after] if event.kind in {"Scalar", "Alias"} or event.is_flow)
-    last = max(last, *(event.end for event in events[entry.key : entry.after] if text[event.start : event.end] in {"]", "}"}))
+    last = max(
+        event.end for event in events[entry.key : entry.after] if event.kind in {"Scalar", "Alias"} or event.is_flow
+    )
+    last = max(
+        last, *(event.end for event in events[entry.key : entry.after] if text[event.start : event.end] in {"]", "}"})
+    )
     if text[last - 1 : last] == "\n":  # a literal block includes its line end
         return last
     stop = _line_stop(text, last)

@@ -52,7 +52,9 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
     chosen = clients or found_clients(client_table.CLIENTS.values(), system)
     if not chosen:
         raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(client_table.CLIENTS)}")
-    parts_by_client = [(client, [part for part in parts or default_parts(client) if part in client.parts]) for client in chosen]
+    parts_by_client = [
+        (client, [part for part in parts or default_parts(client) if part in client.parts]) for client in chosen
+    ]
     if placeless := [name.name for name, client_parts in parts_by_client if clients and not client_parts]:
         raise UsageError(
             f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",

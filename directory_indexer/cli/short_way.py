@@ -40,7 +40,9 @@ def _parse(words: Iterator[str]) -> GrepCall:
                 values_by_field.setdefault(field, []).append(value)
         else:
             places.append(word)
-    fields: dict[str, Any] = {name: _value(name, values) for name, values in values_by_field.items() if name != _AS_ALWAYS}
+    fields: dict[str, Any] = {
+        name: _value(name, values) for name, values in values_by_field.items() if name != _AS_ALWAYS
+    }
     return GrepCall(places[0] if places else None, tuple(places[1:]), **fields)
 
 

@@ -84,7 +84,10 @@ def show_result(
     result_shown, near = answers.without_near_misses(result)
     n_hits = len(result_shown.hits)
     result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
-    notes, is_text = answers.search_notes(result_shown, is_near=bool(near)), output.is_terminal and how.form == Format.TEXT
+    notes, is_text = (
+        answers.search_notes(result_shown, is_near=bool(near)),
+        output.is_terminal and how.form == Format.TEXT,
+    )
     standing = result_shown.standing if is_text else ()
     # Notes about how far to trust the hits come first; those that apply to every question come last.
     output.notes(note for note in notes if note not in standing)
@@ -92,7 +95,9 @@ def show_result(
         n_lines = how.n_lines or answers.DEFAULT_LINES
         if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
             result_shown = result_shown._replace(hits=_wider(app, result_shown.hits, n_lines))
-        lines = answers.search_lines(result_shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines)
+        lines = answers.search_lines(
+            result_shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines
+        )
         output.lines(lines)
     else:
         output.data(rows(result_shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
@@ -103,7 +108,9 @@ def show_result(
         _standing_notes(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True
     )
     if len(result_shown.hits) < n_hits:
-        output.notes([f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
+        output.notes(
+            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"]
+        )
 
 
 def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:

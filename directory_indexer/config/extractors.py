@@ -27,7 +27,9 @@ def mistakes_in(extractors: Iterable[ExtractorConfig]) -> Iterator[Mistake]:
     kinds: dict[str, int] = {}
     owners: dict[str, int] = {}
     for number, extractor in enumerate(extractors):
-        yield from (Mistake(mistake.words, mistake.value, f".{number}{mistake.place}") for mistake in _mistakes_of(extractor))
+        yield from (
+            Mistake(mistake.words, mistake.value, f".{number}{mistake.place}") for mistake in _mistakes_of(extractor)
+        )
         if (owner := kinds.setdefault(extractor.kind, number)) != number:
             yield Mistake(f"must be a kind that extractor {owner} does not have", extractor.kind, f".{number}.kind")
         for suffix in extractor.suffixes:
@@ -37,7 +39,9 @@ def mistakes_in(extractors: Iterable[ExtractorConfig]) -> Iterator[Mistake]:
 
 def _mistakes_of(extractor: ExtractorConfig) -> Iterator[Mistake]:
     if bool(extractor.command) == bool(extractor.entry_point):
-        yield Mistake("needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)])
+        yield Mistake(
+            "needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)]
+        )
     elif extractor.command and not any(FILE in argument for argument in extractor.command[1:]):
         yield Mistake(f"needs {FILE} among the arguments, for the path of the file", extractor.command, ".command")
 

@@ -192,7 +192,8 @@ class Several(Kind):
             return
         for number, element in enumerate(value):
             yield from (
-                Mistake(mistake.words, mistake.value, f".{number}{mistake.place}") for mistake in self._kind.mistakes(element)
+                Mistake(mistake.words, mistake.value, f".{number}{mistake.place}")
+                for mistake in self._kind.mistakes(element)
             )
 
 
@@ -217,7 +218,9 @@ class Record(Kind):
             yield Mistake(self._not_made(value), value)
             return
         for (name, kind), element in zip(self._kinds.items(), value, strict=True):
-            yield from (Mistake(mistake.words, mistake.value, f".{name}{mistake.place}") for mistake in kind.mistakes(element))
+            yield from (
+                Mistake(mistake.words, mistake.value, f".{name}{mistake.place}") for mistake in kind.mistakes(element)
+            )
 
     def _not_made(self, value: object) -> str:
         if not isinstance(value, dict):

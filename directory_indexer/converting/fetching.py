@@ -151,7 +151,8 @@ def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         return
     if encoding not in ("gzip", "x-gzip"):
         raise UnavailableError(
-            f"the server sends what is packed as {encoding[:_MAX_HEADER_CHARS]!r}", hint="download it, and convert the file"
+            f"the server sends what is packed as {encoding[:_MAX_HEADER_CHARS]!r}",
+            hint="download it, and convert the file",
         )
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
     for piece in pieces:
@@ -178,7 +179,9 @@ def _require_document(status: int, headers: Mapping[str, str], address: httpx.UR
         raise UnavailableError(f"{shown(address)}: the server answers {status}", hint=_CHECK)
     media_type = headers.get("content-type", "").strip().lower()
     if media_type and media_type.partition("/")[0] not in _TYPES:
-        raise UsageError(f"{shown(address)} is {media_type[:_MAX_HEADER_CHARS]!r}, which is not a document", hint=_CHECK)
+        raise UsageError(
+            f"{shown(address)} is {media_type[:_MAX_HEADER_CHARS]!r}, which is not a document", hint=_CHECK
+        )
 
 
 def _bounded(pieces: Iterable[bytes], address: httpx.URL) -> Iterator[bytes]:

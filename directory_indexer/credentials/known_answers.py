@@ -14,7 +14,9 @@ def is_known_answer(text: str, span: SecretSpan) -> bool:
         return False
     near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
     names = {match[1].lower() for match in _FIELD.finditer(near)}
-    return not names.isdisjoint(_DERIVED) or any(not names.isdisjoint(into) and source in names for source, into in _MADE)
+    return not names.isdisjoint(_DERIVED) or any(
+        not names.isdisjoint(into) and source in names for source, into in _MADE
+    )
 
 
 _NEAR: Final = 800

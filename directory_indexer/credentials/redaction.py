@@ -139,7 +139,8 @@ def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind:
     if not clean:
         return sections
     return tuple(
-        section._replace(headings=tuple(clean.get(heading, heading) for heading in section.headings)) for section in sections
+        section._replace(headings=tuple(clean.get(heading, heading) for heading in section.headings))
+        for section in sections
     )
 
 

@@ -42,5 +42,5 @@ class FileWriter(ExportWriter, Protocol):
         """Close the file."""
 
 
-class StopRequested(Exception):  # noqa: N818 - no error: somebody asked for it
+class StopRequested(Exception):  # noqa: N818 - a request, not an error
     """The export is to stop and to be discarded."""

@@ -171,7 +171,10 @@ def _has_rapidocr(_: OcrSettings) -> bool:
     return installed_models() is not None
 
 
-_IS_INSTALLED: Final[dict[str, Callable[[OcrSettings], bool]]] = {"tesseract": _has_tesseract, "rapidocr": _has_rapidocr}
+_IS_INSTALLED: Final[dict[str, Callable[[OcrSettings], bool]]] = {
+    "tesseract": _has_tesseract,
+    "rapidocr": _has_rapidocr,
+}
 """Engines on this machine, the best first."""
 
 _ENGINES: Final[dict[str, Callable[[OcrSettings], LocalEngine | None]]] = {

@@ -108,7 +108,9 @@ def _quality(recognition: Recognition) -> float:
 
 def _turned_back(recognition: Recognition, turn: int) -> Recognition:
     """Return a recognition of a rotated page with its positions on the original page."""
-    lines = tuple(Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in recognition.lines)
+    lines = tuple(
+        Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in recognition.lines
+    )
     return recognition._replace(lines=lines, turn=turn)
 
 

@@ -89,7 +89,9 @@ class RemoteReader:
     def _count(self, transcript: Transcript) -> None:
         with self._lock:
             n_pages, n_input, n_output = self._usage
-            self._usage = ReadingUsage(n_pages + 1, n_input + transcript.n_input_tokens, n_output + transcript.n_output_tokens)
+            self._usage = ReadingUsage(
+                n_pages + 1, n_input + transcript.n_input_tokens, n_output + transcript.n_output_tokens
+            )
 
 
 def _white(size: int) -> EncodedPage:

@@ -156,7 +156,9 @@ class Calls:
 
     def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], text: str) -> RequestError:
         wait = self.patience.seconds_asked_for(headers, error)
-        violations = [violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")]
+        violations = [
+            violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
+        ]
         if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
             return RequestError(Trouble.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
         if wait is not None and wait > LONGEST_WAIT_SECONDS:

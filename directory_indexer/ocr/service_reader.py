@@ -81,8 +81,7 @@ class ServiceReader:
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
     ) -> Generator[PageOutcome, None, ProviderError | None]:
-        """Yield outcomes until the service fails; its error is returned after all answers so far, which were paid for.
-        """
+        """Yield outcomes until the service fails; its error is returned after all answers so far, which were paid for."""
         drawn = self._drawn(requests, must_stop)
         in_hand: dict[Future[Recognition], PageRequest] = {}
         trouble: ProviderError | None = None

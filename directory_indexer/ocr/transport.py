@@ -47,7 +47,9 @@ class Transport:
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         try:
             with self._connections.stream(method, target, headers=list(headers.items()), content=content) as response:
-                response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+                response_headers = {
+                    name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+                }
                 return Reply(response.status, response_headers, _gathered(response.iter_stream()))
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
             raise RequestError(Trouble.UNREACHABLE, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]) from error

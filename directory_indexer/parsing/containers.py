@@ -241,8 +241,7 @@ def _of_broken(content: FileContent, error: Exception, *, has_members: bool) -> 
 
 
 def _of_container(outcome: ParseOutcome, of_content: ContentHash) -> ParseOutcome:
-    """Return an outcome with the hash of the whole container, since only the first bytes of a large one are in memory.
-    """
+    """Return an outcome with the hash of the whole container, since only the first bytes of a large one are in memory."""
     return outcome._replace(hash=of_content) if isinstance(outcome, ParsedFile | FileFailure) else outcome
 
 

@@ -149,6 +149,8 @@ def _limits_of(request: ParseRequest, policy: ParsePolicy) -> Limits:
         size = policy.max_file_size
     mb = size / _MB
     seconds = 3 + 12 * mb if expected.is_source_code else min(4 + 40 * mb, 30 + 10 * mb)
-    seconds = max([seconds, *(added_format.seconds for added_format in policy.added if expected == added_format.format)])
+    seconds = max(
+        [seconds, *(added_format.seconds for added_format in policy.added if expected == added_format.format)]
+    )
     memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _BYTES_PER_BYTE * size
     return Limits(seconds, memory_bytes, _CLOCK_FACTOR * seconds)

@@ -73,7 +73,9 @@ class WorkerPool(Generic[Item, Result]):
             self._free_worker().give(task)
 
     def _has_room(self) -> bool:
-        return len(self._workers) < self._n_workers or any(len(worker.tasks) < _TASKS_PER_WORKER for worker in self._workers)
+        return len(self._workers) < self._n_workers or any(
+            len(worker.tasks) < _TASKS_PER_WORKER for worker in self._workers
+        )
 
     def _free_worker(self) -> Worker:
         least = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
@@ -122,8 +124,7 @@ class WorkerPool(Generic[Item, Result]):
         worker.end()
 
     def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
-        """Remove the item that a worker was lost over: it fails, or is retried alone if it may not have been the cause.
-        """
+        """Remove the item that a worker was lost over: it fails, or is retried alone if it may not have been the cause."""
         if not worker.was_ready:
             self._n_failed_starts += 1
             if self._n_failed_starts > _MAX_FAILED_STARTS:
@@ -157,8 +158,7 @@ class _Sealed(type):
 
 @cache
 def _maker_of(record: type) -> type:
-    """Return a class that creates instances of a record, since a pickle can set attributes of every class it refers to.
-    """
+    """Return a class that creates instances of a record, since a pickle can set attributes of every class it refers to."""
     return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 
@@ -166,7 +166,7 @@ def loaded(content: bytes) -> Any:
     """Unpickle a worker's result; anything but a result is a failure."""
     try:
         return _Results(io.BytesIO(content)).load()
-    except Exception as error:  # noqa: BLE001 - bytes of chance raise whatever they like
+    except Exception as error:  # noqa: BLE001 - arbitrary bytes can raise anything
         return WorkerFailure(f"could not be handed over ({type(error).__name__})")
 
 

@@ -17,7 +17,10 @@ def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
     n_files, *values = facets
     yield _fact("files", f"{n_files:,}")
     for name, counted in zip(facets._fields[1:], values, strict=True):
-        labels = [paths.shown(FilePath(value_count.value)) if name == "directories" else value_count.value for value_count in counted]
+        labels = [
+            paths.shown(FilePath(value_count.value)) if name == "directories" else value_count.value
+            for value_count in counted
+        ]
         if labels:
             counts = (f"{text} {value_count.n_files:,}" for text, value_count in zip(labels, counted, strict=True))
             yield _fact(name, ", ".join(counts))

@@ -1,5 +1,4 @@
-"""Lines that match a pattern, formatted as ripgrep does: below their file on a terminal, each with its file in a pipe.
-"""
+"""Lines that match a pattern, formatted as ripgrep does: below their file on a terminal, each with its file in a pipe."""
 
 from __future__ import annotations
 

@@ -86,7 +86,9 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
 
 def _columns(entries: Sequence[Entry]) -> tuple[int, int]:
     """Return the widths of the widest location and size, so that names are aligned."""
-    return max((len(_place(entry)) for entry in entries), default=0), max((len(_size(entry)) for entry in entries), default=0)
+    return max((len(_place(entry)) for entry in entries), default=0), max(
+        (len(_size(entry)) for entry in entries), default=0
+    )
 
 
 def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:

@@ -126,7 +126,11 @@ def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
     """Yield the lines that contain matches, or else the first line of the excerpt."""
     texts = hit.text.removesuffix("\n").split("\n")
     numbered_lines = window(hit, n_lines=_ALL_LINES)
-    marked = [numbered_line for numbered_line in numbered_lines if any(span.style is Style.MATCH for span in numbered_line.spans)]
+    marked = [
+        numbered_line
+        for numbered_line in numbered_lines
+        if any(span.style is Style.MATCH for span in numbered_line.spans)
+    ]
     for numbered_line in marked or window(hit, n_lines=1):
         text = texts[numbered_line.number - hit.start_line].removesuffix("\r")
         yield f"{_path(hit, paths)}:{numbered_line.number}:{_with_tabs(text[:LONGEST_LINE])}"

@@ -61,4 +61,6 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def _plain(styled_line: Line) -> str:
-    return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(single_line(span.text) for span in styled_line.spans)
+    return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(
+        single_line(span.text) for span in styled_line.spans
+    )

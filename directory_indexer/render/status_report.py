@@ -81,7 +81,10 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
     if not any(directory.n_tokens_to_embed for directory in directories):
         rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    places = [Span("directory", Style.NOTE), *(Span(paths.shown(directory.path), Style.PATH) for directory in directories)]
+    places = [
+        Span("directory", Style.NOTE),
+        *(Span(paths.shown(directory.path), Style.PATH) for directory in directories),
+    ]
     missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):
         cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -168,7 +171,9 @@ def _running(run: RunRecord, *, now: float) -> str:
     silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
-    return f"{phase_name(progress.phase)}{share_done}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+    return (
+        f"{phase_name(progress.phase)}{share_done}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+    )
 
 
 def _paused(run: PausedRun, paths: PathStyle) -> str:

@@ -23,7 +23,9 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     width = max((len(collection.name) for collection in collections), default=0)
     for collection in collections:
         n_documents = sum(collection.documents.values())
-        holds = f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {count(collection.chunks, 'chunk')}"
+        holds = (
+            f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {count(collection.chunks, 'chunk')}"
+        )
         yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}, {collection.embedded:,} embedded")
         if collection.description:
             yield line(Span(single_line(collection.description), Style.NOTE), indent=2)

@@ -68,7 +68,9 @@ def _unbraced(pattern: str) -> list[str]:
         if len(pattern) > MAX_PATTERN_BYTES or (group := _inner_group(text)) is None:
             done.append(text)
         else:
-            waiting += [f"{text[: group.start]}{alternative}{text[group.end :]}" for alternative in reversed(group.alternatives)]
+            waiting += [
+                f"{text[: group.start]}{alternative}{text[group.end :]}" for alternative in reversed(group.alternatives)
+            ]
         if len(done) + len(waiting) > _MOST_ALTERNATIVES:
             raise UsageError(
                 f"the braces of '{pattern[:_MAX_MESSAGE_CHARS]}' hold too many alternatives", hint="write fewer braces"

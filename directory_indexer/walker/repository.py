@@ -85,7 +85,9 @@ def repository_at(directory: Path) -> Repository | None:
 
 def repository_around(directory: Path) -> Repository | None:
     """Return the innermost repository that contains a directory."""
-    return next((repository for parent in (directory, *directory.parents) if (repository := repository_at(parent))), None)
+    return next(
+        (repository for parent in (directory, *directory.parents) if (repository := repository_at(parent))), None
+    )
 
 
 def git_settings(repository: Repository | None) -> GitSettings:

@@ -70,7 +70,9 @@ def doctor(
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE)
+    raise typer.Exit(
+        ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE
+    )
 
 
 def _hint_for_collection(hint: str, collection: str) -> str:

@@ -191,9 +191,13 @@ def refresh_documents(
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
     ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
-    sent = tuple(sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids)
+    sent = tuple(
+        sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids
+    )
     if as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))
     else:
         output.lines(sent_lines(sent))
-    raise typer.Exit(ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE)
+    raise typer.Exit(
+        ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
+    )

@@ -261,7 +261,9 @@ def _refresh_and_search(team: Collections, request: SearchRequest, collections: 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
     paths = directories_of(team, collection, name)
-    within = [path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)]
+    within = [
+        path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
+    ]
     around = [path for path in request.scope if any(lies_in(path, directory) for directory in paths)]
     if not within and not around:
         raise UsageError(

@@ -105,7 +105,9 @@ def serve(
     app = open_app(config, data_dir, output)
     if app.loaded.config.serving.from_cluster:
         app = ClusterApp(app.loaded)
-    output.notes(f"no directory now: {display(directory)}" for directory in allowed if not os.path.isdir(os_path(directory)))
+    output.notes(
+        f"no directory now: {display(directory)}" for directory in allowed if not os.path.isdir(os_path(directory))
+    )
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
