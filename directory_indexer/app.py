@@ -72,7 +72,7 @@ class App:
         self.is_watched: Callable[[], bool] = lambda: False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL
-        """Where documents are sent to this process; who serves clients says so before anything is built."""
+        """The origin of documents sent through this process; servers set it before anything is built."""
 
     @cached_property
     def policies(self) -> Policies:
@@ -306,8 +306,9 @@ class App:
         )
 
     def migration(self, *, to_server: str | None) -> Migration:
-        """Return a migration of the vectors to a Qdrant server at a URL, or from the configured one to the embedded
-        engine.
+        """Return a migration of vectors to a Qdrant server, or from the configured one to the embedded engine.
+
+        `to_server` is the URL.
 
         Raises:
             UsageError: the URL is invalid, or no server is configured to copy from.

@@ -30,7 +30,7 @@ _log = logging.getLogger("dirindex.embedding")
 
 
 class Waiting(NamedTuple):
-    """How many chunks wait for vectors, and whether another process writes to the index now."""
+    """Number of chunks that wait for vectors, and whether another process writes to the index now."""
 
     n_chunks: int
     is_locked: bool

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class EmbeddingSpace(NamedTuple):
-    """What makes two vectors comparable: the same provider, model, dimensions and document prefix; and its endpoint.
+    """Properties that make vectors comparable: provider, model, dimensions and document prefix; and the endpoint.
 
     `dimensions` is 0 while only the provider knows them; `is_shortened` if they were requested.
     """

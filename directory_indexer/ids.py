@@ -38,7 +38,7 @@ def content_hash(content: bytes) -> ContentHash:
 
 
 def hashes_of(file: BinaryIO) -> Iterator[ContentHash]:
-    """Read a file to its end, and yield the hash of the content so far after each piece; the last is that of the file."""
+    """Read a file, and yield the hash of the content so far after each piece; the last is that of the file."""
     hasher = blake3.blake3()
     while piece := file.read(_PIECE_BYTES):
         hasher.update(piece)

@@ -59,8 +59,9 @@ def end_groups() -> None:
 
 
 def without_python_settings(environ: "Mapping[str, str]") -> dict[str, str]:
-    """Return an environment without variables that change what Python runs; isolation ignores them, but its children
-    might not.
+    """Return an environment without variables that change what Python runs.
+
+    Isolation ignores them, but its children might not.
     """
     return {name: value for name, value in environ.items() if not name.upper().startswith("PYTHON")}
 

@@ -72,7 +72,7 @@ class WriteLock:
     @property
     def is_wanted(self) -> bool:
         """Whether another process or thread waits for it."""
-        return _is_shared(_wanted(self._path))
+        return _is_shared(_waiters_file(self._path))
 
     @property
     def is_held(self) -> bool:
@@ -82,12 +82,12 @@ class WriteLock:
     @property
     def is_owed(self) -> bool:
         """Whether a process that yielded it waits to have it back."""
-        return _is_shared(_owed(self._path))
+        return _is_shared(_yielders_file(self._path))
 
     def give_way(self, on_wait: Callable[[], None]) -> None:
         """Yield the lock to those who wait for it, then reacquire it; if `on_wait` raises, it stays with them."""
         with contextlib.ExitStack() as stack:
-            if owed := try_lock(_owed(self._path), exclusive=False):
+            if owed := try_lock(_yielders_file(self._path), exclusive=False):
                 stack.enter_context(owed)
             self._held.release()
             pauses = _pauses()
@@ -109,8 +109,6 @@ def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = N
 
     Raises:
         LockedError: another holds the lock, and `wait` is false.
-
-    Raises:
         StoreError: the file cannot be opened or locked.
     """
     lock = WriteLock(path, _acquire(path, wait=wait, on_wait=on_wait))
@@ -161,7 +159,7 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
         pauses = _pauses()
         while (lock := _try_write_lock(path)) is None:
             # Not at once, since `is_wanted` of another process may hold it for a moment.
-            if wanting is None and (wanting := try_lock(_wanted(path), exclusive=False)):
+            if wanting is None and (wanting := try_lock(_waiters_file(path), exclusive=False)):
                 stack.enter_context(wanting)
             if on_wait is not None:
                 on_wait()
@@ -174,12 +172,12 @@ def _pauses() -> Iterator[float]:
     return chain(repeat(_POLL_SECONDS, _EARLY_POLLS), repeat(_POLL_SECONDS_LATER))
 
 
-def _wanted(path: Path) -> Path:
+def _waiters_file(path: Path) -> Path:
     """Return the file that is locked (shared) by those who wait for the write lock of a file."""
     return path.with_name(path.name + "-wanted")
 
 
-def _owed(path: Path) -> Path:
+def _yielders_file(path: Path) -> Path:
     """Return the file that is locked (shared) by those who yielded the write lock of a file."""
     return path.with_name(path.name + "-owed")
 

@@ -55,7 +55,7 @@ def open_file(path: str, /, *, follow_links: bool = False) -> int:
     """Open a file for reading without blocking on a pipe, by an absolute path without links unless they are followed.
 
     Raises:
-        OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
+        OSError: it does not exist, or a component is a symbolic link that is not to be followed (ELOOP).
     """
     if follow_links:
         return os.open(path, _FOLLOWING_FLAGS)
@@ -84,7 +84,7 @@ def open_directory(path: str) -> int:
     """Open a directory for listing, by an absolute path without links.
 
     Raises:
-        OSError: it is not there, cannot be listed, or a component is a symbolic link (ELOOP).
+        OSError: it does not exist, cannot be listed, or a component is a symbolic link (ELOOP).
     """
     directory, name = os.path.split(path)
     if not name:
@@ -116,7 +116,7 @@ def make_directory(path: str, mode: int) -> None:
     """Create a directory unless it exists, by an absolute path without links.
 
     Raises:
-        OSError: something else is there, or a component is a symbolic link (ELOOP).
+        OSError: something else exists there, or a component is a symbolic link (ELOOP).
     """
     if not CAN_OPEN_BELOW:
         os.makedirs(path, mode, exist_ok=True)
@@ -140,7 +140,7 @@ class Descent:
         """Open the root.
 
         Raises:
-            OSError: it is not there, cannot be listed, or a component of its path is a symbolic link (ELOOP).
+            OSError: it does not exist, cannot be listed, or a component of its path is a symbolic link (ELOOP).
         """
         self._open = [(root, open_directory(root))]
 
@@ -148,7 +148,7 @@ class Descent:
         """Return the descriptor of the root or of a directory below it, which stays open until another one is entered.
 
         Raises:
-            OSError: it is not there, cannot be listed, or is or lies behind a symbolic link (ELOOP).
+            OSError: it does not exist, cannot be listed, or is or lies behind a symbolic link (ELOOP).
         """
         if len(directory) > _LONGEST_PATH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), directory)
@@ -194,7 +194,7 @@ class Passage(Descent):
         """Open a file as `open_file` does.
 
         Raises:
-            OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
+            OSError: it does not exist, or a component is a symbolic link that is not to be followed (ELOOP).
         """
         if follow_links or not CAN_OPEN_BELOW:
             return open_file(path, follow_links=follow_links)

@@ -115,7 +115,7 @@ class PageCache(NamedTuple):
         """Remove problems of engines that are no longer used, and return their pages.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         of_others = "content IS NULL AND recipe <> ?"
         keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
@@ -127,7 +127,7 @@ class PageCache(NamedTuple):
         """Remove all other pages; their content is overwritten.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         gone = {key for (key,) in self._rows("SELECT DISTINCT key FROM pages")} - set(used)
         if gone:
@@ -147,7 +147,7 @@ class PageCache(NamedTuple):
         """Remove all pages, and return how many there were.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         summary = self.summary()
         try:

@@ -65,7 +65,7 @@ def resolved_path(path: str | os.PathLike[str]) -> FilePath:
 
 
 def place_path(path: str | os.PathLike[str]) -> FilePath:
-    """Return the absolute path of a file to write, with `~` and links on the way resolved, but not the last component."""
+    """Return the absolute path of a file to write: `~` and links on the way are resolved, but not the file itself."""
     directory, name = os.path.split(os.path.abspath(os.path.expanduser(path)))
     return file_path(os.path.join(os.path.realpath(directory), name))
 

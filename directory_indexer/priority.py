@@ -25,7 +25,7 @@ _IO_CALLS = {"x86_64": 251, "aarch64": 30, "riscv64": 30, "armv7l": 314}
 """System call numbers of ioprio_set, which the C library does not wrap."""
 
 _IO_OF_PROCESS, _LAST_OF_BEST_EFFORT = 1, 2 << 13 | 7
-"""The last of those that share the disk. The class for idle time would wait for ever on a disk that is never idle."""
+"""The lowest best-effort level. The idle class could wait forever on a busy disk."""
 
 _DISK, _WHOLE_PROCESS, _UTILITY = 0, 0, 4
 

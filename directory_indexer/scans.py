@@ -36,10 +36,9 @@ def turned(box: Box, degrees: int) -> Box:
 
 
 class Word(NamedTuple):
-    """A word that was read on a page; `confidence` is that of the engine, 0 to 100. Engines that return only text have
-    no boxes.
+    """A word that was read on a page; `confidence` is that of the engine, 0 to 100.
 
-    Engines that answer with text alone do not say where it stands.
+    Engines that return only text have no boxes. Engines that answer with text alone do not say where it stands.
     """
 
     text: str
@@ -60,7 +59,7 @@ class Line(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """What an engine has read on a page, in reading order; `engine` is its name with version and languages.
+    """Text that an engine has read on a page, in reading order; `engine` is its name with version and languages.
 
     `turn` is the clockwise rotation in degrees that was needed; boxes are those on the original page.
     """
@@ -81,7 +80,7 @@ class Recognition(NamedTuple):
 
 
 class PageProblem(NamedTuple):
-    """Why no engine could read a page. It is retried unless it is `final`."""
+    """The reason why no engine could read a page. It is retried unless it is `final`."""
 
     message: str
     is_final: bool = False
@@ -106,10 +105,10 @@ class Scan(NamedTuple):
 
 
 class ScannedPassage(NamedTuple):
-    """The engine that read the page of a passage, its confidence (0 to 1), and the boxes of the excerpt and its marked
-    words. There are no boxes if the engine returns none, or its result is no longer cached.
+    """The engine that read the page of a passage, its confidence (0 to 1), and boxes on that page.
 
-    There are no boxes where the engine gives none, or what it has read is not kept any more.
+    The boxes are those of the excerpt and its marked words. There are none if the engine returns none, or its result is
+    no longer cached.
     """
 
     engine: str

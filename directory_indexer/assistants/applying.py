@@ -1,5 +1,6 @@
-"""Writing of planned changes: each file atomically, and the record first, so that an interruption at any point can be
-undone.
+"""Writing of planned changes: each file atomically, and the record first.
+
+An interruption at any point can therefore be undone.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from directory_indexer.assistants.places import Place
 
 
 class Part(StrEnum):
-    """What can be added to an assistant."""
+    """Something that can be added to an assistant."""
 
     MCP = "mcp"
     SKILL = "skill"
@@ -22,7 +22,7 @@ class Part(StrEnum):
 
 
 class Target(NamedTuple):
-    """The location of a part: the first of its places that exists, else the first one; a new file starts with `seed`."""
+    """Location of a part: the first of its places that exists, else the first one; a new file starts with `seed`."""
 
     places: tuple[Place, ...]
     format: FormatName

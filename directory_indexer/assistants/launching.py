@@ -22,7 +22,7 @@ SERVER_NAME: Final = "dirindex"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a client reaches the server: by a command, or by a URL if it has one."""
+    """Access of a client to the server: by a command, or by a URL if it has one."""
 
     command: str
     arguments: tuple[str, ...]

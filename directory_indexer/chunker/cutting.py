@@ -1,5 +1,4 @@
-"""Candidate cuts of a text and their quality, and the choice among them: between lines first, then sentences, words and
-characters.
+"""Candidate cuts of a text, their quality, and the choice among them: lines, sentences, words, then characters.
 
 A range of text is counted once, and again in parts if it is too long, so the work is linear; only as many units are
 held as fill two pieces, so 50 MB on one line take no more memory than the same on a million lines.
@@ -87,9 +86,7 @@ def _take(window: list[Unit], low: float, high: float, *, target: float) -> Gene
 
 
 def _best_cut(window: list[Unit], low: float, high: float, target: float) -> int:
-    """Return the number of units of the best piece that costs between `low` and `high`, or of the largest if there is
-    none.
-    """
+    """Return the number of units of the best piece that costs `low` to `high`, or of the largest if there is none."""
     best, best_score = 0, 0.0
     largest = 1
     filled = 0

@@ -64,7 +64,7 @@ def main() -> NoReturn:
     with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
         sys.stdout.flush()
-    # A regular interpreter exit closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
+    # A regular exit closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
 
 
@@ -112,8 +112,9 @@ def _require_valid_characters(arguments: Iterable[str]) -> None:
 
 
 def _require_command_first(arguments: Sequence[str]) -> None:
-    """Raise a usage error with a hint for a command's option that precedes the command; Typer would only say that there
-    is no such option.
+    """Raise a usage error if an option of a command precedes the command, with a hint.
+
+    Typer would only say that there is no such option.
     """
     option = arguments[0].partition("=")[0] if arguments else ""
     if option not in _OPTIONS_OF_COMMANDS:
@@ -140,7 +141,7 @@ def _report_error(error: DirIndexError) -> int:
 
 
 def _usage_error(error: Exception) -> DirIndexError | None:
-    """Return the parser's usage error as ours, if it is one; before 0.28 Typer's errors have no public name."""
+    """Return the parser's usage error as ours, if it is one."""
     message, context = getattr(error, "format_message", None), getattr(error, "ctx", None)
     if message is None:
         return None
@@ -189,7 +190,7 @@ def _has_working_directory() -> bool:
 
 
 def _data_dir(arguments: Sequence[str]) -> str:
-    """Return the data directory without reading the configuration, which may be what is broken."""
+    """Return the data directory without reading the configuration, which may be broken."""
     data_dir = os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer")
     for argument, following in pairwise([*arguments, ""]):
         if argument == "--data-dir":

@@ -164,9 +164,7 @@ def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, .
 
 
 def _path_writer(places: Sequence[Path]) -> PathWriter:
-    """Return a formatter of paths that matches ripgrep's: relative to the working directory, unless an absolute place
-    was named.
-    """
+    """Return ripgrep's format of paths: relative to the working directory, unless an absolute place was named."""
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:

@@ -55,9 +55,7 @@ class Output:
 
     @property
     def row_paths(self) -> PathStyle:
-        """Return the style of paths in rows that another program reads: relative to the working directory if below it,
-        else absolute.
-        """
+        """Return the style of paths in rows for programs: relative to the working directory if below it."""
         here = _working_directory()
         return PathStyle(working_directory=os.path.realpath(here) if here else "")
 
@@ -124,8 +122,9 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
-        """Show the progress of a run on standard error: live on a terminal, as steps with `in_steps`; elsewhere as an
-        occasional line.
+        """Show the progress of a run on standard error: live on a terminal, as steps with `in_steps`.
+
+        Elsewhere as an occasional line.
         """
         if self.quiet:
             yield lambda _: None

@@ -25,8 +25,7 @@ def working_directory() -> FilePath | None:
 
 
 def root_around(app: App, directory: Path) -> FilePath:
-    """Return the innermost tracked directory that contains a directory, or the directory itself if tracked ones are
-    below it.
+    """Return the innermost tracked directory around a directory, or that itself if tracked ones are below it.
 
     Raises:
         NotIndexedError: there is neither.

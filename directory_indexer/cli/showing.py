@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Showing(NamedTuple):
-    """How hits are printed; `opened` is the number of the hit to open instead.
+    """Options of printing hits; `opened` is the number of the hit to open instead.
 
     Output to a pipe is limited to `max_tokens`, if that is not 0, and to one hit at least.
     """

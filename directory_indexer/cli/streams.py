@@ -25,10 +25,10 @@ _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
 
 
 def secure_streams() -> None:
-    """Replace the standard streams: a failed write to standard output raises `UnavailableError`, one to standard error
-    is ignored.
+    """Replace the standard streams by ones with defined errors.
 
-    Characters that the output's encoding lacks are escaped.
+    A failed write to standard output raises `UnavailableError`, one to standard error is ignored. Characters that the
+    output's encoding lacks are escaped.
     """
     codecs.register_error(_ERROR_HANDLER, _escape_unencodable)
     if sys.platform == "win32":

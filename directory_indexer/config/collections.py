@@ -71,8 +71,9 @@ def collection_directory(data_dir: Path, name: str) -> Path:
 
 
 def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
-    """Return the id of the document that a file is or belongs to, by its path below the documents; None for other
-    files.
+    """Return the id of the document that a file is or belongs to, by its path below the documents.
+
+    None for other files.
     """
     if not lies_in(path, directory):
         return None

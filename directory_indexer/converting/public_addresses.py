@@ -86,7 +86,7 @@ def _text(path: str) -> str:
 
 
 def _networks_by_sockets() -> Iterator[IpNetwork]:
-    """Yield the networks of the addresses that the host name resolves to, and of those that packets would be sent from."""
+    """Yield the networks of the host name's addresses, and of those that packets would be sent from."""
     addresses = []
     with contextlib.suppress(OSError, UnicodeError):
         addresses += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)]

@@ -46,7 +46,7 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name:
 
 
 def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
-    """Yield the name patterns whose marks are in a text, including other languages; source code is mostly in English."""
+    """Yield the name patterns whose marks are in a text, including other languages; code is mostly in English."""
     yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)

@@ -1,6 +1,4 @@
-"""Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they are useless without the cluster's
-key.
-"""
+"""Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they need the cluster's key."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from directory_indexer.credentials.strength import is_password, is_placeholder, 
 
 
 class Shape(IntEnum):
-    """How little a word looks like anything but a password."""
+    """Resemblance of a word to a password, as opposed to anything else."""
 
     PLAIN = 0
     CHOSEN = 1

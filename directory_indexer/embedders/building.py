@@ -21,7 +21,7 @@ with lazily:
 
 
 class Access(NamedTuple):
-    """How to reach a provider, and its limits; nothing here affects a vector."""
+    """Key and limits for a provider; nothing here affects a vector."""
 
     api_key: str | None = None
     batch_size: int = 32

@@ -94,7 +94,7 @@ class RemoteEmbedder:
 
     @property
     def usage(self) -> EmbeddingUsage:
-        """What was sent so far."""
+        """Tokens sent so far."""
         return self._usage
 
     def check(self) -> None:

@@ -60,8 +60,8 @@ class EmbeddingService(Protocol):
     """One model of one server; thread-safe.
 
     Raises:
-        ServiceError: a request failed and another one may succeed. ProviderError: no request will succeed before the
-            configuration or account is changed.
+        ServiceError: a request failed and another one may succeed.
+        ProviderError: no request will succeed before the configuration or account is changed.
     """
 
     @property
@@ -114,8 +114,7 @@ def estimated_tokens(text: str) -> int:
 
 
 def message_of(body: str, *, key: str | None) -> str:
-    """Return the message of an error from the usual places: `{"error": "…"}`, `{"error": {"message": "…"}}`, or the
-    body.
+    """Return the message of an error from `{"error": "…"}`, `{"error": {"message": "…"}}` and the like, or the body.
 
     The key is removed, since some services repeat it.
     """

@@ -35,7 +35,7 @@ def count_tokens(text: str) -> int:
 
 def token_ids(text: str, *, limit: int) -> list[int]:
     """Return the ids for the model: at most `limit` tokens of the text, between start and end tokens."""
-    # Only a prefix is processed, so that a text of any length costs little; prose and code have 3 to 6 characters a token.
+    # Only a prefix is processed, so that long texts cost little; prose and code have 3 to 6 characters a token.
     start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
     if start.isascii():
         ids = [id_ for word in _ASCII_WORD.findall(start.translate(_WITHOUT_CONTROLS)) for id_ in _ids_of_word[word]]

@@ -136,8 +136,9 @@ def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
 
 
 def utc(nanoseconds: int) -> str:
-    """Format nanoseconds since the epoch as ISO 8601 in UTC, to the second; accepts any year that a file system
-    reports.
+    """Format nanoseconds since the epoch as ISO 8601 in UTC, to the second.
+
+    Accepts any year that a file system reports.
     """
     moment = _EPOCH + timedelta(seconds=nanoseconds // 1_000_000_000)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -71,7 +71,7 @@ class AzureService:
             operation = httpx.URL("")
         ours = self.calls.address
         if (operation.scheme, operation.host, operation.port) != (ours.scheme, ours.host, ours.port):
-            elsewhere = self.calls.shown(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
+            elsewhere = self.calls.for_message(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
             raise ProviderError(
                 f"{self.calls.place} wants the key to be sent to {elsewhere}",
                 hint="set ocr.azure.endpoint to the resource itself",
@@ -94,7 +94,7 @@ class AzureService:
             raise RequestError(Trouble.INVALID, "answered something that is not what Document Intelligence answers")
         error = object_in(answer, "error")
         inner = object_in(error, "innererror")
-        message = self.calls.shown(text_in(inner, "message") or text_in(error, "message") or status)
+        message = self.calls.for_message(text_in(inner, "message") or text_in(error, "message") or status)
         if text_in(error, "code") in _OWN_FAULTS:
             raise RequestError(Trouble.BROKEN, f"failed over a page: {message}")
         raise PageRefusedError(f"{self.calls.place} cannot read a page: {message}")

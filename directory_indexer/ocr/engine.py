@@ -11,10 +11,10 @@ __all__ = ["EncodedPage", "LocalEngine", "PageEstimate", "ReadingUsage", "Remote
 
 
 class LocalEngine(Protocol):
-    """Reads the pixels of a page on this machine. It is pickled for worker processes: its initial state is plain
-    values.
+    """Reads the pixels of a page on this machine.
 
-    Its caller enforces limits: it may be ended at any moment.
+    It is pickled for worker processes: its initial state is plain values. Its caller enforces limits: it may be ended
+    at any moment.
     """
 
     @property
@@ -44,7 +44,7 @@ class PageEstimate(NamedTuple):
 
 
 class ReadingUsage(NamedTuple):
-    """What a service has read since its engine was created; tokens as the service counts them."""
+    """Pages that a service has read since its engine was created; tokens as the service counts them."""
 
     n_pages: int = 0
     n_input_tokens: int = 0
@@ -68,7 +68,7 @@ class RemoteEngine(Protocol):
 
     @property
     def usage(self) -> ReadingUsage:
-        """What it has read so far."""
+        """The pages read so far."""
 
     def estimate(self) -> PageEstimate:
         """Return the estimated cost of a page, without a request."""

@@ -79,13 +79,13 @@ class GeminiService:
             answer = _answer(self.calls.ask_object("POST", self._url, body, until=until)[0])
             if answer.block or answer.finish in _BLOCKING:
                 raise PageRefusedError(
-                    f"{self.calls.place} blocked a page: {self.calls.shown(answer.block or answer.finish)}"
+                    f"{self.calls.place} blocked a page: {self.calls.for_message(answer.block or answer.finish)}"
                 )
             if answer.finish == _TOO_LONG or (answer.finish == _WHOLE and answer.text):
                 return answer
         if not answer.is_valid:
             raise RequestError(Trouble.INVALID, "answered something that is not what Gemini answers")
-        finish = self.calls.shown(answer.finish)
+        finish = self.calls.for_message(answer.finish)
         raise PageRefusedError(f"{self.calls.place} gave no text of a page{f' ({finish})' if finish else ''}")
 
     def _transcript(self, answer: _Answer) -> Transcript:

@@ -28,7 +28,7 @@ class PageReader(Protocol):
 
     @property
     def usage(self) -> str:
-        """What a service has counted so far; "" for an engine on this machine."""
+        """Usage that a service has counted so far; "" for an engine on this machine."""
 
     def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
         """Read pages, and yield the outcome of each on completion; `must_stop` ends it early.

@@ -41,7 +41,7 @@ class RemoteReader:
 
     @property
     def usage(self) -> ReadingUsage:
-        """What it has read so far."""
+        """The pages read so far."""
         return self._usage
 
     def estimate(self) -> PageEstimate:

@@ -21,7 +21,7 @@ with lazily:
 
 
 class Access(NamedTuple):
-    """How to reach a service, and its limits; only the model affects the result."""
+    """Address, key and limits of a service; only the model affects the result."""
 
     endpoint: str
     model: str
@@ -53,8 +53,9 @@ class ReadingService(Protocol):
     """One model of a service; thread-safe.
 
     Raises:
-        RequestError: a request failed permanently. PageRefusedError: it will never read this page. ProviderError: no
-            request will succeed before the configuration or account is changed.
+        RequestError: a request failed permanently.
+        PageRefusedError: it will never read this page.
+        ProviderError: no request will succeed before the configuration or account is changed.
     """
 
     @property
@@ -92,7 +93,8 @@ class Calls:
         """Make a request with retries.
 
         Raises:
-            RequestError: all attempts fail. ProviderError: no attempt can succeed.
+            RequestError: all attempts fail.
+            ProviderError: no attempt can succeed.
         """
         return self.patience.retry(lambda: self._once(method, url, body), until=until)
 
@@ -102,7 +104,8 @@ class Calls:
         """Make a request with retries, and parse its answer as JSON.
 
         Raises:
-            RequestError: all attempts fail. ProviderError: no attempt can succeed.
+            RequestError: all attempts fail.
+            ProviderError: no attempt can succeed.
         """
 
         def once() -> tuple[dict[str, Any], Reply]:
@@ -114,7 +117,7 @@ class Calls:
 
         return self.patience.retry(once, until=until)
 
-    def shown(self, text: str) -> str:
+    def for_message(self, text: str) -> str:
         """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
         return " ".join(text.replace(self._key, "***").split())[:_LONGEST_MESSAGE]
 
@@ -132,7 +135,7 @@ class Calls:
     def _failure(self, reply: Reply) -> RequestError | ProviderError:
         error = object_in(parsed(reply.content), "error")
         inner = object_in(error, "innererror")
-        message = self.shown(text_in(inner, "message") or text_in(error, "message"))
+        message = self.for_message(text_in(inner, "message") or text_in(error, "message"))
         text = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
         if hint := self._hint(reply.status, error):
             return ProviderError(f"{self.place} {text}", hint=hint)

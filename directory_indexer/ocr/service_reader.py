@@ -55,7 +55,7 @@ class ServiceReader:
 
     @property
     def usage(self) -> str:
-        """What the service has counted so far."""
+        """Usage that the service has counted so far."""
         n_pages, *tokens = self._engine.usage
         counted = f", {tokens[0]:,} tokens sent and {tokens[1]:,} received" if any(tokens) else ""
         return f"{self._name} counted {n_pages:,} {'page' if n_pages == 1 else 'pages'}{counted}" if n_pages else ""
@@ -81,7 +81,7 @@ class ServiceReader:
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
     ) -> Generator[PageOutcome, None, ProviderError | None]:
-        """Yield outcomes until the service fails; its error is returned after all answers so far, which were paid for."""
+        """Yield outcomes until the service fails; return its error after all answers so far, which were paid for."""
         drawn = self._drawn(requests, must_stop)
         in_hand: dict[Future[Recognition], PageRequest] = {}
         trouble: ProviderError | None = None

@@ -61,11 +61,11 @@ def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Ou
 
 
 class _Opened(NamedTuple):
-    """An open container: `found` has its stamp, and for a large one only the first bytes."""
+    """An open container: `content` has its stamp, and for a large one only the first bytes."""
 
     file: BinaryIO
     kind: str
-    found: FileContent
+    content: FileContent
     hash: ContentHash
 
 
@@ -94,7 +94,7 @@ def _hash_of(large: LargeFile) -> Generator[MemberOutcomes, None, ContentHash]:
 
 
 def _parse_container(opened: _Opened, request: ParseRequest, policy: ParsePolicy) -> _Outcomes:
-    content = opened.found
+    content = opened.content
     if opened.hash == request.known_hash:
         return UnchangedFile(content.source, opened.hash, content.seen_ns)
     if request.broken and opened.hash == request.broken.hash:
@@ -116,18 +116,18 @@ class _Container:
         self._opened = opened
         self._policy = policy
         self._parts = parts
-        self._budget = budget_of(opened.found.source.size, policy)
+        self._budget = budget_of(opened.content.source.size, policy)
         self._known = dict(request.known_members)
         self._known_paths = sorted(self._known)
         self._paths = MemberPaths()
         self._root = self._paths.within(request.source.path)
         self._rules = rules_for_members(policy.members)
-        self.outcome: ParseOutcome = _failure(opened.found, "was not read to its end")
+        self.outcome: ParseOutcome = _failure(opened.content, "was not read to its end")
 
     def parse_members(self) -> Iterator[None]:
         """Parse all members step by step, and then the text of the container itself."""
         opened = self._opened
-        find_out = yield from self._parse(opened.file, opened.kind, opened.found, self._root, NO_MAIL)
+        find_out = yield from self._parse(opened.file, opened.kind, opened.content, self._root, NO_MAIL)
         self.outcome = _of_container(find_out(), opened.hash)
 
     def _parse(
@@ -156,9 +156,9 @@ class _Container:
 
     def _parse_member(self, member: Member, directory: FilePath, mail: Mail) -> Iterator[None]:
         path = self._paths.path_of(member.name, directory)
-        modified_ns = storable(member.modified_ns) or self._opened.found.source.mtime_ns
+        modified_ns = storable(member.modified_ns) or self._opened.content.source.mtime_ns
         source = SourceFile(path, len(member.content), modified_ns)
-        content = FileContent(source, member.content, self._opened.found.seen_ns, mail.said_of(member))
+        content = FileContent(source, member.content, self._opened.content.seen_ns, mail.said_of(member))
         decision = self._rules.decide_path(path[len(self._root) + 1 :].split(os.sep), is_directory=False)
         if decision and decision.is_ignored and decision.precedence != Precedence.SECRET:
             self._parts.n_ignored += 1
@@ -241,7 +241,7 @@ def _of_broken(content: FileContent, error: Exception, *, has_members: bool) -> 
 
 
 def _of_container(outcome: ParseOutcome, of_content: ContentHash) -> ParseOutcome:
-    """Return an outcome with the hash of the whole container, since only the first bytes of a large one are in memory."""
+    """Return an outcome with the hash of the whole container, of which only the first bytes are in memory."""
     return outcome._replace(hash=of_content) if isinstance(outcome, ParsedFile | FileFailure) else outcome
 
 

@@ -55,7 +55,8 @@ class Worker:
     """A process with its tasks, and the thread that communicates with it, since writing to a hanging process blocks.
 
     Raises:
-        OSError: no process can be started. RuntimeError: no thread can be started.
+        OSError: no process can be started.
+        RuntimeError: no thread can be started.
     """
 
     def __init__(self, function: bytes, events: SimpleQueue[Event], scratch: Path | None = None) -> None:

@@ -11,7 +11,7 @@ from directory_indexer.scans import Scan
 
 
 class Resumption(NamedTuple):
-    """Where to resume a container that crashed a worker.
+    """The point at which to resume a container that crashed a worker.
 
     A step is a member that was parsed or opened, in order. Those before `n_done` are done; `broken` are steps that
     crashed workers, with messages.
@@ -45,10 +45,9 @@ class UnchangedFile(NamedTuple):
 
 
 class ParsedFile(NamedTuple):
-    """A file that was read and chunked, with its `hash` and the stamp in `source`, taken at `seen_ns`. `n_masked`
-    counts its masked secrets.
+    """A file that was read and chunked, with its `hash` and the stamp in `source`, taken at `seen_ns`.
 
-    `n_masked` counts the secrets that were masked in it.
+    `n_masked` counts its masked secrets. `n_masked` counts the secrets that were masked in it.
     """
 
     source: SourceFile

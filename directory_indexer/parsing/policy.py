@@ -23,7 +23,7 @@ class Descriptions(Protocol):
 
 
 class ParsePolicy(NamedTuple):
-    """How files become chunks. It is pickled for worker processes, so its functions are module-level ones."""
+    """Parameters of parsing. It is pickled for worker processes, so its functions are module-level ones."""
 
     max_file_size: int
     include_secrets: bool

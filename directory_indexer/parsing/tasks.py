@@ -31,10 +31,10 @@ class Task(NamedTuple, Generic[Item]):
 
 
 class WorkerFailure(NamedTuple):
-    """The result of an item whose worker was stopped or died. `is_proven` if the item caused it, not someone who ended
-    the process.
+    """The result of an item whose worker was stopped or died.
 
-    `is_proven` says that the item did it, and not somebody who ended the process.
+    `is_proven` if the item caused it, not someone who ended the process. `is_proven` says that the item did it, and not
+    somebody who ended the process.
     """
 
     message: str

@@ -124,7 +124,7 @@ class WorkerPool(Generic[Item, Result]):
         worker.end()
 
     def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
-        """Remove the item that a worker was lost over: it fails, or is retried alone if it may not have been the cause."""
+        """Remove the item in progress of a lost worker: it fails, or is retried alone if it may not be the cause."""
         if not worker.was_ready:
             self._n_failed_starts += 1
             if self._n_failed_starts > _MAX_FAILED_STARTS:
@@ -158,7 +158,7 @@ class _Sealed(type):
 
 @cache
 def _maker_of(record: type) -> type:
-    """Return a class that creates instances of a record, since a pickle can set attributes of every class it refers to."""
+    """Return a class that creates instances of a record: a pickle can set attributes of every class in it."""
     return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 

@@ -9,7 +9,7 @@ from directory_indexer.extractors.kinds import GROUPS
 
 
 class Form(StrEnum):
-    """How a document is presented."""
+    """Presentation of a document."""
 
     LINES = "lines"
     PROSE = "prose"

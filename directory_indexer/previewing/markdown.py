@@ -83,7 +83,7 @@ class _Reader:
 
 
 def _addresses(href: str) -> tuple[str, str]:
-    """Return the target of a link to the web, or that of a link to a file beside the document; other links become text."""
+    """Return the target of a link to the web, or that of a link to a file beside the document; others become text."""
     try:
         parts = urlsplit(href)
     except ValueError:

@@ -51,7 +51,7 @@ _CODE_STYLES: Final = {
 
 
 class View(StrEnum):
-    """How much of each hit is shown."""
+    """Amount of each hit that is shown."""
 
     EXCERPTS = "excerpts"
     FILES = "files"
@@ -121,7 +121,7 @@ def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
 
 def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
     if hit.also_in:
-        named = ", ".join(printable(paths.shown(path)) for path in hit.also_in[:_MOST_COPIES])
+        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
         more = len(hit.also_in) - _MOST_COPIES
         yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
@@ -136,7 +136,7 @@ def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, 
 
 def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
     """Return a one-line note about hits that were not shown."""
-    named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
+    named = ", ".join(f"{printable(paths.format(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
     more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
     and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
     score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
@@ -184,7 +184,7 @@ def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = Fal
 
 def title_line(file_text: FileText, *, paths: PathStyle) -> str:
     """Return the header line above the text of one of several files."""
-    return f"==> {single_line(paths.shown(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
+    return f"==> {single_line(paths.format(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
 
 
 def markdown(text: str, *, for_terminal: bool) -> str:
@@ -199,7 +199,7 @@ def _lines_of(text: str) -> str:
 
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     """Return notes on which part of a file was printed, and whether the file has changed, for standard error."""
-    path = printable(paths.shown(file_text.path))
+    path = printable(paths.format(file_text.path))
     part = f"{path}: {_lines_between(file_text.start_line, file_text.end_line)} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
     became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"

@@ -18,7 +18,7 @@ def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
     yield _fact("files", f"{n_files:,}")
     for name, counted in zip(facets._fields[1:], values, strict=True):
         labels = [
-            paths.shown(FilePath(value_count.value)) if name == "directories" else value_count.value
+            paths.format(FilePath(value_count.value)) if name == "directories" else value_count.value
             for value_count in counted
         ]
         if labels:

@@ -78,7 +78,7 @@ def failure_lines(failures: Sequence[FileFailure], n_failed: int, *, paths: Path
     yield fact("failed", f"{n_failed:,}, tried again {_when(failures)}", style=Style.PROBLEM)
     listed_failures = failures if verbose else failures[:FEW]
     for failure in listed_failures:
-        place = Span(paths.shown(failure.path), Style.PATH)
+        place = Span(paths.format(failure.path), Style.PATH)
         yield line(place, f"  {failure.stage}: {failure.message}", indent=FACT_WIDTH)
     yield from left_out(n_failed - len(listed_failures))
 

@@ -24,7 +24,7 @@ _COMMIT: Final = re.compile(r"(?:^|[/\\])([^/\\]+)[/\\]\.git![/\\]commits[/\\]([
 def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False, has_score: bool = True) -> Line:
     """Format the head of a hit, or with `is_file` of a file; hits of filters alone have no score."""
     commit = _COMMIT.search(hit.path)
-    name = f"{commit[1]}@{commit[2]}" if commit else paths.shown(hit.path)
+    name = f"{commit[1]}@{commit[2]}" if commit else paths.format(hit.path)
     place = "" if is_file else place_of(hit)
     link = "" if commit else file_uri(hit.path, page=hit.page)
     heading = (hit.facts.title or kind_of_place(hit)) if is_file or commit else _heading(hit)

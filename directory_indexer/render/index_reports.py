@@ -100,7 +100,7 @@ def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterat
     if report.unavailable:
         yield fact("provider", report.unavailable, style=Style.PROBLEM)
     for root in report.unavailable_roots:
-        yield fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
+        yield fact("missing", Span(paths.format(root), Style.PATH), style=Style.PROBLEM)
     failures = (*report.failures, *report.refused)
     yield from failure_lines(failures, len(failures), paths=paths, verbose=verbose)
 
@@ -110,7 +110,7 @@ def plan_lines(
 ) -> Iterator[Line]:
     """Format what a run would do; `verbose` lists every file and the rule that excludes one."""
     for plan in plans:
-        yield line(Span(paths.shown(plan.directory), Style.PATH))
+        yield line(Span(paths.format(plan.directory), Style.PATH))
         kinds = {
             "new": len(plan.requests) - len(plan.changed),
             "changed": len(plan.changed),
@@ -145,7 +145,7 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
         changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
     listed_changes = changes if verbose else changes[:FEW]
     for verb, path, reason in listed_changes:
-        yield fact(verb, Span(paths.shown(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
+        yield fact(verb, Span(paths.format(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
     yield from left_out(len(changes) - len(listed_changes))
 
 

@@ -40,7 +40,7 @@ def step_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
     for names, step in steps:
         style = Style.PLAIN if step.action.is_done else Style.PROBLEM
         action = Span(f"{step.action:{actions}}  ", style)
-        path = Span(paths.shown(file_path(step.path)), Style.PATH)
+        path = Span(paths.format(file_path(step.path)), Style.PATH)
         yield line(f"{names:{clients}}  {step.part:5}  ", action, path, f": {step.reason}" if step.reason else "")
 
 
@@ -48,7 +48,7 @@ def change_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the changed lines of each file."""
     for draft in plan.drafts:
         yield line()
-        yield line(Span(f"{_verb(draft)} {paths.shown(file_path(draft.file.target))}", Style.PATH))
+        yield line(Span(f"{_verb(draft)} {paths.format(file_path(draft.file.target))}", Style.PATH))
         for text in _diff(draft):
             yield line(Span(_cut(text), _STYLES.get(text[:1], Style.PLAIN)))
 

@@ -1,4 +1,4 @@
-"""Lines that match a pattern, formatted as ripgrep does: below their file on a terminal, each with its file in a pipe."""
+"""Lines that match a pattern, formatted as by ripgrep: below their file on a terminal, each with its file in a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PathWriter: TypeAlias = Callable[[FilePath], str]
 
 
 class MatchView(StrEnum):
-    """What is printed of the matching lines of a file."""
+    """The part of matching lines that is printed."""
 
     LINES = "lines"
     MATCHES_ALONE = "matches alone"
@@ -47,7 +47,7 @@ def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_fi
 
 def match_lines(matches: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
     """Yield the lines of one file for a terminal."""
-    name = Span(paths.shown(matches.path), Style.PATH, file_uri(matches.path))
+    name = Span(paths.format(matches.path), Style.PATH, file_uri(matches.path))
     if view is MatchView.PATHS:
         yield line(name)
         return

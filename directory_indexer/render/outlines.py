@@ -58,7 +58,7 @@ def folded_note(outline: Outline, *, max_tokens: int) -> str:
 
 def way_to_more(outline: Outline, *, paths: PathStyle, max_tokens: int) -> str:
     """Return the command that shows the folded parts."""
-    path = single_line(paths.shown(outline.path))
+    path = single_line(paths.format(outline.path))
     largest = max(outline.entries, key=lambda entry: (entry.n_folded > 0, entry.n_tokens), default=None)
     if largest is None or not largest.n_folded:
         return f"dirindex outline {shlex.quote(path)} --max-tokens {max_tokens * 4} shows more"
@@ -77,7 +77,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     title = f"  {outline.facts.title}" if outline.facts.title and not outline.part else ""
     return line(
         "",
-        Span(paths.shown(outline.path) + part, Style.HIT, file_uri(outline.path)),
+        Span(paths.format(outline.path) + part, Style.HIT, file_uri(outline.path)),
         Span(f"  {', '.join(facts)}", Style.NAME),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),

@@ -37,19 +37,20 @@ def printable(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """Escape characters that would break a line, a column or the direction of text; bytes that are not UTF-8 stay for
-    programs that read paths.
+    """Escape characters that would break a line, a column or the direction of text.
+
+    Bytes that are not UTF-8 stay for programs that read paths.
     """
     return re.sub(_NOT_FOR_LINES, _escape, text)
 
 
 class PathStyle(NamedTuple):
-    """How paths are shortened: relative to these directories, or absolute if there are none."""
+    """Style of paths: shortened relative to these directories, or absolute if there are none."""
 
     working_directory: str = ""
     home: str = ""
 
-    def shown(self, path: FilePath) -> str:
+    def format(self, path: FilePath) -> str:
         """Return the shortest way to write a path."""
         exact = exact_text(path)
         below_work = _below(exact, self.working_directory)
@@ -58,9 +59,7 @@ class PathStyle(NamedTuple):
         return min(filter(None, (below_work, from_home, exact)), key=len)
 
     def exact(self, path: FilePath) -> str:
-        """Return a path for a program: relative to the working directory if below it, and never starting like an
-        option.
-        """
+        """Return a path for a program: relative to the working directory if below it, never starting like an option."""
         exact = exact_text(path)
         below = _below(exact, self.working_directory) or exact
         return f".{os.sep}{below}" if below.startswith("-") else below

@@ -43,9 +43,9 @@ def export_lines(report: ExportReport, *, paths: PathStyle) -> Iterator[Line]:
         return
     yield line(Span("done", Style.GOOD), f" in {duration(report.seconds)}")
     holds = f"{count(report.n_chunks, 'chunk')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
-    yield fact("written", f"{paths.shown(report.file)}: {holds}")
+    yield fact("written", f"{paths.format(report.file)}: {holds}")
     if report.tracked_in and report.format.text:
-        yield fact("note", f"it lies in {paths.shown(report.tracked_in)}, so the next run may index it")
+        yield fact("note", f"it lies in {paths.format(report.tracked_in)}, so the next run may index it")
 
 
 def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:

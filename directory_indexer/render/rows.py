@@ -139,7 +139,7 @@ def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
 def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
     place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.line}")
     facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
-    yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(one for one in facts if one)}"
+    yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(fact for fact in facts if fact)}"
     yield ""
     if not hit.excerpt.text:
         return

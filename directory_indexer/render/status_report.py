@@ -83,7 +83,7 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     places = [
         Span("directory", Style.NOTE),
-        *(Span(paths.shown(directory.path), Style.PATH) for directory in directories),
+        *(Span(paths.format(directory.path), Style.PATH) for directory in directories),
     ]
     missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):
@@ -119,7 +119,7 @@ def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator
         pages = {"read": scans.n_read, "waiting": scans.n_waiting, "unreadable": scans.n_failed}
         yield fact("OCR", with_advice(counted_pages(pages), report.ocr_advice))
     for path, scan in report.unreadable if verbose else ():
-        yield line(Span(paths.shown(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
+        yield line(Span(paths.format(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
 
 
 def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
@@ -133,7 +133,7 @@ def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
     for file in files:
-        yield line(Span(paths.shown(file.path), Style.PATH), f"  {reason_of(file)}", indent=FACT_WIDTH)
+        yield line(Span(paths.format(file.path), Style.PATH), f"  {reason_of(file)}", indent=FACT_WIDTH)
     if n_skipped > len(files):
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=FACT_WIDTH)
 
@@ -177,7 +177,7 @@ def _running(run: RunRecord, *, now: float) -> str:
 
 
 def _paused(run: PausedRun, paths: PathStyle) -> str:
-    places = ", ".join(map(paths.shown, run.directories)) or "all directories"
+    places = ", ".join(map(paths.format, run.directories)) or "all directories"
     return f"run-{run.run_id} over {places}; dirindex index --resume goes on with it"
 
 

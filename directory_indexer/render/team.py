@@ -36,12 +36,12 @@ def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
     documents = list(documents)
     ids = max((len(document.doc_id) for document in documents), default=0)
     states = max((len(document.state) for document in documents), default=0)
-    chunks = max((len(f"{document.chunks:,}") for document in documents), default=0)
+    width = max((len(f"{document.chunks:,}") for document in documents), default=0)
     for document in documents:
         yield line(
             Span(document.doc_id.ljust(ids), Style.PATH),
             Span(f"  {document.state:{states}}", Style.PROBLEM if document.state == _FAILED else Style.NOTE),
-            f"  {size(document.bytes):>8}  {document.chunks:{chunks},} {'chunk ' if document.chunks == 1 else 'chunks'}",
+            f"  {size(document.bytes):>8}  {document.chunks:{width},} {'chunk ' if document.chunks == 1 else 'chunks'}",
             f"  {printable(single_line(document.title or document.filename))}",
         )
         if document.message:
@@ -85,4 +85,4 @@ def scope_lines(scopes: Mapping[str, Sequence[FilePath]], *, paths: PathStyle) -
     """Yield the scopes with their directories."""
     for name, places in scopes.items():
         yield line(Span(name, Style.PATH))
-        yield from (line(paths.shown(place), indent=2) for place in places)
+        yield from (line(paths.format(place), indent=2) for place in places)

@@ -74,8 +74,9 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
 
 
 def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
-    """Return the escape sequences that draw lines over the whole screen, cut at its height; the cursor ends after the
-    first line.
+    """Return the escape sequences that draw lines over the whole screen, cut at its height.
+
+    The cursor ends after the first line.
     """
     rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
     # Each row is cleared before it is written: clearing afterwards would erase the last character of a full row.

@@ -31,4 +31,4 @@ def usage_lines(usage: UsageAnswer) -> Iterator[Line]:
 def unreadable_lines(usage: UsageAnswer, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the files that could not be counted."""
     for file in usage.unreadable:
-        yield line(Span(paths.shown(file_path(file.path)), Style.PATH), f": {file.reason}")
+        yield line(Span(paths.format(file_path(file.path)), Style.PATH), f": {file.reason}")

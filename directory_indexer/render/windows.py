@@ -82,7 +82,7 @@ def _rows(text: str) -> list[tuple[int, int]]:
 def _most_marked(
     text: str, rows: Sequence[tuple[int, int]], marks: Sequence[Stretch], n_lines: int, *, at: int
 ) -> tuple[int, int]:
-    """Return the range of rows with the most distinct marked words, with the remaining rows split before and after it."""
+    """Return the range of rows with the most distinct marked words; remaining rows are split before and after it."""
     marked = {number: [mark for mark in marks if start <= mark.start < end] for number, (start, end) in enumerate(rows)}
     anchors = [number for number, row_marks in marked.items() if row_marks]
     if not anchors:

@@ -28,8 +28,9 @@ def is_history(path: FilePath) -> bool:
 
 
 def history_at(path: FilePath, scope: str) -> SourceFile | None:
-    """Return a file record that stamps the history of the git directory at a path, or None if it is no such directory;
-    another scope yields another stamp.
+    """Return a file record that stamps the history of the git directory at a path, or None if it is no such directory.
+
+    Another scope yields another stamp.
 
     Raises:
         OSError: a file of it is there and cannot be read.

@@ -16,8 +16,8 @@ An excluded directory is not entered, so nothing in it can be re-included. Rules
 git repository, as they do for git. Outside any repository, `.gitignore` applies from the indexed directory on. Whether
 git tracks a file is not considered.
 
-Matching is case-sensitive, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set, as those on
-Windows and macOS have.
+Matching is case-sensitive, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set,
+as those on Windows and macOS have.
 """
 
 from __future__ import annotations
@@ -171,9 +171,7 @@ def kind_of_secret(decision: Decision | None) -> str | None:
 
 @cache
 def _likely_name() -> re.Pattern[str]:
-    """Return a pattern of all such names without their directories: evaluating the rules takes a thousand times as
-    long.
-    """
+    """Return a pattern of all such names without directories: evaluating the rules takes a thousand times as long."""
     names = {pattern.rpartition("/")[2].lower() for patterns in LIKELY_NAMES.values() for pattern in patterns}
     return re.compile("|".join(fnmatch.translate(name) for name in sorted(names) if not name.startswith("!")))
 

@@ -74,8 +74,9 @@ def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
 
 @lru_cache(maxsize=256)
 def _search_for(starts: frozenset[str], ends: frozenset[str], parts: frozenset[str]) -> Callable[[str], object] | None:
-    """Return a search for substrings of a name between slashes; cached, since most ignore files add none to the outer
-    ones.
+    """Return a search for substrings of a name between slashes.
+
+    Cached, since most ignore files add none to the outer ones.
     """
     shortest = (start for start in starts if not any(start[:n] in starts for n in range(len(start))))
     texts = [*(f"/{start}" for start in shortest), *(f"{end}/" for end in ends), *parts]

@@ -8,7 +8,7 @@ from directory_indexer.paths import FilePath
 
 
 class WalkPolicy(NamedTuple):
-    """What a walk excludes; `own` are the paths of the index itself and of its configuration.
+    """The exclusions of a walk; `own` are the paths of the index itself and of its configuration.
 
     Files whose names end in one of `streamed`, in lower case, may exceed the size limit. At or below `reserved` no
     directory may be tracked but that of the `documents` which were sent: none of those is excluded by its name.

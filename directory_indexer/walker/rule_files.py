@@ -109,10 +109,10 @@ class RuleFiles:
     def rules_in(
         self, rules: LazyRules, directory: str, names: Container[str], *, handle: int | str | None = None
     ) -> LazyRules:
-        """Return rules with those that a directory, open as `handle`, adds; `names` tells which of `RULE_FILES` it
-        contains.
+        """Return rules with those that a directory, open as `handle`, adds.
 
-        The files are read now, since their content is part of the key of the rules, but parsed lazily.
+        `names` tells which of `RULE_FILES` it contains. The files are read now, since their content is part of the key
+        of the rules, but parsed lazily.
         """
         added = self._read(directory, names, handle=directory if handle is None else handle)
         key = None if rules.key is None else self._key(rules.key, added)
@@ -139,7 +139,7 @@ class RuleFiles:
         if added.ignore_case is not None:
             rules = rules.at_repository(ignore_case=added.ignore_case)
         for precedence, path, content in added.texts:
-            parsed = parse_rules(content, source=self._shown(path))
+            parsed = parse_rules(content, source=self._relative(path))
             if parsed.problems:
                 self.problems.note(path, "; ".join(_first_of(parsed.problems)))
             if parsed.rules:
@@ -191,7 +191,7 @@ class RuleFiles:
         except OSError as error:
             self.problems.lose(path, error)
 
-    def _shown(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
         return file_path(path.removeprefix(os.path.join(self._root, "")))
 
 

@@ -106,7 +106,7 @@ class _Walk:
         linked: deque[_Visit] = deque()
         with contextlib.closing(_Opener(exact_text(self._root))) as opener:
             while visits or linked:
-                # Linked directories come last, so that a directory reachable without a link is listed under its own path.
+                # Linked directories come last: a directory reachable without a link is listed under its own path.
                 visit = visits.pop() if visits else linked.popleft()
                 listing, further = self._list(visit, opener)
                 yield listing

@@ -273,8 +273,9 @@ def _in_scope(team: Collections, request: SearchRequest, name: str, collections:
 
 
 def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path]]:
-    """Split the arguments into filters and places: a filter is what parses as one and is no path; of several places,
-    none may be a bare word.
+    """Split the arguments into filters and places: a filter is what parses as one and is no path.
+
+    Of several places, none may be a bare word.
     """
     filters = {other: text for other in others if not os.path.lexists(other) and (text := filter_in(other))}
     places = [other for other in others if other not in filters]
