@@ -15,7 +15,7 @@ from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_chosen, is_phrase
-from directory_indexer.credentials.wordings import EXAMPLE, MARKS, Mention, mentions
+from directory_indexer.credentials.wordings import EXAMPLE, KEYWORD_MARKS, Mention, mentions
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -60,7 +60,7 @@ def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterat
 def message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a JSON export."""
     lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    marks = frozenset(mark for mark in MARKS if mark in lowered)
+    marks = frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
     yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
     for mention in mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
@@ -71,7 +71,7 @@ def row_message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a CSV export, recognised by its header."""
     if _MESSAGE_HEADS.match(text):
         lowered = text.replace("\u0130", "I").lower()
-        yield from announced_spans(text, lowered, frozenset(mark for mark in MARKS if mark in lowered), "log")
+        yield from announced_spans(text, lowered, frozenset(mark for mark in KEYWORD_MARKS if mark in lowered), "log")
 
 
 def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:

@@ -232,4 +232,4 @@ _RULES: Final = (
     Rule(("phrase", "nemonic"), _phrase_spans),
     Rule(("identified",), _identified_spans),
 )
-MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)
+FORMAT_MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)

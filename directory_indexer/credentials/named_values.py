@@ -249,7 +249,7 @@ _FOREIGN_STEMS: Final = {
         "lösenord adgangskode kodeord salasana jelszó lozinka paßwort slaptažod"
     ).split()
 }
-MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
+NAME_MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 
 _VALUE: Final = LazyPattern(
     r"""

@@ -306,7 +306,7 @@ _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
 }
 """Rules by kind of file."""
 _SEED_MARKS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
-MARKS: Final = (
+CONTEXT_MARKS: Final = (
     *(mark for rules in (*_RULES_OF.values(), _EVERYWHERE) for rule in rules for mark in rule.marks),
     *_SEED_MARKS,
 )

@@ -13,21 +13,22 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.credentials import formats, named_values, neighbours, sealed, sentences, wordings
-from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.formats import FORMAT_MARKS, format_spans
 from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.known_answers import is_known_answer
 from directory_indexer.credentials.lists import listed_spans
 from directory_indexer.credentials.marks import MarkTable
-from directory_indexer.credentials.named_values import named_spans
-from directory_indexer.credentials.neighbours import neighbour_spans
-from directory_indexer.credentials.sealed import is_sealed, sealed_blocks
+from directory_indexer.credentials.named_values import NAME_MARKS, named_spans
+from directory_indexer.credentials.neighbours import CONTEXT_MARKS, neighbour_spans
+from directory_indexer.credentials.sealed import SEALED_MARKS, is_sealed, sealed_blocks
+from directory_indexer.credentials.sentences import SENTENCE_MARKS
 from directory_indexer.credentials.settings import PROSE_KINDS
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.titled import titled_spans
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.credentials.unnamed_values import unnamed_spans
+from directory_indexer.credentials.wordings import KEYWORD_MARKS
 from directory_indexer.extractors.document import Document, Metadata, Section
 from directory_indexer.extractors.formats import FORMATS
 
@@ -165,9 +166,7 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
     return sizes.most_common(1)[0][0]
 
 
-_MARKS: Final = MarkTable(
-    mark for room in (formats, sentences, wordings, neighbours, named_values, sealed) for mark in room.MARKS
-)
+_MARKS: Final = MarkTable((*FORMAT_MARKS, *SENTENCE_MARKS, *KEYWORD_MARKS, *CONTEXT_MARKS, *NAME_MARKS, *SEALED_MARKS))
 _KIND_OF_OTHERS: Final = "text"
 """The kind of files that a configured extractor read: theirs is unknown."""
 

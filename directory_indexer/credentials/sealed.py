@@ -9,12 +9,12 @@ from typing import Final
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.spans import SecretSpan
 
-MARKS: Final = ("encrypteddata",)
+SEALED_MARKS: Final = ("encrypteddata",)
 
 
 def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
     """Return the spans of the encrypted values of sealed secrets, in order."""
-    if marks.isdisjoint(MARKS) or not _SEALED.search(text):
+    if marks.isdisjoint(SEALED_MARKS) or not _SEALED.search(text):
         return []
     return [match.span() for match in _BLOCK.finditer(text)]
 

@@ -21,7 +21,7 @@ from directory_indexer.credentials.wordings import EXAMPLE
 _PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
 """Stems of words for a password, in lower case."""
 _KEY_WORDS: Final = tuple("key token secret schlüssel clé".split())
-MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
+SENTENCE_MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
 
 
 def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[SecretSpan]:

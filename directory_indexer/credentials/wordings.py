@@ -18,7 +18,7 @@ class Mention(NamedTuple):
 
 def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
     """Yield the words for passwords, stem by stem; `lowered` is the text in lower case."""
-    for stem in MARKS:
+    for stem in KEYWORD_MARKS:
         haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
         at = haystack.find(needle) if stem in marks else -1
         while at >= 0:
@@ -30,7 +30,7 @@ def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention
 
 _CAPITALS: Final = ("pin", "puk")
 """Stems that mean a password only in capitals."""
-MARKS: Final = (
+KEYWORD_MARKS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
     *(
