@@ -59,7 +59,7 @@ def rule_block(*places: Place) -> Target:
 
 def rule_file(place: Place, front_matter: str = "") -> Target:
     """Return a target for the rules in a file of their own, below the front matter that the assistant requires."""
-    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.rule_file(front_matter))
+    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.rule_text(front_matter))
 
 
 def group_hook(place: Place, **matcher: str) -> Target:

@@ -20,7 +20,7 @@ def session_text() -> str:
     return _read("hooks", "session-start.txt").strip()
 
 
-def rule_file(front_matter: str = "") -> str:
+def rule_text(front_matter: str = "") -> str:
     """Return the instructions as a file of rules, below the front matter that the assistant requires."""
     return f"---\n{front_matter}\n---\n\n{session_text()}\n" if front_matter else f"{session_text()}\n"
 

@@ -14,7 +14,7 @@ from directory_indexer.credentials.names import Naming, is_unmistakable, repeats
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_chosen, is_strong
 
-_PASSWORD: Final = Naming.PASSWORD.value
+_PASSWORD_KIND: Final = Naming.PASSWORD.value
 
 
 def url_spans(text: str) -> Iterator[SecretSpan]:
@@ -24,7 +24,7 @@ def url_spans(text: str) -> Iterator[SecretSpan]:
         if is_strong(user):
             yield SecretSpan(*match.span("user"), Naming.TOKEN.value)
         if password and _is_password_of(user, password):
-            yield SecretSpan(*match.span("password"), _PASSWORD)
+            yield SecretSpan(*match.span("password"), _PASSWORD_KIND)
 
 
 def driver_spans(text: str) -> Iterator[SecretSpan]:
@@ -32,7 +32,7 @@ def driver_spans(text: str) -> Iterator[SecretSpan]:
     for address in _DRIVER_ADDRESS.finditer(text):
         login = _DRIVER_LOGIN.search(text, max(address.start() - _MAX_LOGIN, 0), address.start())
         if login and _is_password_of(login["user"], login["password"]):
-            yield SecretSpan(*login.span("password"), _PASSWORD)
+            yield SecretSpan(*login.span("password"), _PASSWORD_KIND)
 
 
 def connection_spans(text: str) -> Iterator[SecretSpan]:
@@ -44,7 +44,7 @@ def connection_spans(text: str) -> Iterator[SecretSpan]:
         if not value or not is_chosen(value[0]):
             continue
         if _PAIR_BEFORE[separator].search(before) or _PAIR_BEHIND.match(text, value.end()):
-            yield SecretSpan(*value.span(), _PASSWORD)
+            yield SecretSpan(*value.span(), _PASSWORD_KIND)
 
 
 def storage_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -58,7 +58,7 @@ def fallback_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords that are defaults of a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
         if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
-            yield SecretSpan(*match.span(2), _PASSWORD)
+            yield SecretSpan(*match.span(2), _PASSWORD_KIND)
 
 
 def _is_password_of(user: str, password: str) -> bool:

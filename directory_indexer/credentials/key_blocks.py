@@ -23,7 +23,7 @@ def key_spans(text: str) -> Iterator[SecretSpan]:
             yield from _block(body)
     if _PUTTY.match(text) and (lines := _PUTTY_LINES.search(text)):
         yield SecretSpan(*lines.span(1), PRIVATE_KEY)
-    for pattern in _OTHERS:
+    for pattern in _OTHER_BLOCKS:
         for match in pattern.finditer(text):
             if _is_random(match[1]):
                 yield SecretSpan(*match.span(1), PRIVATE_KEY)
@@ -69,7 +69,7 @@ _BODY: Final = LazyPattern(
     )""",
     re.VERBOSE,
 )
-_OTHERS: Final = (
+_OTHER_BLOCKS: Final = (
     LazyPattern(
         r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/=\s]{20,1600}+)</",
         marks=("<D>", "<P>", "<Q>", "<DP>", "<DQ>", "<InverseQ>"),

@@ -14,14 +14,14 @@ from directory_indexer.credentials.spans import line_start
 
 def is_key_in_code(text: str, value: re.Match[str]) -> bool:
     """Whether a value is an argument of a signing or encryption function, or a comment beside it mentions a key."""
-    start = line_start(text, value.start(), _MAX_BEFORE)
+    start = line_start(text, value.start(), _MAX_STATEMENT)
     if _CALL.search(text, start, value.start(1)) or _COMMENT_BEHIND.match(text, value.end()):
         return True
-    above = line_start(text, start - 1, _MAX_BEFORE) if start else 0
+    above = line_start(text, start - 1, _MAX_STATEMENT) if start else 0
     return _COMMENT_ABOVE.match(text, above, start) is not None
 
 
-_MAX_BEFORE: Final = 160
+_MAX_STATEMENT: Final = 160
 _KEY_WORDS: Final = (
     r"(?i:(?:secret|api|access|private|sign(?:ing)?|(?:en|de)cryption|master|licen[cs]e|hmac|aes|shared)[ _-]?key|"
     r"password|passphrase|credentials?\b|secret\b|token\b)"

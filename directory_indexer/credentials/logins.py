@@ -73,4 +73,4 @@ _PAIRS: Final = {
     "ssh ": (_Pair(_BEHIND_HOST, None, Shape.HARD),),
 }
 """Rules by the mark that such a text contains."""
-LOGIN_PAIR_RULES: Final = tuple(Rule((mark,), pair.find) for mark, pairs in _PAIRS.items() for pair in pairs)
+LOGIN_PAIR_RULES: Final = tuple(Rule((separator,), pair.find) for separator, pairs in _PAIRS.items() for pair in pairs)

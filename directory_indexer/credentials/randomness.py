@@ -38,7 +38,7 @@ def folded(value: str) -> str:
 
 def surprise(value: str) -> float:
     """Return the mean surprisal of the pairs of a value, in bits; digits that follow digits are ignored."""
-    reduced = _DIGITS.sub("0", value)
+    reduced = _DIGIT_RUN.sub("0", value)
     return sum(_SURPRISES[pair] for pair in pairwise(folded(reduced))) / max(2 * len(reduced) - 2, _MIN_PAIRS)
 
 
@@ -70,7 +70,7 @@ _ORDERLY: Final = LazyPattern(
 """Digests and ids, mangled names, addresses and public keys; beginnings of pictures, fonts and archives."""
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DIGIT: Final = re.compile(r"\d")
-_DIGITS: Final = re.compile(r"\d+")
+_DIGIT_RUN: Final = re.compile(r"\d+")
 _OTHER: Final = re.compile(r"[^a-z0_]")
 _TABLE: Final = (
     "ja89geaf9kc796jak686ccedcgj8"

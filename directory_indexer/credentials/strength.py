@@ -18,7 +18,7 @@ def is_placeholder(value: str) -> bool:
         len(set(lowered)) <= _MAX_REPEATED
         or _TEMPLATE.search(value) is not None
         or _RUN.search(lowered) is not None
-        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
         or _WORD.fullmatch(lowered) is not None
     )
 
@@ -34,7 +34,7 @@ def is_stand_in(value: str) -> bool:
         or set(lowered) <= _FILLING
         or _TEMPLATE.search(value) is not None
         or _SETTING.fullmatch(value) is not None
-        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
         or _WORD.fullmatch(lowered) is not None
         or _CHOICE.fullmatch(lowered) is not None
         or _NAMED_SECRET.search(lowered) is not None
@@ -104,7 +104,7 @@ _MAX_STRONG: Final = 65_536
 _SAMPLED: Final = 256
 _MIN_LETTERS: Final = 20
 _SHORT: Final = 20
-_LONG: Final = 28
+_LONG_PHRASE: Final = 28
 _MIN_SCRAMBLED: Final = 10
 _MEAN_PART: Final = 3.6
 _MIN_PARTS: Final = 4

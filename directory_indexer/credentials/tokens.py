@@ -20,7 +20,7 @@ def token_spans(text: str) -> Iterator[SecretSpan]:
     """Yield tokens with a published format."""
     for anchor in _ANCHORS:
         yield from _anchored(text, anchor)
-    for pattern, kind in _OTHERS:
+    for pattern, kind in _OTHER_TOKENS:
         for match in pattern.finditer(text):
             if not _is_example(match[0].lstrip("A")):
                 yield SecretSpan(*match.span(), kind)
@@ -234,7 +234,7 @@ _ANCHORS: Final = (
 )
 _BEHIND: Final = LazyPattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
 """The secret after the id of an access key: `("AKIA…", "…")`."""
-_OTHERS: Final = (
+_OTHER_TOKENS: Final = (
     (
         LazyPattern(
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"

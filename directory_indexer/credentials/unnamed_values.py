@@ -66,13 +66,13 @@ def _bare(text: str) -> Iterator[re.Match[str]]:
 
 def _name_of(text: str, match: re.Match[str], kind: str) -> str:
     """Return the name before a value, on its line or the one above."""
-    start = line_start(text, match.start(1), _MAX_BEFORE)
+    start = line_start(text, match.start(1), _MAX_LINE_BEFORE)
     before = text[start : match.start(1)]
     name = _NAME.search(before) or _ELEMENT.search(before)
     if name is None and (not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS):
-        name = _DIRECTIVE.fullmatch(before)
+        name = _DIRECTIVE_NAME.fullmatch(before)
     if name is None and kind in PROSE_KINDS and not before.strip():
-        name = _HEADING.search(text, max(start - _MAX_BEFORE, 0), start)
+        name = _HEADING.search(text, max(start - _MAX_LINE_BEFORE, 0), start)
     return name[1] if name else ""
 
 
@@ -83,24 +83,24 @@ _BARE_KINDS: Final = frozenset((*SETTINGS_KINDS, *"bash batch dockerfile fish ma
 _CHARACTER_KINDS: Final = frozenset("c cpp csharp go java json jsonl kotlin rust scala swift zig".split())
 """Kinds of files in which single quotes enclose a character at most."""
 _MAX_VALUES: Final = 3
-_MAX_BEFORE: Final = 100
+_MAX_LINE_BEFORE: Final = 100
 _MAX_VALUE: Final = 128
 _CHARACTERS: Final = f"{string.ascii_letters}{string.digits}_+/~-"
 _DIGIT_BEFORE_LETTER: Final = LazyPattern(r"[0-9][A-Za-z+/]")
-_VALUE: Final = (
+_UNNAMED_VALUE: Final = (
     r"(?=(?:[A-Za-z_+/~-]{0,127}+\d++[_~-]){0,4}+[A-Za-z_+/~-]{0,127}+\d++[A-Za-z+/])(?![\da-f-]{16,128}+\b)"
     r"([A-Za-z\d_+/~-]{16,128}+={0,2})"
 )
 """A value with a digit before a letter; digests are excluded at once."""
-_DOUBLE_QUOTED: Final = LazyPattern(rf'"{_VALUE}"', re.ASCII)
-_SINGLE_QUOTED: Final = LazyPattern(rf"'{_VALUE}'", re.ASCII)
-_BARE: Final = LazyPattern(rf"[\s=:>`]{_VALUE}(?=[\s,;`]|</|\Z)", re.ASCII)
+_DOUBLE_QUOTED: Final = LazyPattern(rf'"{_UNNAMED_VALUE}"', re.ASCII)
+_SINGLE_QUOTED: Final = LazyPattern(rf"'{_UNNAMED_VALUE}'", re.ASCII)
+_BARE: Final = LazyPattern(rf"[\s=:>`]{_UNNAMED_VALUE}(?=[\s,;`]|</|\Z)", re.ASCII)
 _NAME: Final = LazyPattern(
     r"(?<![\w$.-])-{0,2}([\w$.-][\w $.-]{1,60}+)[\"'`\])*]{0,4}(?:: ?[\w.<>\[\]?*&| ]{1,30}(?= ?=))?[ \t]{0,8}"
     r"(?:(?<![=!<>~+*])=|:(?=[ \t\"'`])|=>|:=)[ \t]{0,8}(?:[A-Za-z@]{1,2}|[\w.]{1,40}\(|\*\*)?[\"'`]?\Z"
 )
 _ELEMENT: Final = LazyPattern(r"<(?:string name=\"|add key=\")?([\w:.-]{2,60})(?:[ ][^<>]{0,60})?>\Z")
-_DIRECTIVE: Final = LazyPattern(
+_DIRECTIVE_NAME: Final = LazyPattern(
     r"[ \t]{0,20}(?:(?:set|export|add|proxy_set_header|request_header|more_set_headers|option|config)[ \t]{1,4})?"
     r"([\w.-]{3,40})[ \t]{1,20}[\"'`]?"
 )

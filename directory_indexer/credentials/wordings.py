@@ -22,8 +22,8 @@ def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention
         haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
         at = haystack.find(needle) if stem in marks else -1
         while at >= 0:
-            match = _WORD.match(text, at)
-            if match and not (match["short"] and at and _LETTER.match(text, at - 1)):
+            match = _KEYWORD.match(text, at)
+            if match and not (match["short"] and at and _WORD_CHARACTER.match(text, at - 1)):
                 yield Mention(*match.span(), match["vague"] is not None)
             at = haystack.find(needle, at + len(stem))
 
@@ -69,8 +69,8 @@ KEYWORD_MARKS: Final = (
     *("mật khẩu", "clé wpa", "clé wi"),
 )
 """Stems in lower case."""
-_LETTER: Final = LazyPattern(r"\w")
-_WORD: Final = LazyPattern(
+_WORD_CHARACTER: Final = LazyPattern(r"\w")
+_KEYWORD: Final = LazyPattern(
     r"(?i)(?P<short>mdp|ww|pwd?|psw|pswd|p/w|haslo|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
     r"passw(?:or[dt]s?|örter|d)(?!\d{1,4}[,;)!])"
     r"(?![ \t]{1,24}(?:\[[\w= -]{3,80}\]|\w{6,10})[ \t]{1,24}\S{0,40}pam_)|"  # not of PAM

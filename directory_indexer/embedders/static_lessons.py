@@ -58,7 +58,7 @@ def _trained_rows(weights: NDArray[np.float32], lessons: Lessons) -> OwnRows:
         kernel += weighed @ weighed.T
         sums += weighed @ shipped_rows(tokens)
     # The rows are trained on the scale of the table, so that the shipped rows need no rescaling.
-    scale = float((sums * targets).sum() / max(float((sums * sums).sum()), _TINY))
+    scale = float((sums * targets).sum() / max(float((sums * sums).sum()), _MIN_SQUARE))
     if scale <= 0:
         return own_rows(b"")
     missing = np.linalg.solve(kernel, targets / scale - sums)
@@ -79,7 +79,7 @@ def _lengths(bags: Bags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[n
     squares = np.zeros((bags.lengths.size, 1), np.float32)
     for tokens in blocks:
         squares += np.square(counts(bags, tokens) * weights[tokens]).sum(axis=1, keepdims=True)
-    return np.sqrt(np.maximum(squares, _TINY))
+    return np.sqrt(np.maximum(squares, _MIN_SQUARE))
 
 
-_TINY = 1e-12
+_MIN_SQUARE = 1e-12

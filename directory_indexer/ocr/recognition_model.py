@@ -79,12 +79,12 @@ def words_of(signs: list[Sign], *, n_steps: float) -> list[ReadWord]:
             letters.append(sign)
             continue
         if letters:
-            words.append(_word(letters, start, (letters[-1].step + 1 + sign.step) / 2, n_steps))
+            words.append(_read_word(letters, start, (letters[-1].step + 1 + sign.step) / 2, n_steps))
         start, letters = float(sign.step + 1), []
     return words
 
 
-def _word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
+def _read_word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
     confidence = sum(letter.confidence for letter in letters) / len(letters)
     return ReadWord(
         "".join(letter.text for letter in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
