@@ -1,6 +1,6 @@
-"""Where the command `dirindex` and `python -m directory_indexer` begin.
+"""Entry point of the command `dirindex` and of `python -m directory_indexer`.
 
-Nothing else is imported before no module is found in the working directory any more.
+Nothing else is imported before the working directory is removed from the module search path.
 """
 
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def start(*entries: str) -> "NoReturn":
-    """Run the command without any module from the working directory, or from `entries` of the path."""
+    """Run the command without modules from the working directory, or from `entries` of the path."""
     forget_working_directory(*entries)
     from directory_indexer.cli import main  # noqa: PLC0415 - see above
 
@@ -21,5 +21,5 @@ def start(*entries: str) -> "NoReturn":
 
 
 if __name__ == "__main__":
-    # `python -m` puts the working directory first, unless it is told not to.
+    # `python -m` puts the working directory first, unless in safe-path mode.
     start(*([] if sys.flags.safe_path else sys.path[:1]))

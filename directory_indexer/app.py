@@ -1,6 +1,6 @@
-"""The composition root: builds the parts of dirindex from the configuration, each when it is first needed.
+"""The composition root: builds the parts of dirindex from the configuration, each on first use.
 
-Every part is a cached property, so whoever wants another one, as tests do, assigns it before it is used.
+Every part is a cached property, so tests replace one by assigning it before it is used.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ with lazily:
 
 
 class App:
-    """One index with everything that works on it; threads may share it."""
+    """One index with all of its parts; threads may share it."""
 
     writes: ClassVar[bool] = True
-    """Whether the index is on this machine; one that is in a cluster alone is only read."""
+    """Whether the index is on this machine; one that is only in a cluster is read-only."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
         self.loaded = loaded
@@ -72,11 +72,11 @@ class App:
         self.is_watched: Callable[[], bool] = lambda: False
         self.lock_path = self._config.storage.sqlite_path.with_name("write.lock")
         self.origin = Origin.TERMINAL
-        """Where documents are sent to this process; who serves clients says so before anything is built."""
+        """The origin of documents sent through this process; servers set it before anything is built."""
 
     @cached_property
     def policies(self) -> Policies:
-        """What the configuration means for the walk, for parsing and for vectors."""
+        """The policies that follow from the configuration."""
         return Policies(self.loaded)
 
     @cached_property
@@ -86,17 +86,17 @@ class App:
 
     @cached_property
     def registry(self) -> Registry:
-        """What is known of those who use a server."""
+        """The database of collections, documents and keys."""
         return Registry(registry_path(self.loaded.data_dir))
 
     @cached_property
     def embedders(self) -> Embedders:
-        """What makes vectors, now and before."""
+        """The embedders of current and earlier vectors."""
         return Embedders(self.policies.space, self.policies.access)
 
     @cached_property
     def vectorstores(self) -> VectorStores:
-        """What holds and compares vectors."""
+        """The stores of vectors."""
         return VectorStores(
             self._config.storage.qdrant,
             docstore=lambda: self.docstore,
@@ -105,12 +105,12 @@ class App:
 
     @cached_property
     def nearest(self) -> Nearest:
-        """Find chunks by their vectors."""
+        """The search for nearest vectors."""
         return Nearest(place=self.vectorstores.place, vectorstore=self.vectorstores.of)
 
     @cached_property
     def searcher(self) -> Searcher:
-        """Answer searches."""
+        """The search."""
         return Searcher(
             docstore=self.docstore,
             nearest=lambda: self.nearest,
@@ -121,7 +121,7 @@ class App:
 
     @cached_property
     def similar_files(self) -> SimilarFiles:
-        """Find files like a given one."""
+        """The search for files similar to a file."""
         with loading("the vector engine", VectorStoreError):
             return SimilarFiles(
                 docstore=self.docstore,
@@ -132,13 +132,13 @@ class App:
 
     @cached_property
     def neighbourhoods(self) -> Neighbourhoods:
-        """Map what lies around a document."""
+        """The map of documents around a document."""
         with loading("the vector engine", VectorStoreError):
             return Neighbourhoods(docstore=self.docstore, nearest=self.nearest, embedder=self.embedders.of)
 
     @cached_property
     def vectorizer(self) -> Vectorizer:
-        """Give chunks their vectors."""
+        """The writer of vectors."""
         return Vectorizer(
             docstore=self.docstore,
             place=self.vectorstores.place,
@@ -149,12 +149,12 @@ class App:
 
     @cached_property
     def cluster_connection(self) -> Connection:
-        """The way to the Qdrant server that has the cluster index."""
+        """The connection to the Qdrant server with the cluster index."""
         return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
 
     @cached_property
     def cluster(self) -> ClusterCopy:
-        """The cluster index that runs keep in step, if one is configured; that of the collection `default` alone."""
+        """The cluster index that runs keep up to date, if one is configured; only for the default collection."""
         qdrant = self._config.storage.qdrant
         if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
             return NoClusterCopy()
@@ -171,12 +171,12 @@ class App:
 
     @cached_property
     def page_reading(self) -> PageReading:
-        """What reads scanned pages."""
+        """The selection of the OCR engine."""
         return PageReading(self.policies.ocr, lambda: self.policies.parse)
 
     @cached_property
     def recogniser(self) -> Recogniser:
-        """Have scanned pages read."""
+        """The OCR of waiting pages."""
         return Recogniser(
             self.docstore,
             self.policies.page_cache,
@@ -187,9 +187,9 @@ class App:
 
     @cached_property
     def indexer(self) -> Indexer:
-        """Run index runs."""
+        """The index runs."""
         checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
-        if self._config.ocr.engine in READING_SERVICES:  # else what reads pages waits until there are any
+        if self._config.ocr.engine in READING_SERVICES:  # other engines are checked when pages wait
             checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
         return Indexer(
             docstore=self.docstore,
@@ -202,7 +202,7 @@ class App:
 
     @cached_property
     def refresher(self) -> Refresher:
-        """Look what changed before a question is answered."""
+        """The check for changes before a question is answered."""
         return Refresher(
             docstore=self.docstore,
             vectorizer=lambda: self.vectorizer,
@@ -213,9 +213,9 @@ class App:
         )
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
-        """Bring in what changed in some places, as long as the configuration allows; say what is not in yet.
+        """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
 
-        Where changes are watched for, a quick look is enough.
+        If the directories are watched, a quick check is enough.
         """
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look
@@ -231,13 +231,13 @@ class App:
             return language_advice(self.embedders.configured, snapshot.words.language_counts())
 
     def answering_space(self) -> EmbeddingSpace | None:
-        """Tell in which space the vectors are that answer; None while there are none."""
+        """Return the space of the vectors that answer; None if there are none."""
         with self.docstore.snapshot() as snapshot:
             return snapshot.vector_sets.answering().space
 
     @cached_property
     def sent_files(self) -> NamedFiles:
-        """Index the documents that were sent."""
+        """The indexing of documents that were sent."""
         return NamedFiles(
             RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin),
             docstore=self.docstore,
@@ -249,12 +249,12 @@ class App:
 
     @cached_property
     def run_control(self) -> RunControl:
-        """Stop, pause and resume runs."""
+        """Stopping, pausing and resuming of runs."""
         return RunControl(lambda: self.docstore, unended=lambda: self.status.unended())  # noqa: PLW0108 - few ask
 
     @cached_property
     def status(self) -> Status:
-        """Tell how the index stands."""
+        """The state of the index."""
         return Status(
             lambda: self.docstore,
             configured=self.embedders.configured,
@@ -264,7 +264,7 @@ class App:
         )
 
     def embedding_process(self, scope: IndexScope = WHOLE_INDEX) -> EmbeddingProcess:
-        """Go on embedding beside this process."""
+        """Return a background process that embeds."""
         return EmbeddingProcess(
             command=embedding_command(self.loaded, scope),
             waiting=lambda: self._embedding_work(scope),
@@ -273,24 +273,24 @@ class App:
         )
 
     def _embedding_work(self, scope: IndexScope) -> Waiting:
-        """Tell what a process in the background may embed: not what somebody must agree to before."""
+        """Return the work that a background process may do: none that needs consent first."""
         n_chunks, built = self.status.embeddable(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
         return Waiting(n_chunks if is_agreed else 0, self.status.is_locked())
 
     @cached_property
     def exporter(self) -> Exporter:
-        """Write what the index holds for other programs."""
+        """The export."""
         return Exporter(docstore=self.docstore, own=self.policies.walk.own)
 
     @cached_property
     def converter(self) -> Converter:
-        """Convert documents to Markdown."""
+        """The conversion to Markdown."""
         return Converter(lambda: self.policies.parse, destinations=self.policies.destinations)
 
     @cached_property
     def doctor(self) -> Doctor:
-        """Check and repair the index."""
+        """The check and repair of the index."""
         return Doctor(
             database=self._config.storage.sqlite_path,
             docstore=lambda: self.docstore,
@@ -306,10 +306,12 @@ class App:
         )
 
     def migration(self, *, to_server: str | None) -> Migration:
-        """Prepare to copy the vectors to a Qdrant server at a URL, or from the configured one to the embedded engine.
+        """Return a migration of vectors to a Qdrant server, or from the configured one to the embedded engine.
+
+        `to_server` is the URL.
 
         Raises:
-            UsageError: the URL is none, or no server is configured to copy from.
+            UsageError: the URL is invalid, or no server is configured to copy from.
             IndexMismatchError: vectors of another model are being made.
         """
         from_server = self._config.storage.qdrant.endpoint
@@ -322,7 +324,7 @@ class App:
         )
 
     def close(self) -> None:
-        """Give back files, connections and memory."""
+        """Release files, connections and memory."""
         for part in ("embedders", "vectorstores", "docstore", "registry", "cluster_connection", "cluster"):
             if part in vars(self):
                 getattr(self, part).close()

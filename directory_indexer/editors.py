@@ -1,6 +1,6 @@
-"""Programs that open files, and how each is told the line or page to show.
+"""Programs that open files, and how each is passed the line or page to show.
 
-There is no shell: a path is one argument, whatever it holds, and absolute, so that it is never taken for an option.
+There is no shell: a path is one argument, whatever it contains, and absolute, so that it is never parsed as an option.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from directory_indexer.errors import UnavailableError
 _BEFORE: Final = frozenset(
     {"vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mcedit"}
 )
-"""Editors that take `+12 FILE`."""
+"""Editors with the syntax `+12 FILE`."""
 
 _BEHIND: Final = frozenset({"hx", "helix", "subl", "zed"})
-"""Editors that take `FILE:12`."""
+"""Editors with the syntax `FILE:12`."""
 
 _GOTO: Final = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
-"""Editors that take `--goto FILE:12`."""
+"""Editors with the syntax `--goto FILE:12`."""
 
 _WITH_WINDOWS: Final = (*sorted(_GOTO), "zed", "subl", "gvim", "kate", "gedit", "gnome-text-editor", "mousepad")
 """Editors that need no terminal."""
@@ -41,16 +41,16 @@ SET_EDITOR: Final = "set EDITOR to the program that should open files"
 
 
 def viewer_command(path: str, page: int | None) -> list[str] | None:
-    """Give the command that opens a file at a page, if a page is wanted and a viewer that can is installed."""
+    """Return the command that opens a file at a page, if a page is given and a capable viewer is installed."""
     viewer = next((name for name in _PAGED if shutil.which(name)), None) if page else None
     return [viewer, _PAGED[viewer].format(page), path] if viewer else None
 
 
 def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Give the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
+    """Return the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
 
     Raises:
-        UnavailableError: it cannot be read.
+        UnavailableError: it cannot be parsed.
     """
     editor = environ.get("VISUAL") or environ.get("EDITOR")
     words = _words(editor) if editor else []
@@ -58,28 +58,28 @@ def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str
 
 
 def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
-    """Give the command that opens a file at a line in an editor that needs no terminal, if there is one.
+    """Return the command that opens a file at a line in an editor that needs no terminal, if there is one.
 
     Raises:
-        UnavailableError: `$VISUAL` or `$EDITOR` cannot be read.
+        UnavailableError: `$VISUAL` or `$EDITOR` cannot be parsed.
     """
     chosen = editor_command(path, line, environ)
     if chosen and _name(chosen[0]) in _WITH_WINDOWS:
         return chosen
-    found = next((name for name in _WITH_WINDOWS if shutil.which(name)), None)
-    return [found, *_place(found, path, line)] if found else None
+    editor = next((name for name in _WITH_WINDOWS if shutil.which(name)), None)
+    return [editor, *_place(editor, path, line)] if editor else None
 
 
 def system_command(path: str) -> list[str]:
-    """Give the command that has the desktop open a file.
+    """Return the command that opens a file with the desktop.
 
     Raises:
         UnavailableError: there is none.
     """
     opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     if not shutil.which(opener):
-        shown = path.encode("utf-8", "backslashreplace").decode()
-        raise UnavailableError(f"no program was found that opens '{shown}'", hint=SET_EDITOR)
+        escaped = path.encode("utf-8", "backslashreplace").decode()
+        raise UnavailableError(f"no program was found that opens '{escaped}'", hint=SET_EDITOR)
     return [opener, path]
 
 

@@ -1,7 +1,7 @@
-"""Goes on embedding in a process of its own while this one watches or serves; of all processes of an index, one does.
+"""Background embedding in a process of its own while this one watches or serves; one process per index does so.
 
-A process can step back behind all others without slowing down the answers of this one, and what it makes is kept
-however it ends.
+Such a process can lower its priority without slowing down answers of this one, and its results are kept however it
+ends.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _log = logging.getLogger("dirindex.embedding")
 
 
 class Waiting(NamedTuple):
-    """How many chunks wait for their vectors, and whether some process writes to the index now."""
+    """Number of chunks that wait for vectors, and whether another process writes to the index now."""
 
     n_chunks: int
     is_locked: bool
 
 
 class EmbeddingProcess:
-    """Embed what waits, whenever something does and nobody else is at it, in a thread that ends with the process.
+    """Embeds waiting chunks whenever no other process does, from a thread that ends with the process.
 
-    With `releases_when_idle`, it releases its lock while nothing waits for it: others may embed what it must not.
+    With `releases_when_idle`, it releases its lock while nothing waits for it, so that others may embed what it must
+    not.
     """
 
     def __init__(
@@ -61,11 +62,11 @@ class EmbeddingProcess:
         self._n_given_up = 0
 
     def start(self) -> None:
-        """Begin, or wait until the process that does so has ended."""
+        """Start, or wait until the process that embeds has ended."""
         threading.Thread(target=self._run, name="embedding", daemon=True).start()
 
     def stop(self) -> None:
-        """Let the embedding stop at its batch, and begin with none any more."""
+        """Stop the embedding after its batch, and start no more."""
         with self._lock:
             self._stopped.set()
             if self._process is not None and self._process.poll() is None:
@@ -74,7 +75,7 @@ class EmbeddingProcess:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                is_made = self._lock_path.parent.is_dir()  # before the first run there is no index
+                is_made = self._lock_path.parent.is_dir()  # there is no index before the first run
                 if is_made and (lock := try_lock(self._lock_path, exclusive=True)) is not None:
                     with lock:
                         self._go_on()
@@ -85,7 +86,7 @@ class EmbeddingProcess:
     def _go_on(self) -> None:
         while not self._stopped.wait(_LOOK_SECONDS):
             waiting = self._waiting()
-            # After somebody has told it to stop, only something new is a reason to begin again.
+            # After it was told to stop, it only starts again for new chunks.
             self._n_given_up = min(self._n_given_up, waiting.n_chunks)
             has_work = waiting.n_chunks > self._n_given_up
             if has_work and not waiting.is_locked:
@@ -99,10 +100,10 @@ class EmbeddingProcess:
                 return
             self._process = process = self._started()
         code = process.wait()
-        n_left = self._waiting().n_chunks
+        n_remaining = self._waiting().n_chunks
         if code == ExitCode.INTERRUPTED:
-            self._n_given_up = n_left
-        elif n_left:
+            self._n_given_up = n_remaining
+        elif n_remaining:
             _log.info("embedding in the background ended with %d; it goes on in %d s", code, self._again_seconds)
             self._stopped.wait(self._again_seconds)
             self._again_seconds = min(2 * self._again_seconds, _LONGEST_AGAIN_SECONDS)
@@ -121,7 +122,7 @@ class EmbeddingProcess:
 
 
 def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
-    """Make the command that indexes into the same index behind everything else; directories go at its end, resolved."""
+    """Return the command that indexes into the same index at low priority; resolved directories are appended to it."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
     which = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
@@ -141,5 +142,5 @@ def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
 
 
 def embedding_command(loaded: LoadedConfig, scope: IndexScope) -> tuple[str, ...]:
-    """Make the command that embeds what waits in a part of the same index, and looks at no directory."""
+    """Return the command that embeds waiting chunks in a part of the same index, without reading directories."""
     return (*index_command(loaded), "--waiting-only", "--unless-paused", "--", *map(exact_text, scope.roots))

@@ -1,12 +1,12 @@
-"""What makes two vectors comparable, and what making them costs."""
+"""Spaces of vectors, which make them comparable, and the cost of embedding."""
 
 from typing import NamedTuple
 
 
 class EmbeddingSpace(NamedTuple):
-    """What makes two vectors comparable: the same provider, model, dimensions and document prefix; and where it is.
+    """Properties that make vectors comparable: provider, model, dimensions and document prefix; and the endpoint.
 
-    `dimensions` is 0 while only the provider knows them; `is_shortened` says that they were asked for.
+    `dimensions` is 0 while only the provider knows them; `is_shortened` if they were requested.
     """
 
     provider: str
@@ -19,14 +19,14 @@ class EmbeddingSpace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name everything that changes the vectors."""
+        """A name that identifies everything that affects the vectors."""
         name = f"{self.provider}/{self.model}"
         name += f" in {self.dimensions} dimensions" if self.is_shortened else ""
         return name + (f" with '{self.document_prefix}'" if self.document_prefix else "")
 
 
 class EmbeddingUsage(NamedTuple):
-    """What an embedder was given so far: tokens as the provider counts them, and texts that it read only in part."""
+    """The usage of an embedder so far: tokens as the provider counts them, and truncated texts."""
 
     n_tokens: int = 0
     n_truncated: int = 0

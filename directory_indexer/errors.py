@@ -1,34 +1,34 @@
 """Every error that dirindex raises on purpose, and the exit code that each one ends a command with.
 
 DirIndexError                     70  a bug, when nothing more precise is raised
-├── UsageError                     2  the request cannot be meant: a bad argument, a path that is not there
+├── UsageError                    2  invalid request: a bad argument, a path that does not exist
 │   ├── ConfigError                2  the configuration has mistakes, all of them listed
 │   ├── OverlapError               2  a directory lies inside or around a tracked one
-│   ├── ConsentNeededError         2  the run would redo or take much, and was not told that it may
-│   ├── ContentRefusedError        2  what was sent is a secret, holds one, is empty, too large or unreadable
-│   ├── NotStoppableError          2  a client asks a run to stop that was started in a terminal
+│   ├── ConsentNeededError         2  the run would redo or read much, and has no consent
+│   ├── ContentRefusedError        2  the document is or contains a secret, is empty, too large or unreadable
+│   ├── NotStoppableError          2  a client asks to stop a run that was started in a terminal
 │   ├── NotHereError               2  this server does not do that; the machine that has the index does
-│   └── ConflictError              2  it is there already, is being deleted, or does not stand as it would have to
+│   └── ConflictError              2  it exists already, is being deleted, or is not in the required state
 ├── NotIndexedError                1  the file or directory is not in the index
-├── UnavailableError               3  something that is needed cannot be used now
-│   ├── BusyError                  3  more waits already than can be answered in time; asking again later helps
-│   ├── ProviderError              3  a service that embeds or reads pages is away, refuses, or answers nonsense
-│   │   └── TextsRefusedError      3  it refuses some of the texts, and gave vectors for the others
+├── UnavailableError               3  a required resource is unavailable
+│   ├── BusyError                  3  too many requests are waiting; retry later
+│   ├── ProviderError              3  an embedding or OCR service is unreachable, rejects requests or answers nonsense
+│   │   └── TextsRefusedError      3  it rejects some of the texts, and embedded the others
 │   ├── StoreError                 3  SQLite or the vector store cannot be read or written
-│   │   ├── DiskFullError          3  there is no room left on the disk
-│   │   ├── CorruptIndexError      3  the database is damaged and has to be built again
-│   │   ├── CorruptRegistryError   3  the registry holds what dirindex does not write; it cannot be built again
-│   │   ├── PageCacheError         3  what OCR has read cannot be kept; pages wait
+│   │   ├── DiskFullError          3  the disk is full
+│   │   ├── CorruptIndexError      3  the database is damaged and has to be rebuilt
+│   │   ├── CorruptRegistryError   3  the registry has invalid content; it cannot be rebuilt
+│   │   ├── PageCacheError         3  OCR results cannot be stored; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
-│   │   │   └── VectorsLostError   3  they are damaged or not there, and must be made again from the texts
-│   │   └── GenerationGoneError    3  vectors were replaced meanwhile; asking the newer index again succeeds
+│   │   │   └── VectorsLostError   3  they are damaged or missing, and must be computed again from the texts
+│   │   └── GenerationGoneError    3  vectors were replaced meanwhile; a retry on the newer index succeeds
 │   ├── IndexMismatchError         3  the index was built by another model, chunking or version
 │   └── RootUnavailableError       3  a tracked directory is missing, unreadable or suddenly empty
 ├── LockedError                    4  another run holds the write lock
 └── ExtractionError                -  one file could not be read as text; collected, never ends a run
-    ├── SkipFileError              -  one file holds nothing to index, for a reason with a name
+    ├── SkipFileError              -  one file has nothing to index, for a named reason
     ├── PageRefusedError           -  a service will never read one page; another engine may
-    └── ReaderError                -  what the configuration names to read it fails, and may not the next time
+    └── ReaderError                -  a configured or external reader fails, perhaps only this time
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ with lazily:
 
 
 class ExitCode(IntEnum):
-    """How a command ended, as shells see it."""
+    """Exit code of a command."""
 
     DONE = 0
     INCOMPLETE = 1
@@ -61,7 +61,7 @@ class ExitCode(IntEnum):
 
 
 class DirIndexError(Exception):
-    """Say what happened, to which path or value, and in `hint` what to do next."""
+    """An error with what happened, to which path or value, and in `hint` what to do next."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.BUG
 
@@ -72,7 +72,7 @@ class DirIndexError(Exception):
 
 
 class UsageError(DirIndexError):
-    """The request cannot be meant."""
+    """The request is invalid."""
 
     exit_code = ExitCode.USAGE
 
@@ -86,11 +86,11 @@ class OverlapError(UsageError):
 
 
 class ConsentNeededError(UsageError):
-    """The run would redo or take much, and was not told that it may."""
+    """The run would redo or read much, and has no consent."""
 
 
 class RefusalReason(StrEnum):
-    """Why the content of a document is not taken."""
+    """Reasons for rejecting the content of a document."""
 
     SECRET = "secret"  # noqa: S105 - the name of a reason, not a password
     EMPTY = "empty"
@@ -99,7 +99,7 @@ class RefusalReason(StrEnum):
 
 
 class ContentRefusedError(UsageError):
-    """What was sent is not taken, for a reason with a name; nothing is changed by it."""
+    """A document that was sent is rejected for a named reason; nothing is changed."""
 
     def __init__(self, reason: RefusalReason, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -107,15 +107,15 @@ class ContentRefusedError(UsageError):
 
 
 class NotStoppableError(UsageError):
-    """A client asks a run to stop that was started in a terminal."""
+    """A client asks to stop a run that was started in a terminal."""
 
 
 class NotHereError(UsageError):
-    """This server answers from a cluster alone, and cannot do that; the machine that has the index can."""
+    """This server answers from a cluster only and cannot do that; the machine with the index can."""
 
 
 class ConflictError(UsageError):
-    """What is to be made is there already, what is to be changed is being deleted, or no run stands as it must."""
+    """The object to create exists, the object to change is being deleted, or no run is in the required state."""
 
 
 class NotIndexedError(DirIndexError):
@@ -125,21 +125,21 @@ class NotIndexedError(DirIndexError):
 
 
 class UnavailableError(DirIndexError):
-    """Something that is needed cannot be used now."""
+    """A required resource is unavailable."""
 
     exit_code = ExitCode.UNAVAILABLE
 
 
 class BusyError(UnavailableError):
-    """More waits already than can be answered in time."""
+    """Too many requests are waiting."""
 
 
 class ProviderError(UnavailableError):
-    """A service that embeds or reads pages is away, refuses, or answers nonsense."""
+    """An embedding or OCR service is unreachable, rejects requests, or returns invalid answers."""
 
 
 class TextsRefusedError(ProviderError):
-    """The provider refuses some texts; `reasons` says which, by index, and `vectors` has zeros in their rows."""
+    """The provider rejects some texts: `reasons` by index; their rows in `vectors` are zero."""
 
     def __init__(self, reasons: Mapping[int, str], vectors: NDArray[np.float32]) -> None:
         super().__init__(f"{len(reasons)} of {len(vectors)} texts were refused: {next(iter(reasons.values()))}")
@@ -152,22 +152,22 @@ class StoreError(UnavailableError):
 
 
 class DiskFullError(StoreError):
-    """There is no room left on the disk."""
+    """The disk is full."""
 
 
 REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
 
 
 class CorruptIndexError(StoreError):
-    """The database is damaged and has to be built again."""
+    """The database is damaged and has to be rebuilt."""
 
 
 class CorruptRegistryError(StoreError):
-    """The registry holds what dirindex does not write; other than an index, nothing builds it again."""
+    """The registry has invalid content; unlike an index, it cannot be rebuilt."""
 
 
 class PageCacheError(StoreError):
-    """What OCR has read cannot be kept; pages wait, and all else goes on."""
+    """OCR results cannot be stored; pages wait, and everything else continues."""
 
 
 class VectorStoreError(StoreError):
@@ -175,7 +175,7 @@ class VectorStoreError(StoreError):
 
 
 class VectorsLostError(VectorStoreError):
-    """The vectors are damaged or not where they should be, and must be made again from the texts."""
+    """The vectors are damaged or missing, and must be computed again from the texts."""
 
 
 class GenerationGoneError(StoreError):
@@ -201,7 +201,7 @@ class ExtractionError(DirIndexError):
 
 
 class SkipFileError(ExtractionError):
-    """One file holds nothing to index, for a reason with a name."""
+    """One file has nothing to index, for a named reason."""
 
     def __init__(self, reason: SkipReason, message: str) -> None:
         super().__init__(message)
@@ -213,4 +213,4 @@ class PageRefusedError(ExtractionError):
 
 
 class ReaderError(ExtractionError):
-    """What the configuration names to read a file fails, which may not be for the file."""
+    """A configured or external reader of a file fails, perhaps not because of the file."""

@@ -1,4 +1,4 @@
-"""A file as it was met: the stamp that tells whether it changed, or why it is left out or failed."""
+"""Records of a file: the stamp that detects changes, or the reason why it is skipped or failed."""
 
 import os
 from enum import StrEnum
@@ -9,11 +9,11 @@ from directory_indexer.paths import FilePath, os_path
 from directory_indexer.scans import Scan
 
 DIRECTORY: Final = "directory"
-"""The kind of a hit that is no file."""
+"""The kind of a hit that is a directory."""
 
 
 class SkipReason(StrEnum):
-    """Why a file that was seen is not indexed although nothing went wrong."""
+    """Why a file is not indexed although nothing failed."""
 
     BINARY = "binary"
     BROKEN_LINK = "broken link"
@@ -27,7 +27,7 @@ class SkipReason(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where in a run a file failed."""
+    """The stage of a run at which a file failed."""
 
     WALK = "walk"
     READ = "read"
@@ -52,11 +52,11 @@ _LARGEST_INTEGER = 2**63 - 1
 
 
 class SourceFile(NamedTuple):
-    """A regular file that the walk found and no rule excludes, with all that changes when the file does.
+    """A regular file that the walk found and no rule excludes, with everything that changes when the file does.
 
-    `changed_ns` is the time of the last change of anything about it (POSIX: ctime), which no program can set, and
-    `inode` tells files apart that were exchanged; both are 0 where the system has nothing that lasts. A tuple, because
-    a walk makes one for each of tens of thousands of files.
+    `changed_ns` is the time of the last change of content or status (POSIX: ctime), which programs cannot set, and
+    `inode` detects exchanged files; both are 0 if the system has no stable ones. A tuple, because a walk makes one for
+    each of tens of thousands of files.
     """
 
     path: FilePath
@@ -66,42 +66,42 @@ class SourceFile(NamedTuple):
     inode: int = 0
 
     def is_settled(self, seen_ns: int) -> bool:
-        """Tell whether whatever changes the file after `seen_ns`, when the stamp was taken, gives it another stamp.
+        """Whether every change of the file after `seen_ns`, when the stamp was taken, gives it another stamp.
 
-        A file that was changed just before may change again within the same tick of its file system's clock: one of a
-        few milliseconds where times have fractions of a second, or of up to two seconds (FAT).
+        A file that was changed just before may change again within the same tick of its file system's clock: a few
+        milliseconds if times have fractions of a second, or up to two seconds (FAT).
         """
         changed_ns = self.changed_ns or self.mtime_ns
         return changed_ns + (_FINE_NS if changed_ns % _SECOND_NS else _COARSE_NS) < seen_ns
 
 
 def stamped(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -> SourceFile:
-    """Take the stamp of a file; without `has_inode` its file system numbers files anew now and then."""
-    if os.name != "posix":  # ctime is that of the creation there, and a walk is told no inode
+    """Return the stamp of a file; without `has_inode` its file system has no stable inode numbers."""
+    if os.name != "posix":  # ctime is the creation time there, and a walk gets no inode
         return SourceFile(path, status.st_size, storable(status.st_mtime_ns))
     inode = storable(status.st_ino) if has_inode else 0
     return SourceFile(path, status.st_size, storable(status.st_mtime_ns), storable(status.st_ctime_ns), inode)
 
 
 def storable(number: int) -> int:
-    """Bring a number that a file system gives into the range of SQLite: times may lie in any year."""
+    """Clamp a number of a file system to the range of SQLite: times may be in any year."""
     return max(-_LARGEST_INTEGER, min(number, _LARGEST_INTEGER))
 
 
 def source_file(path: FilePath) -> SourceFile:
-    """Stamp a file outside of a walk.
+    """Return the stamp of a file outside a walk.
 
     Raises:
-        OSError: the file is not there or its directory cannot be read.
+        OSError: the file does not exist or its directory cannot be read.
     """
     return stamped(path, os.stat(os_path(path)))
 
 
 class FileFailure(NamedTuple):
-    """A file or directory that could not be processed; the next run tries again.
+    """A file or directory that could not be processed; the next run retries it.
 
-    With `source`, taken at `seen_ns`, and `hash` the content of the file is to blame, damaged or such that it broke a
-    parser: it is not parsed again until the file or the parser is another.
+    With `source`, taken at `seen_ns`, and `hash`, the content of the file is the cause, damaged or such that it crashed
+    a parser: it is not parsed again until the file or the parser changes.
     """
 
     path: FilePath
@@ -113,10 +113,10 @@ class FileFailure(NamedTuple):
 
 
 class SkippedFile(NamedTuple):
-    """A file that was seen and left out, with the reason and, where it helps, the rule or number behind it.
+    """A file that was skipped, with the reason and, where it helps, the rule or number behind it.
 
-    `source` is its stamp, taken at `seen_ns`, where it is a file that could be looked at. `scans` are its pages that
-    are pictures: it may have text when they have been read.
+    `source` is its stamp, taken at `seen_ns`, if it could be examined. `scans` are its scanned pages: it may have text
+    after OCR.
     """
 
     path: FilePath

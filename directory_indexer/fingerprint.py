@@ -1,4 +1,4 @@
-"""What built an index: when it differs from what would build it now, something must be done again."""
+"""Fingerprint of an index: the versions and settings that built it; differences tell what has to be redone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from directory_indexer.ids import content_hash
 
 
 class Fingerprint(NamedTuple):
-    """The ways of embedding, chunking, extracting, analysing and finding secrets, each as text that changes with it.
+    """The versions and settings of embedding, chunking, extraction, analysis and secret detection, as texts.
 
-    `extraction` is what all kinds of files share; `formats` has the version of each kind's own way, which concerns the
-    files of that kind alone. `pictured` names the kinds whose pictures are read, which OCR has to be switched on for.
+    `extraction` is shared by all kinds of files; `formats` has the version of each kind, which concerns only its files.
+    `pictured` are the kinds whose images are read, which needs OCR.
     """
 
     embedding: str
@@ -28,11 +28,11 @@ class Fingerprint(NamedTuple):
 
     @property
     def recipe(self) -> int:
-        """Number the way from a file to its chunks that all kinds share, to be stored with each file."""
+        """A number for the shared way from a file to its chunks, stored with each file."""
         return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}\0{self.secrets}".encode())[:6], "big")
 
     def differences(self, built: Fingerprint) -> tuple[str, ...]:
-        """Say what has to be done again because the index was built in another way."""
+        """Return the work that has to be redone because the index was built differently."""
         return tuple(
             f"{work} ({name} was {getattr(built, name)}, is {getattr(self, name)})"
             for name, work in _WORK.items()
@@ -40,21 +40,21 @@ class Fingerprint(NamedTuple):
         )
 
     def changed_kinds(self, built: Fingerprint) -> frozenset[str]:
-        """Name the kinds of files that come to something else now; an older index does not tell.
+        """Return the kinds of files whose result would differ now; unknown for an older index.
 
-        What was read on pictures stays when OCR is switched off.
+        Text read from images stays when OCR is switched off.
         """
         if not built.formats:
             return frozenset()
         return frozenset(dict(self.formats.items() ^ built.formats.items())) | {*self.pictured} - {*built.pictured}
 
     def to_json(self) -> str:
-        """Write the fingerprint as it is remembered in the index."""
+        """Format the fingerprint for storage in the index."""
         return json.dumps(self._replace(formats=dict(self.formats))._asdict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Fingerprint:
-        """Parse a remembered fingerprint.
+        """Parse a stored fingerprint.
 
         Raises:
             CorruptIndexError: it is damaged.
@@ -73,7 +73,7 @@ def _checked(built: Fingerprint) -> Fingerprint:
 
 
 _N_TEXTS = 5
-"""The fields that are texts come first."""
+"""The text fields come first."""
 
 
 _WORK = {
@@ -81,5 +81,6 @@ _WORK = {
     "chunking": "read and chunk every file again",
     "extraction": "read every file again",
 }
-"""What a difference costs. Analysis is missing: full-text rows are filled again from the stored texts at once. So are
-secrets: nobody is asked whether those that an older version overlooked may stay."""
+"""The work that a difference causes. Analysis is missing: full-text rows are rebuilt from the stored texts at once. So
+are secrets: those that an older version overlooked are masked without consent.
+"""

@@ -1,4 +1,4 @@
-"""Memory for libraries in native code: how many heaps their threads share, and whether there is room to load them."""
+"""Memory for native libraries: the number of heaps of their threads, and a check for room to load them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _ROOM_BYTES = 134_217_728
 
 
 def share_heaps() -> None:
-    """Let all threads share two heaps, where the C library is that of GNU.
+    """Make all threads share two heaps, with the GNU C library.
 
-    It would give each new thread one of its own, up to eight for each core, and the vector engine starts new threads
-    at every merge: what they free lies in heaps that nobody uses. It decides once, when there are more than eight.
+    It would give each new thread one of its own, up to eight for each core, and the vector engine starts new threads at
+    every merge: what they free stays in unused heaps. The limit has to be set before there are more than eight.
     """
     if sys.platform != "linux":
         return
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # missing in musl
     if set_option:
         set_option(_M_ARENA_MAX, _N_HEAPS)
 
 
 @contextlib.contextmanager
 def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
-    """Load libraries, of which some end the process when there is no memory for them.
+    """Load libraries, some of which end the process if there is no memory for them.
 
     Raises:
         ProviderError | VectorStoreError: the `kind` of error, if they cannot be loaded.
@@ -44,12 +44,12 @@ def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator
         _require_room()
         yield
     except (ImportError, MemoryError) as error:
-        reason = "not enough memory" if isinstance(error, MemoryError) else _said_first(error)
+        reason = "not enough memory" if isinstance(error, MemoryError) else _innermost_message(error)
         raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
 
 
-def _said_first(error: ImportError) -> str:
-    """Give the first cause: numpy wraps a page of advice around the name of a missing library."""
+def _innermost_message(error: ImportError) -> str:
+    """Return the innermost cause: numpy wraps a page of advice around the name of a missing library."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__

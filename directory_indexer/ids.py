@@ -1,4 +1,4 @@
-"""Ids and hashes: derived from what they stand for, never drawn."""
+"""Ids and hashes, derived from what they identify, never random."""
 
 import base64
 import re
@@ -23,7 +23,8 @@ DocId = NewType("DocId", str)
 
 
 ChunkId = NewType("ChunkId", bytes)
-"""The 16 bytes of the UUIDv5 of a chunk's path, content hash and ordinal; people and Qdrant read it as `uuid_text`."""
+"""The 16 bytes of the UUIDv5 of a chunk's path, content hash and ordinal; `uuid_text` formats it for people and Qdrant.
+"""
 
 
 _DOC_ID = re.compile(r"[a-z2-7]{24}")
@@ -37,7 +38,7 @@ def content_hash(content: bytes) -> ContentHash:
 
 
 def hashes_of(file: BinaryIO) -> Iterator[ContentHash]:
-    """Read a file to its end, and give the hash of what was read so far after each piece: at last, that of all."""
+    """Read a file, and yield the hash of the content so far after each piece; the last is that of the file."""
     hasher = blake3.blake3()
     while piece := file.read(_PIECE_BYTES):
         hasher.update(piece)
@@ -45,27 +46,27 @@ def hashes_of(file: BinaryIO) -> Iterator[ContentHash]:
 
 
 def hash_of(file: BinaryIO) -> ContentHash:
-    """Hash what a file holds from where it stands, as `content_hash` does."""
+    """Return the hash of the rest of a file, as `content_hash` does."""
     *_, of_all = (content_hash(b""), *hashes_of(file))
     return of_all
 
 
 def doc_id(text: str) -> DocId | None:
-    """Parse the id of a document; None if it can be none."""
+    """Parse the id of a document; None if it is invalid."""
     return DocId(text) if _DOC_ID.fullmatch(text) else None
 
 
 def document_id(path: FilePath) -> str:
-    """Derive the id by which programs name an indexed file: the first 15 bytes of the hash of its path, in base 32."""
+    """Return the id of an indexed file for programs: the first 15 bytes of the hash of its path, in base 32."""
     digest = blake3.blake3(path.encode("utf-8", "surrogatepass")).digest(length=15)
     return base64.b32encode(digest).decode().lower()
 
 
 def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int, nth: int = 0) -> ChunkId:
-    """Derive the id of a chunk, so that writing it twice is writing it once.
+    """Return the id of a chunk, so that writing it twice is idempotent.
 
-    `nth` tells it from those that were derived of the same before, and that other files have now.
-    `uuid.uuid5` gives the same in ten times the time.
+    `nth` distinguishes it from equal ids that other files have taken over. `uuid.uuid5` returns the same in ten times
+    the time.
     """
     name = f"{path}\0{of_content.hex()}\0{ordinal}" + (f"\0{nth}" if nth else "")
     number = bytearray(sha1(_CHUNK_NAMESPACE + name.encode(), usedforsecurity=False).digest()[:16])
@@ -75,11 +76,11 @@ def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int, nth: int
 
 
 def uuid_text(of: ChunkId) -> str:
-    """Write the id of a chunk as UUIDs are written, in a third of the time that `uuid.UUID` takes."""
+    """Format the id of a chunk as a UUID, in a third of the time that `uuid.UUID` takes."""
     digits = of.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def chunk_id_of(text: str) -> ChunkId:
-    """Read the id of a chunk that was written by `uuid_text`."""
+    """Parse the id of a chunk in the format of `uuid_text`."""
     return ChunkId(bytes.fromhex(text.replace("-", "")))

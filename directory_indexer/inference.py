@@ -1,11 +1,11 @@
-"""ONNX Runtime as all models here use it: one thread a session, quiet, and with nothing sent to anybody."""
+"""ONNX Runtime as all models here use it: one thread a session, quiet, and without telemetry."""
 
 from __future__ import annotations
 
 import os
 from typing import TypeAlias
 
-# Asked to stop only after its import, the runtime has given the machine an id and recorded events to upload.
+# If disabled only after its import, the runtime has already created a machine id and recorded events to upload.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import onnxruntime
@@ -16,9 +16,9 @@ VERSION: str = onnxruntime.__version__
 Session: TypeAlias = onnxruntime.InferenceSession
 
 AS_WRITTEN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-"""Leaves the graph of a model as it is."""
+"""Leaves the graph of a model unchanged."""
 
-# The runtime's exceptions have no class of their own in common.
+# The runtime's exceptions have no common base class.
 RUNTIME_ERRORS = (
     runtime_state.EPFail,
     runtime_state.Fail,
@@ -32,18 +32,18 @@ RUNTIME_ERRORS = (
 
 
 def session_options() -> onnxruntime.SessionOptions:
-    """Give the options that every session has."""
+    """Return the options of every session."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Every size of input would leave a plan of its memory behind.
+    # Every size of input would leave a memory plan behind.
     options.enable_mem_pattern = False
     return options
 
 
 def load_session(model: str, options: onnxruntime.SessionOptions) -> Session:
-    """Load a model; what goes wrong is one of `RUNTIME_ERRORS`."""
+    """Load a model; failures are `RUNTIME_ERRORS`."""
     onnxruntime.disable_telemetry_events()
     onnxruntime.set_default_logger_severity(_ONLY_FATAL)
     session: Session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

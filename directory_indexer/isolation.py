@@ -1,11 +1,11 @@
-"""How another process of this program is started, so that nothing of the directory it is started in is ever run.
+"""Starting of other processes of this program, so that nothing of their working directory is ever run.
 
-Python puts the working directory first on the path that modules are found on, and indexing a repository is no reason
-to run its code. So a child runs isolated: it finds modules where this process does and nowhere else, works in a
-directory that has nothing to do with any tree, and hears of no variable that changes what Python runs.
+Python puts the working directory first on the module search path, and indexing a repository must not run its code. A
+child therefore runs isolated: it has the module path of this process only, works in a neutral directory, and gets no
+variable that changes what Python runs.
 """
 
-# Nothing is imported that Python has not loaded already: it might come from the working directory.
+# Only modules that Python has already loaded are imported: others might come from the working directory.
 import os
 import sys
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GC_THRESHOLD = 50_000
-"""After how many new objects Python looks for cycles among them. A child is told before it can import anything."""
+"""Number of new objects that triggers the cyclic garbage collector. A child sets it before it imports anything."""
 
 NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
-"""Where a child works."""
+"""The working directory of a child."""
 
 _KILL = 9
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def isolated_command(function: str, *arguments: str, is_bare: bool = False) -> tuple[str, ...]:
-    """Make the command that calls `package.module:name` without parameters; `arguments` are in `sys.argv`.
+    """Return the command that calls `package.module:name` without parameters; `arguments` are in `sys.argv`.
 
-    A bare one does without what an installation has done at each start of Python (`site`), which takes 5 ms.
+    A bare one skips what an installation does at each start of Python (`site`), which takes 5 ms.
     """
     module, _, name = function.partition(":")
-    # Text in ASCII is the same in whatever encoding arguments have; a separated list would not hold every path.
-    # What is imported stays: to look through it again and again takes a tenth of the start.
+    # ASCII text is the same in any encoding of arguments; a separated list could not represent every path.
+    # Imported modules stay alive; scanning them repeatedly takes a tenth of the start.
     program = (
         f"import gc, sys; gc.set_threshold({GC_THRESHOLD}); sys.path[:] = {_absolute_path()!a}; "
         f"from {module} import {name}; {name}()"
@@ -40,9 +40,9 @@ def isolated_command(function: str, *arguments: str, is_bare: bool = False) -> t
 
 
 def end_groups() -> None:
-    """End process groups when the process that writes their numbers to standard input has ended, however it ended.
+    """Kill process groups when the process that writes their ids to standard input has ended, however it ended.
 
-    A group whose number it writes again, with a minus sign, has ended by itself.
+    A group whose id is written again, negated, has ended by itself.
     """
     groups: set[int] = set()
     for line in sys.stdin:
@@ -59,14 +59,17 @@ def end_groups() -> None:
 
 
 def without_python_settings(environ: "Mapping[str, str]") -> dict[str, str]:
-    """Leave out the variables that change what Python runs; isolation ignores them, but its children might not."""
+    """Return an environment without variables that change what Python runs.
+
+    Isolation ignores them, but its children might not.
+    """
     return {name: value for name, value in environ.items() if not name.upper().startswith("PYTHON")}
 
 
 def forget_working_directory(*entries: str) -> None:
-    """Have no module found any more where an empty or relative entry of PYTHONPATH, or one of `entries`, leads.
+    """Remove empty and relative entries of PYTHONPATH, and `entries`, from the module search path.
 
-    Such a directory stays where the program itself, or those of Python, lie in it.
+    A directory stays if it contains this program or Python's own modules.
     """
     needed = {os.path.dirname(_PACKAGE), os.path.dirname(os.path.abspath(os.__file__))}
     unwanted = {*_relative_entries(), *entries} - needed
@@ -74,7 +77,7 @@ def forget_working_directory(*entries: str) -> None:
 
 
 def _relative_entries() -> list[str]:
-    """Say where empty and relative entries of PYTHONPATH lead: nowhere if the working directory is gone."""
+    """Return the directories of empty and relative entries of PYTHONPATH; none if the working directory is gone."""
     try:
         return [os.path.abspath(entry) for entry in _python_path() if not os.path.isabs(entry)]
     except FileNotFoundError:
@@ -91,12 +94,12 @@ def _absolute_path() -> list[str]:
 
 
 def _finds_on_path() -> bool:
-    """Tell whether nothing is imported by a hook of an editable installation, which `site` sets up."""
+    """Whether no module is imported by a hook of an editable installation, which `site` sets up."""
     return not any("editable" in getattr(finder, "__module__", "") for finder in sys.meta_path)
 
 
 def _flags() -> tuple[str, ...]:
-    """Isolation, and what decides how names of files are read and where byte code is kept."""
+    """Return flags for isolation, and those that determine the encoding of file names and the location of byte code."""
     flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
     if sys.dont_write_bytecode:
         flags.append("-B")

@@ -1,11 +1,11 @@
-"""Imports that wait until they are used, so that a command loads what it needs and no more.
+"""Lazy imports, so that a command loads only what it uses.
 
     with lazily:
         import numpy as np
         from directory_indexer.embedders.building import build_embedder
 
-What a block names stands for the real thing: it can be called and asked for attributes, which imports it. All else is
-refused: here, or for `except`, which no object can refuse, by `scripts/check_lazy_names`. For a value that is not
+Each name of a block is a proxy: calling it or reading an attribute imports the real object. All else is
+rejected: here, or for `except`, which no object can reject, by `scripts/check_lazy_names`. For a value that is not
 callable, name its module in the block: `client_table.CLIENTS`. Python 3.15 has a keyword for it (PEP 810).
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Lazy:
-    """A module, or what a module calls by a name."""
+    """A proxy of a module, or of a callable in a module."""
 
     def __init__(self, module: str, name: str = "") -> None:
         self.__module, self.__name = module, name
@@ -38,9 +38,9 @@ class _Lazy:
         raise TypeError(f"{name} is imported lazily: it can be called and asked for attributes, and nothing else")
 
     def __bool__(self) -> bool:
-        return True  # as every callable and module is, and nothing else is passed on
+        return True  # like every callable and module
 
-    # These would answer for the stand-in, not for what it stands for.
+    # These would act on the proxy, not on the real object.
     for _method in (
         *("__eq__", "__ne__", "__hash__", "__len__", "__iter__", "__contains__", "__getitem__"),
         *("__str__", "__format__", "__index__", "__or__", "__ror__", "__enter__", "__exit__"),
@@ -59,19 +59,19 @@ class _Lazy:
 
 
 class _Names:
-    """What `from module import …` takes names from."""
+    """The proxy module of `from module import …`."""
 
     def __init__(self, module: str) -> None:
         self.__module = module
 
     def __getattr__(self, name: str) -> _Lazy:
-        if name.startswith("__"):  # what the import system asks every module for
+        if name.startswith("__"):  # read by the import system of every module
             raise AttributeError(name)
         return _Lazy(self.__module, name)
 
 
 class _Lazily:
-    """Take every import of one module's block for lazy; those of other threads are not affected."""
+    """Makes every import of one module's block lazy; those of other threads are not affected."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -79,11 +79,11 @@ class _Lazily:
     def __enter__(self) -> None:
         self._lock.acquire()
         self._real_import = builtins.__import__
-        block = sys._getframe(1).f_globals  # noqa: SLF001 - there is no other name for the caller's module
+        block = sys._getframe(1).f_globals  # noqa: SLF001 - the only way to the caller's globals
 
         def lazy_import(
             name: str,
-            globals: Mapping[str, object] | None = None,  # noqa: A002 - named so by Python
+            globals: Mapping[str, object] | None = None,  # noqa: A002 - Python's signature
             locals: Mapping[str, object] | None = None,  # noqa: A002
             fromlist: Sequence[str] | None = (),
             level: int = 0,

@@ -1,7 +1,7 @@
-"""Locks on files that the operating system keeps, and drops when the process that holds them ends, however it ends.
+"""Locks on files that the operating system keeps, and releases when their process ends, however it ends.
 
 On POSIX they are `flock` locks, which belong to one opening of the file. Those of `lockf` belong to the process: two
-threads would not exclude each other, and closing any other descriptor of the file would drop them.
+threads would not exclude each other, and closing any other descriptor of the file would release them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ else:
 _POLL_SECONDS = 0.03
 _POLL_SECONDS_LATER = 0.1
 _EARLY_POLLS = 100
-"""Who waits for a question or a batch waits for less than three seconds; behind a long run, looking has a price."""
+"""A wait for a question or a batch takes less than three seconds; behind a long run, polling should be cheap."""
 
 _BRIEF_ATTEMPTS = 4
 _BRIEF_SECONDS = 0.01
-"""Whoever does not wait still outlasts an `is_locked` of another process, which holds the lock for microseconds."""
+"""Even without waiting, an attempt outlasts an `is_locked` of another process, which holds the lock for microseconds.
+"""
 
 _held: set[int] = set()
 
@@ -54,7 +55,7 @@ class HeldLock:
         return self._descriptor in _held
 
     def release(self) -> None:
-        """Give the lock back; doing it twice is harmless."""
+        """Release the lock; doing it twice is harmless."""
         if self._descriptor in _held:
             _held.remove(self._descriptor)
             os.close(self._descriptor)
@@ -70,23 +71,23 @@ class WriteLock:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it."""
-        return _is_shared(_wanted(self._path))
+        """Whether another process or thread waits for it."""
+        return _is_shared(_waiters_file(self._path))
 
     @property
     def is_held(self) -> bool:
-        """Whether this process holds it now, and has not given way."""
+        """Whether this process holds it now, and has not yielded it."""
         return self._held.is_held
 
     @property
     def is_owed(self) -> bool:
-        """Whether somebody gave way, and waits to have it back."""
-        return _is_shared(_owed(self._path))
+        """Whether a process that yielded it waits to have it back."""
+        return _is_shared(_yielders_file(self._path))
 
     def give_way(self, on_wait: Callable[[], None]) -> None:
-        """Let those have it who wait for it, and then take it again; what `on_wait` raises leaves it with them."""
+        """Yield the lock to those who wait for it, then reacquire it; if `on_wait` raises, it stays with them."""
         with contextlib.ExitStack() as stack:
-            if owed := try_lock(_owed(self._path), exclusive=False):
+            if owed := try_lock(_yielders_file(self._path), exclusive=False):
                 stack.enter_context(owed)
             self._held.release()
             pauses = _pauses()
@@ -96,13 +97,13 @@ class WriteLock:
             self._held = lock
 
     def release(self) -> None:
-        """Give it back; doing it twice is harmless."""
+        """Release the lock; doing it twice is harmless."""
         self._held.release()
 
 
 @contextlib.contextmanager
 def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = None) -> Iterator[WriteLock]:
-    """Be the only one, among all processes and threads, that holds the lock of a file; the file is made if need be.
+    """Acquire the exclusive lock on a file across processes and threads; the file is created if needed.
 
     While it waits, it calls `on_wait` some thirty times a second, later ten times, which may raise to give up.
 
@@ -118,7 +119,7 @@ def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = N
 
 
 def is_locked(path: Path) -> bool:
-    """Tell whether somebody holds the write lock of a file now."""
+    """Whether the write lock of a file is held now."""
     if not path.exists():
         return False
     lock = try_lock(path, exclusive=False)
@@ -129,10 +130,10 @@ def is_locked(path: Path) -> bool:
 
 
 def try_lock(path: Path, *, exclusive: bool) -> HeldLock | None:
-    """Take the lock of a file, alone or with others who share it, or give None when it cannot be had at once.
+    """Acquire the lock of a file, exclusive or shared; return None if it is not available at once.
 
     Raises:
-        OSError: the file cannot be opened or made, or its file system knows no locks.
+        OSError: the file cannot be opened or created, or its file system has no locks.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
     try:
@@ -157,8 +158,8 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
         wanting: HeldLock | None = None
         pauses = _pauses()
         while (lock := _try_write_lock(path)) is None:
-            # Not at once, where somebody has just looked whether it is wanted.
-            if wanting is None and (wanting := try_lock(_wanted(path), exclusive=False)):
+            # Not at once, since `is_wanted` of another process may hold it for a moment.
+            if wanting is None and (wanting := try_lock(_waiters_file(path), exclusive=False)):
                 stack.enter_context(wanting)
             if on_wait is not None:
                 on_wait()
@@ -167,17 +168,17 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
 
 
 def _pauses() -> Iterator[float]:
-    """Give the seconds to wait from one attempt to the next."""
+    """Yield the seconds to wait between attempts."""
     return chain(repeat(_POLL_SECONDS, _EARLY_POLLS), repeat(_POLL_SECONDS_LATER))
 
 
-def _wanted(path: Path) -> Path:
-    """Name the file that those lock together who wait for the write lock of another."""
+def _waiters_file(path: Path) -> Path:
+    """Return the file that is locked (shared) by those who wait for the write lock of a file."""
     return path.with_name(path.name + "-wanted")
 
 
-def _owed(path: Path) -> Path:
-    """Name the file that those lock together who gave the write lock of another away for a while."""
+def _yielders_file(path: Path) -> Path:
+    """Return the file that is locked (shared) by those who yielded the write lock of a file."""
     return path.with_name(path.name + "-owed")
 
 
@@ -222,7 +223,7 @@ else:
         return True
 
     def _leave_locks_to_parent() -> None:
-        # A forked child shares the descriptors: outliving a killed parent, it would keep its locks.
+        # A forked child shares the descriptors: if it outlived a killed parent, it would keep its locks.
         for descriptor in _held:
             os.close(descriptor)
         _held.clear()

@@ -1,8 +1,8 @@
-"""Opens what lies at a path without following a link anywhere on the way.
+"""Opening of files without following a symbolic link anywhere in their path.
 
 A path that was resolved once names a file only while none of its directories is replaced by a link. So each component
-is opened from the descriptor of the one before it, and a link is refused wherever it stands. Windows opens no file from
-the descriptor of a directory; there the path of what was opened is asked for and compared.
+is opened relative to the descriptor of the previous one, and links are refused. Windows cannot open a file relative to
+a directory; there the final path of the opened file is compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ with lazily:
 
 
 CAN_OPEN_BELOW: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-"""Whether this system opens files from the descriptor of a directory, and refuses links."""
+"""Whether this system opens files relative to a directory descriptor, and can refuse links."""
 
 _FOLLOWING_FLAGS: Final = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
@@ -33,29 +33,29 @@ _NEW_FILE_FLAGS: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
 )
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
-# To go through a directory takes less permission than to list it.
+# Traversing a directory takes less permission than listing it.
 _PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | next(
     (getattr(os, name) for name in ("O_PATH", "O_SEARCH", "O_EXEC") if hasattr(os, name)), 0
 )
 _MOST_OPEN: Final = 24
-"""A descent keeps so many directories open; processes may be allowed no more than 64 files."""
+"""Maximum open directories of a descent; processes may be limited to 64 files."""
 
 _LONGEST_PATH: Final = 4095
-"""What lies deeper can be reached from descriptors alone, and by no other program that is given its path."""
+"""Deeper files could only be opened relative to descriptors, and by no other program given their path."""
 
 
 class Opener(Protocol):
-    """What opens files as `open_file` does."""
+    """Opens files as `open_file` does."""
 
     def __call__(self, path: str, /, *, follow_links: bool = False) -> int:
         """Open a file for reading."""
 
 
 def open_file(path: str, /, *, follow_links: bool = False) -> int:
-    """Open a file for reading, given by an absolute path without links unless they are followed; never wait for a pipe.
+    """Open a file for reading without blocking on a pipe, by an absolute path without links unless they are followed.
 
     Raises:
-        OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
+        OSError: it does not exist, or a component is a symbolic link that is not to be followed (ELOOP).
     """
     if follow_links:
         return os.open(path, _FOLLOWING_FLAGS)
@@ -70,10 +70,10 @@ def open_file(path: str, /, *, follow_links: bool = False) -> int:
 
 
 def open_entry(path: str, directory: int | str) -> int:
-    """Open a file of a directory, given by its descriptor where there is one, for reading; never wait for a pipe.
+    """Open a file of a directory for reading without blocking on a pipe, relative to its descriptor if there is one.
 
     Raises:
-        OSError: it is not there, or is a symbolic link (ELOOP).
+        OSError: it does not exist, or is a symbolic link (ELOOP).
     """
     if isinstance(directory, str):
         return open_file(path)
@@ -81,10 +81,10 @@ def open_entry(path: str, directory: int | str) -> int:
 
 
 def open_directory(path: str) -> int:
-    """Open a directory for listing, given by an absolute path without links.
+    """Open a directory for listing, by an absolute path without links.
 
     Raises:
-        OSError: it is not there, cannot be listed, or a component is a symbolic link (ELOOP).
+        OSError: it does not exist, cannot be listed, or a component is a symbolic link (ELOOP).
     """
     directory, name = os.path.split(path)
     if not name:
@@ -97,10 +97,10 @@ def open_directory(path: str) -> int:
 
 
 def create_file(path: str, mode: int) -> int:
-    """Create a file for writing where there is nothing yet, given by an absolute path without links.
+    """Create a new file for writing, by an absolute path without links.
 
     Raises:
-        OSError: something is there, or a component is a symbolic link (ELOOP).
+        OSError: the path exists, or a component is a symbolic link (ELOOP).
     """
     if not CAN_OPEN_BELOW:
         return os.open(path, _NEW_FILE_FLAGS, mode)
@@ -113,10 +113,10 @@ def create_file(path: str, mode: int) -> int:
 
 
 def make_directory(path: str, mode: int) -> None:
-    """Make a directory where there may be one already, given by an absolute path without links.
+    """Create a directory unless it exists, by an absolute path without links.
 
     Raises:
-        OSError: something else is there, or a component is a symbolic link (ELOOP).
+        OSError: something else exists there, or a component is a symbolic link (ELOOP).
     """
     if not CAN_OPEN_BELOW:
         os.makedirs(path, mode, exist_ok=True)
@@ -132,7 +132,7 @@ def make_directory(path: str, mode: int) -> None:
 
 
 class Descent:
-    """The open directories from a root down to the one that was entered last, each opened from the one around it."""
+    """The open directories from a root down to the current one, each opened relative to its parent."""
 
     _flags: ClassVar = _DIRECTORY_FLAGS
 
@@ -140,15 +140,15 @@ class Descent:
         """Open the root.
 
         Raises:
-            OSError: it is not there, cannot be listed, or a component of its path is a symbolic link (ELOOP).
+            OSError: it does not exist, cannot be listed, or a component of its path is a symbolic link (ELOOP).
         """
         self._open = [(root, open_directory(root))]
 
     def enter(self, directory: str) -> int:
-        """Give the descriptor of the root or of a directory below it, which stays open until another one is entered.
+        """Return the descriptor of the root or of a directory below it, which stays open until another one is entered.
 
         Raises:
-            OSError: it is not there, cannot be listed, or is or lies behind a symbolic link (ELOOP).
+            OSError: it does not exist, cannot be listed, or is or lies behind a symbolic link (ELOOP).
         """
         if len(directory) > _LONGEST_PATH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), directory)
@@ -163,7 +163,7 @@ class Descent:
         return descriptor
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all directories."""
         while self._open:
             os.close(self._open.pop()[1])
 
@@ -174,7 +174,7 @@ class Descent:
 
 
 class Passage(Descent):
-    """The open directories down to the file that was opened last: its neighbours are then opened by their names."""
+    """The open directories down to the last opened file, so that its neighbours are opened by name."""
 
     _flags: ClassVar = _PASSAGE_FLAGS
 
@@ -183,7 +183,7 @@ class Passage(Descent):
         self._open = []
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -194,7 +194,7 @@ class Passage(Descent):
         """Open a file as `open_file` does.
 
         Raises:
-            OSError: it is not there, or a component is a symbolic link that is not to be followed (ELOOP).
+            OSError: it does not exist, or a component is a symbolic link that is not to be followed (ELOOP).
         """
         if follow_links or not CAN_OPEN_BELOW:
             return open_file(path, follow_links=follow_links)
@@ -204,14 +204,14 @@ class Passage(Descent):
 
 
 def _open_passage(path: str) -> int:
-    """Open a directory to go through, component by component."""
+    """Open a directory for traversal, component by component."""
     descriptor = os.open(os.sep, _PASSAGE_FLAGS)
-    reached = os.sep
+    current = os.sep
     for name in path.split(os.sep):
         if name:
-            reached = os.path.join(reached, name)
+            current = os.path.join(current, name)
             try:
-                inner = _open_below(descriptor, name, _PASSAGE_FLAGS, reached)
+                inner = _open_below(descriptor, name, _PASSAGE_FLAGS, current)
             finally:
                 os.close(descriptor)
             descriptor = inner
@@ -222,7 +222,7 @@ def _open_below(directory: int, name: str, flags: int, path: str) -> int:
     try:
         return os.open(name, flags, dir_fd=directory)
     except OSError as error:
-        # A link is no directory, but the system says no more than that.
+        # The system reports a link as ENOTDIR, too.
         if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK} and _is_link(name, directory):
             raise OSError(errno.ELOOP, "a symbolic link stands here now", path) from error
         raise
@@ -236,7 +236,7 @@ def _is_link(name: str, directory: int) -> bool:
 
 
 def _verified(descriptor: int, path: str) -> int:
-    """Give a descriptor back if what it opened lies where its path says, behind no link."""
+    """Return a descriptor if the opened file is at its path, without links."""
     try:
         is_there = os.path.normcase(_final_path(descriptor)) == os.path.normcase(path)
     except BaseException:
@@ -256,7 +256,7 @@ if sys.platform == "win32":
         length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)
         if not length:
             raise ctypes.WinError()
-        if length >= len(buffer):  # then it is the length that was needed, and nothing was written
+        if length >= len(buffer):  # the required length; nothing was written
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         path = buffer.value.removeprefix("\\\\?\\")
         return "\\\\" + path.removeprefix("UNC\\") if path.startswith("UNC\\") else path

@@ -1,6 +1,6 @@
-"""Packs what was read on a page into bytes, and takes them apart again, whoever has written them.
+"""Serialisation of OCR results, and their validating parser for untrusted bytes.
 
-What is damaged, of another shape, or unpacks to more than a page has, is no page.
+Damaged or oversized content is rejected.
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ from typing import Any, Final
 from directory_indexer.scans import WHOLE, Box, Line, Recognition, Word
 
 MAX_BYTES: Final = 64_000_000
-"""So much may be unpacked: half a million words with their places are half of it."""
+"""Decompression limit: half a million words with their positions take half of it."""
 
 
-def packed(found: Recognition) -> bytes:
-    """Pack what was read; of more than a page can have, the lines that come first."""
-    lines = [[line.block, [[*word[:2], *(word.box or ())] for word in line.words]] for line in found.lines]
-    written = json.dumps([found.engine, found.dpi, found.turn, lines], ensure_ascii=False).encode("utf-8", "replace")
+def packed(recognition: Recognition) -> bytes:
+    """Pack a result; of an oversized one, the first lines."""
+    lines = [[line.block, [[*word[:2], *(word.box or ())] for word in line.words]] for line in recognition.lines]
+    written = json.dumps([recognition.engine, recognition.dpi, recognition.turn, lines], ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
     if len(written) > MAX_BYTES:
-        return packed(found._replace(lines=found.lines[: len(lines) // 2]))
+        return packed(recognition._replace(lines=recognition.lines[: len(lines) // 2]))
     return zlib.compress(written)
 
 
 def unpacked(content: object) -> Recognition:
-    """Give what was packed.
+    """Parse a packed result.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is invalid.
     """
     try:
         written = _bounded(content)

@@ -1,7 +1,7 @@
-"""Keeps what OCR has read, page by page, in a database of its own beside the index.
+"""Cache of OCR results, page by page, in a database of its own beside the index.
 
-A page is found by what it is drawn from, so it is read once, whatever happens to its file or to the index. Deleting
-the database loses nothing but the time to read the pages again.
+A page is keyed by everything it is rendered from, so it is read once, whatever happens to its file or to the index.
+Deleting the database costs only the time to read the pages again.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from directory_indexer.permissions import file_mode
 from directory_indexer.scans import PageKey, PageProblem, Recognition
 
 MAX_ATTEMPTS = 3
-"""So often a page is tried that no engine can read, unless the engine says that it never will."""
+"""Attempts for a page that no engine can read, unless the engine says that it never will."""
 
 KEPT_DAYS = 30
-"""So long pages stay that no document has any more."""
+"""Days that pages stay which no document has any more."""
 
 _DAY_SECONDS = 86_400
 _SECONDS = 30.0
 _SCHEMA_VERSION = 1
 _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
-"""Also what SQLite says of tables that lack a column."""
+"""Includes SQLite's error for tables that lack a column."""
 
 _NO_FILE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
 _REMOVE = "remove it; what it holds is read again"
@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS pages (
 
 
 class CacheSummary(NamedTuple):
-    """How much a cache holds."""
+    """The size of a cache."""
 
     n_pages: int = 0
     n_bytes: int = 0
@@ -66,41 +66,41 @@ class PageCache(NamedTuple):
     path: Path
 
     def get(self, key: PageKey) -> Recognition | PageProblem | None:
-        """Give what reading a page came to, the last that went well first; None while nothing has read it."""
+        """Return the latest result of reading a page, preferring success; None if it was not read."""
         rows = self._rows(
             "SELECT content, problem, attempts FROM pages WHERE key = ? ORDER BY content IS NULL, id DESC LIMIT 1", key
         )
         for content, problem, attempts in rows:
             if content is None and isinstance(problem, str) and isinstance(attempts, int):
                 return PageProblem(problem, is_final=attempts >= MAX_ATTEMPTS)
-            with contextlib.suppress(ValueError):  # what is damaged is read again
+            with contextlib.suppress(ValueError):  # a damaged entry is read again
                 return unpacked(content)
         return None
 
     def done(self) -> set[PageKey]:
-        """Name the pages that were read or given up; `get` tells which of them are whole."""
+        """Return the pages that were read or given up; `get` tells which of them are complete."""
         of_done = "content IS NOT NULL OR attempts >= ?"
         return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608
 
     def require_writable(self) -> None:
-        """Find out whether pages can be kept, before any is read.
+        """Raise unless pages can be stored, before any is read.
 
         Raises:
             PageCacheError: they cannot.
         """
         self._write(lambda connection: connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}"))
 
-    def put(self, key: PageKey, found: Recognition | PageProblem, *, recipe: str) -> None:
-        """Keep what reading a page came to, in a transaction of its own; a problem counts as one more attempt.
+    def put(self, key: PageKey, result: Recognition | PageProblem, *, recipe: str) -> None:
+        """Store the result of a page in a transaction of its own; a problem counts as one more attempt.
 
         Raises:
             PageCacheError: it cannot be kept.
         """
         content, problem, attempts = None, "", 0
-        if isinstance(found, Recognition):
-            content = packed(found)
+        if isinstance(result, Recognition):
+            content = packed(result)
         else:
-            problem, attempts = found.message, MAX_ATTEMPTS if found.is_final else 1
+            problem, attempts = result.message, MAX_ATTEMPTS if result.is_final else 1
         self._write(
             lambda connection: connection.execute(
                 """INSERT INTO pages (key, recipe, content, problem, attempts, used_on) VALUES (?, ?, ?, ?, ?, ?)
@@ -112,10 +112,10 @@ class PageCache(NamedTuple):
         )
 
     def take_problems_of_others(self, recipe: str) -> list[PageKey]:
-        """Take out what engines could not read that are not used any more, and name the pages.
+        """Remove problems of engines that are no longer used, and return their pages.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         of_others = "content IS NULL AND recipe <> ?"
         keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
@@ -124,10 +124,10 @@ class PageCache(NamedTuple):
         return keys
 
     def keep_only(self, used: Iterable[PageKey]) -> None:
-        """Take all other pages out; what they held is overwritten.
+        """Remove all other pages; their content is overwritten.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         gone = {key for (key,) in self._rows("SELECT DISTINCT key FROM pages")} - set(used)
         if gone:
@@ -135,7 +135,7 @@ class PageCache(NamedTuple):
             self._write(lambda connection: connection.executemany("DELETE FROM pages WHERE key = ?", keys))
 
     def prune(self, used: Iterable[PageKey], *, max_bytes: int) -> None:
-        """Note which pages documents have; others go after a while, or at once as far as the cache is too large.
+        """Mark the pages that documents have; others are removed after some days, or at once if the cache is too large.
 
         Raises:
             PageCacheError: it cannot be written.
@@ -144,10 +144,10 @@ class PageCache(NamedTuple):
             self._write(partial(_prune, used=set(used), max_bytes=max_bytes))
 
     def clear(self) -> CacheSummary:
-        """Take all pages out, and tell how many those were.
+        """Remove all pages, and return how many there were.
 
         Raises:
-            PageCacheError: they cannot be taken out.
+            PageCacheError: they cannot be removed.
         """
         summary = self.summary()
         try:
@@ -158,12 +158,12 @@ class PageCache(NamedTuple):
         return summary
 
     def summary(self) -> CacheSummary:
-        """Count the pages that were read, and the bytes on disk."""
+        """Return the number of pages that were read, and the bytes on disk."""
         counts = self._rows("SELECT count(*) FROM pages WHERE content IS NOT NULL")
         return CacheSummary(counts[0][0], self.path.stat().st_size) if counts else CacheSummary()
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the database if there is one; what cannot be read is as good as nothing, for it can be made again."""
+        """Query the database if it exists; errors count as no rows, since the cache can be rebuilt."""
         with contextlib.suppress(sqlite3.DatabaseError, OSError):
             if not stat.S_ISREG(self.path.lstat().st_mode):
                 return []
@@ -173,7 +173,7 @@ class PageCache(NamedTuple):
         return []
 
     def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Do something in a transaction; a database that is damaged, or has other tables, is made anew.
+        """Run a function in a transaction; a database that is damaged, or has other tables, is recreated.
 
         Raises:
             PageCacheError: it cannot be written.
@@ -201,7 +201,7 @@ class PageCache(NamedTuple):
         raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE)
 
     def _require_file(self) -> None:
-        """Make the file if there is none, for nobody but the user; refuse a link, or anything else that is no file."""
+        """Create the file privately if it does not exist; reject a link, or anything else that is no file."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         opened = os.open(self.path, flags, file_mode())
         try:
@@ -213,13 +213,13 @@ class PageCache(NamedTuple):
 
 
 def make_tables(connection: sqlite3.Connection, _: int) -> None:
-    """Make the tables of the cache in an empty database; there is one version of them."""
+    """Create the tables of the cache in an empty database; there is one version of them."""
     connection.executescript(_TABLES)
 
 
 def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
     today = _today()
-    # A clock that was ahead has left days that are still to come.
+    # A clock that was ahead has left days in the future.
     connection.execute("UPDATE pages SET used_on = ?1 WHERE used_on > ?1", (today,))
     connection.executemany(
         "UPDATE pages SET used_on = ? WHERE key = ? AND used_on < ?", [(today, key, today) for key in used]

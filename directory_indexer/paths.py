@@ -1,8 +1,8 @@
 """Paths as they are stored, as the operating system takes them, and as people and programs read them.
 
 Only a `FilePath` is stored or compared; it is made by `file_path`, so that names which are not valid Unicode survive
-SQLite, Qdrant and JSON unchanged. The operating system gets an `OsPath`, which is no text: text comes from `display`,
-for people, or from `exact_text`, for programs.
+SQLite, Qdrant and JSON unchanged. The operating system gets an `OsPath`, which is not a string: `display` returns text
+for people, and `exact_text` for programs.
 """
 
 import os
@@ -15,11 +15,11 @@ with lazily:
     from urllib.parse import unquote_to_bytes
 
 FilePath = NewType("FilePath", str)
-"""An absolute path as text that any store can hold: bytes that are no UTF-8 are kept as private-use characters."""
+"""An absolute path as text that any store can hold: bytes that are not UTF-8 are mapped to private-use characters."""
 
 _MEMBER_MARK = "!"
 _STAND_IN_OFFSET = 0x100000
-# POSIX names hold any byte, which Python shows as one of 128 surrogates; Windows names hold any surrogate.
+# POSIX names can contain any byte, which Python decodes as one of 128 surrogates; Windows names any surrogate.
 _FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
 _SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _NO_UNICODE = re.compile("[\ud800-\udfff]")
@@ -34,7 +34,7 @@ _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 
 
 class OsPath(os.PathLike[str]):
-    """A path for `open` and `os`; as text it is what `display` gives."""
+    """A path for `open` and `os`; `str` of it is `display`."""
 
     __slots__ = ("_exact",)
 
@@ -49,67 +49,67 @@ class OsPath(os.PathLike[str]):
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:
-    """Make the storable form of a path that is already absolute and resolved, or of a part of it; never twice."""
+    """Return the storable form of a path that is already absolute and resolved, or of a part of it; not idempotent."""
     text = os.fspath(path)
     if text.isascii():
         return FilePath(text)
     if os.name == "posix":
-        # A name that holds a stand-in itself is kept as bytes that are no Unicode are, byte by byte.
-        text = _STAND_INS.sub(lambda found: os.fsencode(found[0]).decode("ascii", "surrogateescape"), text)
-    return FilePath(_SURROGATES.sub(lambda found: chr(ord(found[0]) + _STAND_IN_OFFSET), text))
+        # A name that contains a stand-in character itself is mapped byte by byte, like invalid Unicode.
+        text = _STAND_INS.sub(lambda match: os.fsencode(match[0]).decode("ascii", "surrogateescape"), text)
+    return FilePath(_SURROGATES.sub(lambda match: chr(ord(match[0]) + _STAND_IN_OFFSET), text))
 
 
 def resolved_path(path: str | os.PathLike[str]) -> FilePath:
-    """Make a path that a person typed absolute, with `~` and symbolic links resolved."""
+    """Return the absolute path of user input, with `~` and symbolic links resolved."""
     return file_path(os.path.realpath(os.path.expanduser(path)))
 
 
 def place_path(path: str | os.PathLike[str]) -> FilePath:
-    """Make a path to write to absolute, with `~` and the links on the way to it resolved, but not what it names."""
+    """Return the absolute path of a file to write: `~` and links on the way are resolved, but not the file itself."""
     directory, name = os.path.split(os.path.abspath(os.path.expanduser(path)))
     return file_path(os.path.join(os.path.realpath(directory), name))
 
 
 def os_path(path: FilePath) -> OsPath:
-    """Turn a stored path back into one that means the same to the operating system, byte by byte."""
+    """Return a stored path for the operating system, byte for byte."""
     return OsPath(exact_text(path))
 
 
 def exact_text(path: FilePath) -> str:
-    """Write a stored path as Python reads it from the system: what is no Unicode in it are lone surrogates.
+    """Return a stored path as Python decodes it from the system: invalid Unicode becomes lone surrogates.
 
-    JSON and the arguments of a process can hold these; SQLite, UTF-8 and the protocol of MCP cannot.
+    JSON and the arguments of a process can contain these; SQLite, UTF-8 and the MCP protocol cannot.
     """
     if path.isascii():
         return path
-    return _STAND_INS.sub(lambda found: chr(ord(found[0]) - _STAND_IN_OFFSET), path)
+    return _STAND_INS.sub(lambda match: chr(ord(match[0]) - _STAND_IN_OFFSET), path)
 
 
 def moved_below(path: FilePath, directory: FilePath, other: FilePath) -> FilePath:
-    """Give the path that lies below another directory as this one, at or below the first one, lies there."""
+    """Return a path moved from one directory to another, at the same place below it."""
     return FilePath(other.rstrip(os.sep) + path[len(directory.rstrip(os.sep)) :] or os.sep)
 
 
 def display(path: FilePath) -> str:
-    """Write a stored path for people, with what is no Unicode in it as escapes."""
+    """Format a stored path for people, with invalid Unicode as escapes."""
     return path if path.isascii() else well_formed(exact_text(path))
 
 
 def well_formed(text: str) -> str:
-    """Write out what is no Unicode in a text for people, which may name paths as the operating system does."""
+    """Escape invalid Unicode in a text for people, which may contain paths of the operating system."""
     return text if text.isascii() else _NO_UNICODE.sub(escaped_surrogate, text)
 
 
-def escaped_surrogate(found: re.Match[str]) -> str:
-    r"""Write a lone surrogate as Python writes it, or the byte that it stands for (`\xe4`)."""
-    number = ord(found[0])
+def escaped_surrogate(match: re.Match[str]) -> str:
+    r"""Return a lone surrogate as a Python escape, or as that of its byte (`\xe4`)."""
+    number = ord(match[0])
     return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
 
 
 def written_path(text: str) -> str:
     """Return the path in a text as people, editors and assistants write it.
 
-    That is in quotation marks, as a `file:` URI of this machine, or below `~`; any other text stands for itself.
+    It may be in quotation marks, a `file:` URI of this machine, or below `~`; any other text is returned unchanged.
     """
     text = text[1:-1] if len(text) > _QUOTED and text[0] == text[-1] and text[0] in _QUOTES else text
     text = path_in_file_uri(text) or text
@@ -117,7 +117,7 @@ def written_path(text: str) -> str:
 
 
 def path_in_file_uri(text: str) -> str | None:
-    """Return the path that a `file:` URI of this machine names; None where the text is no such URI."""
+    """Return the path of a `file:` URI of this machine, or None."""
     match = re.fullmatch(_FILE_URI, text)
     if not match:
         return None
@@ -129,15 +129,15 @@ def path_in_file_uri(text: str) -> str | None:
 
 
 def without_line(text: str) -> str:
-    """Return a path without the lines that compilers and assistants write behind it: `a.py:12`, `a.py:12-20`."""
+    """Return a path without the line numbers that compilers and assistants append: `a.py:12`, `a.py:12-20`."""
     match = re.fullmatch(_WITH_LINES, text)
     return match["path"] if match else text
 
 
 def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
-    """Return what makes a text unfit for any argument, in words; empty where nothing does.
+    """Return what makes a text invalid as an argument, in words; "" if nothing does.
 
-    A text from the system may hold the surrogates by which Python shows what is no Unicode in names.
+    A text from the system may contain the surrogates by which Python decodes invalid Unicode in names.
     """
     if "\0" in text:
         return "NUL"
@@ -149,22 +149,22 @@ def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
 
 
 def lies_in(path: str, directory: str) -> bool:
-    """Tell whether a path is a directory or lies below it; both are written in the same way."""
+    """Whether a path is a directory or below it; both in the same form."""
     return path == directory or path.startswith(prefix_of(directory))
 
 
 def members_directory(container: FilePath) -> FilePath:
-    """Give the path that stands for the directory of a container's members: `reports.zip!`."""
+    """Return the virtual directory of a container's members: `reports.zip!`."""
     return FilePath(f"{container}{_MEMBER_MARK}")
 
 
 def containers_around(path: FilePath) -> list[FilePath]:
-    """Name the files that a path would lie in if it were that of a member: `a.zip` for `a.zip!/b`."""
+    """Return the containers that a member path would be in: `a.zip` for `a.zip!/b`."""
     parts = path.split(f"{_MEMBER_MARK}{os.sep}")
     outer = (f"{_MEMBER_MARK}{os.sep}".join(parts[:n]) for n in range(1, len(parts)))
-    return [FilePath(one.rstrip(_MEMBER_MARK)) for one in outer]
+    return [FilePath(container.rstrip(_MEMBER_MARK)) for container in outer]
 
 
 def prefix_of(directory: str) -> str:
-    """Give what the paths of everything in a directory begin with."""
+    """Return the prefix of the paths of everything in a directory."""
     return directory if directory.endswith(os.sep) else directory + os.sep

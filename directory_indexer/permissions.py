@@ -1,6 +1,6 @@
-"""Who may read and write what is kept: its owner alone, or its group as well, where the operator allows that.
+"""Permissions of kept files: private to their owner, or shared with the group if the operator allows that.
 
-Like the umask, this holds for the whole process, and it is decided before anything is opened.
+Like the umask, this applies to the whole process, and is decided before anything is opened.
 """
 
 from __future__ import annotations
@@ -23,75 +23,75 @@ _PRIVATE: Final = _Modes(0o600, 0o700)
 _SHARED: Final = _Modes(0o660, 0o770)
 
 
-class _Keeping:
-    """What this process has decided."""
+class _Mode:
+    """The decision of this process."""
 
     modes = _PRIVATE
 
 
 def keep_private() -> None:
-    """Let nobody but the user read what is written from now on."""
-    _Keeping.modes = _PRIVATE
+    """Make files written from now on private to the user."""
+    _Mode.modes = _PRIVATE
     os.umask(_GROUP | _OTHERS)
 
 
 def share_with_group() -> None:
-    """Let the group of what is written read and write it, too, and trust what its members have written.
+    """Make files written from now on readable and writable for the group, and trust those of its members.
 
-    A container may run as a different user each time, and share only the group with the one before.
+    A container may run as a different user each time, and share only the group with the previous one.
     """
     if os.name == "posix":
-        _Keeping.modes = _SHARED
+        _Mode.modes = _SHARED
         os.umask(_OTHERS)
 
 
 def file_mode() -> int:
-    """Give the mode of a new file."""
-    return _Keeping.modes.file
+    """Return the mode of a new file."""
+    return _Mode.modes.file
 
 
 def directory_mode() -> int:
-    """Give the mode of a new directory."""
-    return _Keeping.modes.directory
+    """Return the mode of a new directory."""
+    return _Mode.modes.directory
 
 
 def confine(path: Path) -> None:
-    """Give a file or directory the mode that a new one would have, unless another member of the group owns it.
+    """Set the mode of a file or directory to that of a new one, unless another member of the group owns it.
 
-    What a link of theirs names keeps its mode as well: it may be a private file of ours.
+    The target of another member's link keeps its mode as well: it may be a private file of ours.
     """
     link = path.lstat()
     if stat.S_ISLNK(link.st_mode) and link.st_uid not in {os.geteuid(), 0}:
         return
     status = path.stat()
     mode = directory_mode() if stat.S_ISDIR(status.st_mode) else file_mode()
-    wanted = stat.S_IMODE(status.st_mode) & ~0o777 | mode  # a directory may hand its group on
-    if stat.S_IMODE(status.st_mode) != wanted and not (_is_shared() and status.st_uid != os.geteuid()):
-        path.chmod(wanted)
+    expected = stat.S_IMODE(status.st_mode) & ~0o777 | mode  # a directory may have its setgid bit
+    if stat.S_IMODE(status.st_mode) != expected and not (_is_shared() and status.st_uid != os.geteuid()):
+        path.chmod(expected)
 
 
 def is_open(status: os.stat_result) -> bool:
-    """Tell whether somebody who should not can read or write what is kept."""
+    """Whether anyone who should not can read or write a file."""
     return bool(status.st_mode & _closed_to(status, group_may=_is_shared()))
 
 
 def others_can_write(status: os.stat_result, *, group_may: bool) -> bool:
-    """Tell whether somebody who should not can write to what is kept; with `group_may`, members of our groups may."""
+    """Whether anyone who should not can write to a file; with `group_may`, members of our groups may."""
     return bool(status.st_mode & 0o222 & _closed_to(status, group_may=group_may))
 
 
 def is_trusted(status: os.stat_result) -> bool:
-    """Tell whether what is kept comes from us, from the system, or from a member of the group that shares it."""
+    """Whether a file comes from us, from the system, or from a member of the sharing group."""
     if status.st_uid in {os.geteuid(), 0}:
         return True
     return _is_shared() and _is_of_our_group(status) and not others_can_write(status, group_may=True)
 
 
 def secret_is_open(status: os.stat_result) -> bool:
-    """Tell whether others can read a file that holds a secret.
+    """Whether others can read a file that holds a secret.
 
-    A file of another user can be ours by its group, as the secrets that a container is given are: then the group may
-    read it. An owner can close a file, except one that is mounted for a container that runs as root.
+    A file of another user can be ours by its group, such as the secrets of a container: then the group may read it. An
+    owner can restrict a file, except one that is mounted into a container that runs as root.
     """
     is_mounted = os.geteuid() == 0 and not status.st_mode & 0o222
     is_given = _is_of_our_group(status) and (status.st_uid != os.geteuid() or is_mounted)
@@ -103,7 +103,7 @@ def _closed_to(status: os.stat_result, *, group_may: bool) -> int:
 
 
 def _is_shared() -> bool:
-    return _Keeping.modes is _SHARED
+    return _Mode.modes is _SHARED
 
 
 def _is_of_our_group(status: os.stat_result) -> bool:

@@ -1,4 +1,4 @@
-"""What the configuration means for the walk, for parsing, for vectors, and for what an index remembers of them."""
+"""Policies derived from the configuration for the walk, parsing, vectors, and the fingerprint of an index."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ with lazily:
     from directory_indexer.walker.policy import WalkPolicy
 
 PAGES_NAME = "pages.db"
-"""What OCR has read lies beside the database of the index under this name."""
+"""File name of the OCR cache, beside the database of the index."""
 
 LEDGER_NAME = "cluster.db"
-"""What is known to be in the cluster index lies there, too."""
+"""File name of the record of what is in the cluster index, in the same place."""
 
 _LOCKS_AND_MARKS = (
     "write.lock",
@@ -59,41 +59,41 @@ _LOCKS_AND_MARKS = (
     "embed.lock",
     QUESTIONS_NAME,
 )
-"""What processes tell each other by, beside the database."""
+"""Files for communication between processes, beside the database."""
 
 _MAILBOXES = ("inbox", "sent", "drafts", "trash", "junk", "archives", "all mail", "mbox")
-"""What mail programs call mailboxes, which then have no suffix."""
+"""Names of mailboxes of mail programs, which have no suffix."""
 
 
 _TRANSCRIPTS = ".jsonl"
-"""How most assistants end the names of their sessions; a large file that is none is left out when it is looked into."""
+"""Suffix of most assistants' sessions; a large file that is none is skipped when its content is examined."""
 
 
 class Policies:
-    """What one configuration means; whoever wants another policy, as tests do, assigns it before it is used."""
+    """Policies of one configuration; tests replace one by assigning it before it is used."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
         self._loaded = loaded
         self._config = loaded.config
 
     def destinations(self, *, allow_private: bool = False) -> Destinations:
-        """Give where documents may be fetched from; somebody at a terminal may allow all of it."""
+        """Return where documents may be fetched from; a user at a terminal may allow everything."""
         return Destinations(tuple(map(allowance_of, self._config.fetching.allowed)), allow_private)
 
     @cached_property
     def walk(self) -> WalkPolicy:
-        """Which files a walk leaves out."""
+        """Files that a walk excludes."""
         return walk_policy(self._loaded)
 
     @cached_property
     def parse(self) -> ParsePolicy:
-        """How files become chunks."""
+        """The policy of parsing."""
         policy = parse_policy(self._config.indexing, self.page_cache if self._config.ocr.engine != "off" else None)
         return policy._replace(descriptions=self.descriptions, scratch=self.scratch)
 
     @cached_property
     def index(self) -> IndexPolicy:
-        """What a run indexes, and in which way."""
+        """The policy of index runs."""
         return IndexPolicy(
             self.walk,
             lambda: self.parse,
@@ -107,55 +107,55 @@ class Policies:
         )
 
     def embeds_in_background(self, *, is_watching: bool) -> bool:
-        """Tell whether a process goes on embedding by itself; where tokens cost, only one that watches."""
+        """Whether a background process embeds; if tokens cost money, only while watching."""
         indexing, is_free = self._config.indexing, self._config.embedding.provider != "openai"
         is_wanted = self._config.monitoring.background_embedding and (is_watching or is_free)
         return is_wanted and indexing.embedding == EmbeddingMode.COMPLETE
 
     @cached_property
     def ocr(self) -> OcrSettings:
-        """What is to read pages that are pictures."""
+        """The settings of OCR."""
         return ocr_settings(self._config.ocr)
 
     @cached_property
     def page_cache(self) -> PageCache:
-        """Where that is kept which was read on pages."""
+        """The cache of OCR results."""
         return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
 
     @property
     def scratch(self) -> Path:
-        """The directory below which workers write files."""
+        """The parent of workers' temporary directories."""
         return scratch_beside(self._config.storage.sqlite_path)
 
     @property
     def ledger_path(self) -> Path:
-        """Where that is kept which is known to be in the cluster index."""
+        """The path of the record of what is in the cluster index."""
         return self._config.storage.sqlite_path.with_name(LEDGER_NAME)
 
     @cached_property
     def descriptions(self) -> StoredDescriptions:
-        """What is said of documents by whoever sent them."""
+        """Descriptions that senders gave of documents."""
         loaded = self._loaded
         return StoredDescriptions(str(registry_path(loaded.data_dir)), loaded.collection, documents_of(loaded))
 
     @cached_property
     def space(self) -> EmbeddingSpace:
-        """Which space vectors will lie in."""
+        """The space of future vectors."""
         return embedding_space(self._config.embedding)
 
     @cached_property
     def access(self) -> Access:
-        """How to reach the provider of embeddings."""
+        """The access to the embedding provider."""
         return provider_access(self._config)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """What would build the index now."""
+        """The fingerprint of an index built now."""
         return fingerprint(self._config.indexing, self.space, reads_pictures=self._config.ocr.engine != "off")
 
 
 def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
-    """Tell which files a walk leaves out."""
+    """Return the files that a walk excludes."""
     indexing = loaded.config.indexing
     return WalkPolicy(
         ignore_patterns=indexing.ignore_patterns,
@@ -173,25 +173,30 @@ def walk_policy(loaded: LoadedConfig) -> WalkPolicy:
 
 
 def _git_history(indexing: IndexingConfig) -> str:
-    """Write which commits are read as the walk and the reader of histories know it."""
-    wanted = indexing.git_history
-    return ("all" if wanted else "") if isinstance(wanted, bool) else str(wanted)
+    """Format the scope of commits for the walk and the reader of histories."""
+    scope = indexing.git_history
+    return ("all" if scope else "") if isinstance(scope, bool) else str(scope)
 
 
 def _streamed() -> tuple[str, ...]:
-    """Name the ends of names of files that may be of any size, since they are read piece by piece."""
-    opened = [one for one in formats.FORMATS.values() if one.open]
-    suffixes = (f".{suffix}" for one in opened for suffix in one.suffixes.split())
-    return (*suffixes, *(name for one in opened for name in one.names.split()), *_MAILBOXES, _TRANSCRIPTS)
+    """Return the suffixes of files that may be of any size, since they are read in pieces."""
+    opened = [file_format for file_format in formats.FORMATS.values() if file_format.open]
+    suffixes = (f".{suffix}" for file_format in opened for suffix in file_format.suffixes.split())
+    return (
+        *suffixes,
+        *(name for file_format in opened for name in file_format.names.split()),
+        *_MAILBOXES,
+        _TRANSCRIPTS,
+    )
 
 
 def ocr_settings(ocr: OcrConfig) -> OcrSettings:
-    """Tell what is to read pages that are pictures."""
+    """Return the settings of OCR."""
     return OcrSettings(ocr.engine, ocr.languages, ocr.tesseract, _service(ocr))
 
 
 def _service(ocr: OcrConfig) -> service.Access | None:
-    """Tell how to reach the service that reads pages, if one is configured; what is missing is empty."""
+    """Return how to reach the OCR service, if one is configured; missing values are empty."""
     if ocr.engine not in READING_SERVICES:
         return None
     configured = ocr.gemini if ocr.engine == "gemini" else ocr.azure
@@ -205,7 +210,7 @@ def _service(ocr: OcrConfig) -> service.Access | None:
 
 
 def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> ParsePolicy:
-    """Tell how files become chunks."""
+    """Return how files become chunks."""
     return ParsePolicy(
         max_file_size=indexing.max_file_size,
         include_secrets=indexing.include_secrets,
@@ -225,30 +230,32 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
 
 
 def added_formats(indexing: IndexingConfig) -> tuple[external.AddedFormat, ...]:
-    """Tell which formats the configuration adds.
+    """Return the formats that the configuration adds.
 
     Raises:
-        ConfigError: some are there already.
+        ConfigError: some exist already.
     """
     mistakes = [
-        f"indexing.extractors.{number}.kind: dirindex reads {one.kind} itself; choose another name"
-        for number, one in enumerate(indexing.extractors)
-        if one.kind in formats.FORMATS
+        f"indexing.extractors.{number}.kind: dirindex reads {extractor.kind} itself; choose another name"
+        for number, extractor in enumerate(indexing.extractors)
+        if extractor.kind in formats.FORMATS
     ]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
     return tuple(map(_added_format, indexing.extractors))
 
 
-def _added_format(one: ExtractorConfig) -> external.AddedFormat:
-    suffixes = tuple(suffix.lower() for suffix in one.suffixes)
-    if one.entry_point:
-        recipe = f"{one.entry_point} {version_of(one.entry_point)}"
-        return external.AddedFormat(one.kind, suffixes, Extension(one.entry_point), f"{suffixes} {recipe}", one.seconds)
-    program = program_of(one.command[0])
-    command = Command(program, one.command, suffixes[0] if suffixes else "", one.output, one.seconds)
+def _added_format(extractor: ExtractorConfig) -> external.AddedFormat:
+    suffixes = tuple(suffix.lower() for suffix in extractor.suffixes)
+    if extractor.entry_point:
+        recipe = f"{extractor.entry_point} {version_of(extractor.entry_point)}"
+        return external.AddedFormat(
+            extractor.kind, suffixes, Extension(extractor.entry_point), f"{suffixes} {recipe}", extractor.seconds
+        )
+    program = program_of(extractor.command[0])
+    command = Command(program, extractor.command, suffixes[0] if suffixes else "", extractor.output, extractor.seconds)
     return external.AddedFormat(
-        one.kind, suffixes, command, f"{suffixes} {command.arguments} {command.output}", one.seconds
+        extractor.kind, suffixes, command, f"{suffixes} {command.arguments} {command.output}", extractor.seconds
     )
 
 
@@ -257,7 +264,7 @@ def _recipe_number(recipe: str) -> int:
 
 
 def embedding_space(embedding: EmbeddingConfig) -> EmbeddingSpace:
-    """Tell which space vectors will lie in."""
+    """Return the space of future vectors."""
     return planned_space(
         embedding.provider,
         embedding.model,
@@ -269,7 +276,7 @@ def embedding_space(embedding: EmbeddingConfig) -> EmbeddingSpace:
 
 
 def provider_access(config: Config) -> Access:
-    """Tell how to reach the provider of embeddings."""
+    """Return how to reach the embedding provider."""
     embedding = config.embedding
     return Access(
         api_key=embedding.api_key.get_secret_value() if embedding.api_key else None,
@@ -280,21 +287,21 @@ def provider_access(config: Config) -> Access:
 
 
 def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictures: bool) -> Fingerprint:
-    """Tell what would build the index now."""
+    """Return the fingerprint of an index built now."""
     return Fingerprint(
         embedding=space.name,
         chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {chunker.CHUNKER_VERSION}",
         extraction=f"version {extractors.EXTRACTOR_VERSION}",
         analysis=f"version {analyzer.ANALYZER_VERSION}",
         secrets="indexed as they are" if indexing.include_secrets else f"version {credentials.REDACTION_VERSION}",
-        formats={kind: one.version for kind, one in formats.FORMATS.items()}
-        | {one.kind: _recipe_number(one.recipe) for one in added_formats(indexing)},
+        formats={kind: file_format.version for kind, file_format in formats.FORMATS.items()}
+        | {added_format.kind: _recipe_number(added_format.recipe) for added_format in added_formats(indexing)},
         pictured=sorted(formats.PICTURED) if reads_pictures else (),
     )
 
 
 def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:
-    """Name what lies in no index: this one, its log, and the files that configure it and may hold keys."""
+    """Return paths that are never indexed: the index, its log, and configuration files that may hold keys."""
     storage, database = loaded.config.storage, loaded.config.storage.sqlite_path
     beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", ".schema-lock", WORDS_ENDING)]
     pages = [database.with_name(f"{PAGES_NAME}{end}") for end in ("", "-wal", "-shm")]

@@ -1,4 +1,4 @@
-"""What this machine runs on: how full the battery is that it draws from."""
+"""Power supply of this machine: the charge of its battery."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ with lazily:
     import subprocess
 
 POWER_SUPPLIES = Path("/sys/class/power_supply")
-"""Where Linux tells of batteries and mains."""
+"""Where Linux exposes batteries and mains."""
 
 _PMSET_SECONDS = 5
 _PERCENT = re.compile(r"\b(\d{1,3})%")
@@ -21,7 +21,7 @@ _WINDOWS_ON_BATTERY, _WINDOWS_UNKNOWN = 0, 255
 
 
 def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
-    """Tell how full the battery is that the machine runs on; None on mains, without one, and where nobody tells."""
+    """Return the battery charge while the machine runs on it; None on mains, without a battery, or if unknown."""
     if sys.platform == "win32":
         return _windows_percent()
     if sys.platform == "darwin":
@@ -30,34 +30,36 @@ def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
 
 
 def _linux_percent(supplies: Path) -> int | None:
-    """Read the batteries of the machine itself: mice and headsets have theirs in the same place (`scope`)."""
+    """Return the charge of the machine's own batteries: those of mice and headsets are in the same place (`scope`)."""
     try:
-        found = sorted(supplies.iterdir())
+        devices = sorted(supplies.iterdir())
     except OSError:
         return None
-    batteries = [one for one in found if _fact(one, "type") == "Battery" and _fact(one, "scope") != "Device"]
-    if not any(_fact(one, "status") == "Discharging" for one in batteries):
+    batteries = [
+        supply for supply in devices if _fact(supply, "type") == "Battery" and _fact(supply, "scope") != "Device"
+    ]
+    if not any(_fact(battery, "status") == "Discharging" for battery in batteries):
         return None
-    levels = [int(level) for one in batteries if (level := _fact(one, "capacity")).isdecimal()]
+    levels = [int(level) for battery in batteries if (level := _fact(battery, "capacity")).isdecimal()]
     return sum(levels) // len(levels) if levels else None
 
 
 def _fact(supply: Path, name: str) -> str:
     try:
         return (supply / name).read_text(encoding="ascii", errors="replace").strip()
-    except OSError:  # a driver need not know everything, and a battery may be pulled out
+    except OSError:  # a driver need not support everything, and a battery may be removed
         return ""
 
 
 def _pmset_percent() -> int | None:
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             ["/usr/bin/pmset", "-g", "batt"], capture_output=True, timeout=_PMSET_SECONDS, check=True, text=True
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    level = _PERCENT.search(told)
-    return int(level[1]) if level and "'Battery Power'" in told else None
+    level = _PERCENT.search(output)
+    return int(level[1]) if level and "'Battery Power'" in output else None
 
 
 def _windows_percent() -> int | None:

@@ -1,4 +1,4 @@
-"""Lets a process step back behind the others: it computes, reads and writes when they do not."""
+"""Lowering of a process's priority for processor and disk."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ with lazily:
     import platform
 
 _NICENESS = 10
-"""It gets a tenth of a core that another process wants, too. With the least of all, who waits for its batch to end
-would wait half a minute where something is being compiled."""
+"""A tenth of a core that another process wants, too. At the lowest priority, waiting for the end of a batch would take
+half a minute while something is being compiled.
+"""
 
 _CURRENT_PROCESS = -1
 _IDLE_PRIORITY_CLASS = 0x40
-"""Not the mode for background work, which takes most of its memory from a process as well."""
+"""Not the background mode, which also takes most of a process's memory."""
 
 _IO_CALLS = {"x86_64": 251, "aarch64": 30, "riscv64": 30, "armv7l": 314}
-"""The number of ioprio_set, which the C library has no function for."""
+"""System call numbers of ioprio_set, which the C library does not wrap."""
 
 _IO_OF_PROCESS, _LAST_OF_BEST_EFFORT = 1, 2 << 13 | 7
-"""The last of those that share the disk. The class for idle time would wait for ever on a disk that is never idle."""
+"""The lowest best-effort level. The idle class could wait forever on a busy disk."""
 
 _DISK, _WHOLE_PROCESS, _UTILITY = 0, 0, 4
 
 
 def step_back() -> None:
-    """Give this process a low priority, for good: nobody but root can raise it again.
+    """Lower the priority of this process permanently: only root can raise it again.
 
-    On Linux it is that of the calling thread and of those that it starts, for what they read and write as well; so it
-    is of all processes that they start. On Windows it is the class for idle time, for the processor alone.
+    On Linux it applies to the calling thread and those it starts, for disk access as well, and to all processes they
+    start. On Windows it is the idle priority class, for the processor only.
     """
     if sys.platform == "win32":
         ctypes.windll.kernel32.SetPriorityClass(ctypes.c_void_p(_CURRENT_PROCESS), _IDLE_PRIORITY_CLASS)
         return
-    # A sandbox may forbid it, and a C library lack it; then it goes on like the others.
+    # A sandbox may forbid it, and a C library lack it; then the priority stays.
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     with contextlib.suppress(OSError, AttributeError):

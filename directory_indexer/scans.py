@@ -1,13 +1,13 @@
-"""Pages that are pictures of text: what stands for one until it is read, and what reading it came to.
+"""Scanned pages: their records before and after OCR.
 
-Places on a page are given in ten-thousandths of its width and height, counted from the upper left corner as it is
-shown, so that they hold at any resolution.
+Positions on a page are in ten-thousandths of its width and height, counted from the upper left corner as displayed, so
+that they hold at any resolution.
 """
 
 from typing import NamedTuple, NewType, Protocol
 
 PageKey = NewType("PageKey", bytes)
-"""The hash of all that a page is drawn from."""
+"""The hash of everything that a page is rendered from."""
 
 WHOLE = 10_000
 """The width and the height of a page, in the units of boxes."""
@@ -23,7 +23,7 @@ class Box(NamedTuple):
 
 
 def turned(box: Box, degrees: int) -> Box:
-    """Give the place of a box on a page that is turned clockwise by 0, 90, 180 or 270 degrees."""
+    """Return a box on a page that is rotated clockwise by 0, 90, 180 or 270 degrees."""
     left, top, right, bottom = box
     match degrees % 360:
         case 90:
@@ -36,9 +36,9 @@ def turned(box: Box, degrees: int) -> Box:
 
 
 class Word(NamedTuple):
-    """A word that was read on a page; `confidence` is 0 to 100, as sure as the engine is of it.
+    """A word that was read on a page; `confidence` is that of the engine, 0 to 100.
 
-    Engines that answer with text alone do not say where it stands.
+    Engines that return only text have no boxes. Engines that answer with text alone do not say where it stands.
     """
 
     text: str
@@ -47,21 +47,21 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Words beside each other; lines of one block stand together, as those of a paragraph do."""
+    """Words beside each other; lines of one block belong together, as those of a paragraph do."""
 
     words: tuple[Word, ...]
     block: int = 0
 
     @property
     def text(self) -> str:
-        """The words, with spaces between them."""
+        """The words, separated by spaces."""
         return " ".join(word.text for word in self.words)
 
 
 class Recognition(NamedTuple):
-    """What an engine has read on a page, in the order of reading; `engine` names it with its version and languages.
+    """Text that an engine has read on a page, in reading order; `engine` is its name with version and languages.
 
-    By `turn` degrees, clockwise, the page had to be turned to be read; the boxes are those on the page as it is.
+    `turn` is the clockwise rotation in degrees that was needed; boxes are those on the original page.
     """
 
     engine: str
@@ -71,7 +71,7 @@ class Recognition(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Give the mean confidence of the words by their length, 0 to 1; of an empty page it is 1."""
+        """The mean confidence of the words, weighted by length, 0 to 1; 1 for an empty page."""
         n_characters = sum(len(word.text) for line in self.lines for word in line.words)
         if not n_characters:
             return 1.0
@@ -80,16 +80,16 @@ class Recognition(NamedTuple):
 
 
 class PageProblem(NamedTuple):
-    """Why no engine could read a page. It is tried again unless it is `final`."""
+    """The reason why no engine could read a page. It is retried unless it is `final`."""
 
     message: str
     is_final: bool = False
 
 
 class Scan(NamedTuple):
-    """A page of a document whose text is a picture, and how far reading it is; `page` counts from 1.
+    """A scanned page of a document, and the state of its OCR; `page` counts from 1.
 
-    It waits while there is neither an `engine` that has read it nor a `problem` that keeps it from being read.
+    It waits while there is neither an `engine` that has read it nor a `problem` that prevents it.
     """
 
     page: int
@@ -100,14 +100,15 @@ class Scan(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Tell whether it is still to be read."""
+        """Whether it is still to be read."""
         return not self.engine and not self.problem
 
 
 class ScannedPassage(NamedTuple):
-    """What read the page of a passage, how surely (0 to 1), and where on it the excerpt and its marked words stand.
+    """The engine that read the page of a passage, its confidence (0 to 1), and boxes on that page.
 
-    There are no boxes where the engine gives none, or what it has read is not kept any more.
+    The boxes are those of the excerpt and its marked words. There are none if the engine returns none, or its result is
+    no longer cached.
     """
 
     engine: str
@@ -117,24 +118,24 @@ class ScannedPassage(NamedTuple):
 
 
 class RecognisedPages(Protocol):
-    """What is known of pages that were read before, in whichever document."""
+    """Results of pages that were read before, in any document."""
 
     def get(self, key: PageKey) -> Recognition | PageProblem | None:
-        """Give what reading a page came to; None while nothing has read it."""
+        """Return the result of reading a page; None if it was not read."""
 
 
 class NoPages:
-    """No page was read before."""
+    """No results."""
 
     def get(self, _: PageKey) -> None:
-        """Give nothing."""
+        """Return None."""
 
 
-def scan_of(page: int, key: PageKey, found: Recognition | PageProblem | None) -> Scan:
-    """Note how far reading a page is."""
-    match found:
+def scan_of(page: int, key: PageKey, result: Recognition | PageProblem | None) -> Scan:
+    """Return the state of a page's OCR."""
+    match result:
         case Recognition():
-            return Scan(page, key, found.engine, found.confidence)
+            return Scan(page, key, result.engine, result.confidence)
         case PageProblem(message, is_final=True):
             return Scan(page, key, problem=message)
     return Scan(page, key)

@@ -1,8 +1,8 @@
-"""Directories for files that go with the process that writes them, however it ends.
+"""Temporary directories that are removed with their process, however it ends.
 
-They lie beside the database of an index, or in the system's temporary directory where there is no index. Each has a
-lock that its process holds: a directory whose lock is free was left by a process that was killed, and is removed by the
-next one that writes to the index or makes such a directory.
+They are beside the database of an index, or in the system's temporary directory without an index. Each has a lock that
+its process holds: a directory whose lock is free was left by a killed process, and is removed by the next one that
+writes to the index or creates such a directory.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ with lazily:
 
 
 def scratch_beside(database: Path) -> Path:
-    """Return where the directories of an index lie."""
+    """Return the parent of an index's temporary directories."""
     return database.with_name(NAME)
 
 
 class ScratchDirectory:
-    """A directory that only this user can read; `place` is used if the directory around it is there.
+    """A directory that only this user can read, below `place` if its parent exists.
 
     Raises:
-        OSError: there is no room, or no place to write to.
+        OSError: there is no room, or no writable place.
     """
 
     def __init__(self, place: Path | None) -> None:
@@ -42,12 +42,12 @@ class ScratchDirectory:
         self._removal = weakref.finalize(self, _remove, self.path, lock)
 
     def remove(self) -> None:
-        """Remove it with all that is in it; doing it twice is harmless."""
+        """Remove it with its content; doing it twice is harmless."""
         self._removal()
 
 
 def remove_abandoned(place: Path | None = None) -> None:
-    """Remove what killed processes have left in a place, by default in the system's temporary directory."""
+    """Remove the directories of killed processes in a place, by default in the system's temporary directory."""
     for path in _own_in(place or _of_system()):
         with contextlib.suppress(OSError):
             if lock := try_lock(_lock_of(path), exclusive=True):
@@ -55,13 +55,13 @@ def remove_abandoned(place: Path | None = None) -> None:
 
 
 def in_use(place: Path) -> list[Path]:
-    """List directories in a place that hold something, after what was abandoned has been removed."""
+    """Return the directories in a place that are not empty, after abandoned ones were removed."""
     return [path for path in _own_in(place) if any(path.glob("*"))]
 
 
 def _created(place: Path | None) -> tuple[Path, HeldLock]:
     if place is not None and place.parent.is_dir():
-        with contextlib.suppress(OSError):  # it may be read only
+        with contextlib.suppress(OSError):  # it may be read-only
             place.mkdir(mode=directory_mode(), exist_ok=True)
             return _created_in(place)
     return _created_in(_of_system())
@@ -74,7 +74,7 @@ def _created_in(place: Path) -> tuple[Path, HeldLock]:
     while True:
         path = place / f"{_PREFIX}{secrets.token_hex(8)}"
         lock = try_lock(_lock_of(path), exclusive=True)
-        # Another process that takes it for abandoned, before it is locked, removes it.
+        # Another process may have removed it as abandoned before it was locked.
         if lock is not None and _lock_of(path).exists():
             path.mkdir(mode=_PRIVATE)
             return path, lock
@@ -85,7 +85,7 @@ def _created_in(place: Path) -> tuple[Path, HeldLock]:
 def _remove(path: Path, lock: HeldLock) -> None:
     shutil.rmtree(path, ignore_errors=True)
     lock.release()
-    if not os.path.lexists(path):  # otherwise the next process tries again
+    if not os.path.lexists(path):  # otherwise the next process retries
         with contextlib.suppress(OSError):
             _lock_of(path).unlink(missing_ok=True)
 

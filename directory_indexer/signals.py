@@ -1,4 +1,4 @@
-"""When a run should stop: a signal came, or its time is up."""
+"""Stop requests of a run: by a signal, or when its time is up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSwitch:
-    """Turn the first SIGINT or SIGTERM into a request to stop after the batch in hand; a second one interrupts."""
+    """Turns the first SIGINT or SIGTERM into a request to stop after the current batch; a second one interrupts."""
 
     def __init__(self, *, max_seconds: float | None) -> None:
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
@@ -21,7 +21,7 @@ class StopSwitch:
             signal.signal(number, self._interrupt)
 
     def reason(self) -> Outcome | None:
-        """Tell why the run should stop now, if it should."""
+        """Return why the run should stop now, if it should."""
         if self._was_interrupted:
             return Outcome.INTERRUPTED
         if self._deadline is not None and time.monotonic() >= self._deadline:

@@ -1,1 +1,1 @@
-"""At home in assistants: what is written into their configuration, and how it is taken out again."""
+"""Integration into assistants: entries in their configuration files, and their removal."""

@@ -1,4 +1,7 @@
-"""Writes what was planned: each file whole or not at all, and the record so that a kill at any point can be undone."""
+"""Writing of planned changes: each file atomically, and the record first.
+
+An interruption at any point can therefore be undone.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _LOCK: Final = "assistants.lock"
 
 
 class Failure(NamedTuple):
-    """A file that stayed as it was, and why."""
+    """A file that could not be changed, and why."""
 
     path: str
     reason: str
@@ -28,7 +31,7 @@ class Failure(NamedTuple):
 
 @contextlib.contextmanager
 def recording(data_dir: Path, plan: Plan) -> Iterator[None]:
-    """Be the only one that writes into assistants.
+    """Hold the lock on changes to assistants' files.
 
     Raises:
         LockedError: another process does so.
@@ -46,7 +49,7 @@ def recording(data_dir: Path, plan: Plan) -> Iterator[None]:
 
 
 def apply_installation(plan: Plan, data_dir: Path) -> list[Failure]:
-    """Record the edits, then make them; those of files that cannot be written are taken off the record.
+    """Record the edits, then make them; edits of files that cannot be written are removed from the record.
 
     Raises:
         StoreError: the record cannot be written; then nothing else is.
@@ -54,7 +57,7 @@ def apply_installation(plan: Plan, data_dir: Path) -> list[Failure]:
     if plan.after == plan.before and not plan.drafts:
         return []
     write_record(data_dir, plan.after)
-    failures = list(_written(plan))
+    failures = list(_write_all(plan))
     if failures:
         record = plan.after
         for failure in failures:
@@ -64,12 +67,12 @@ def apply_installation(plan: Plan, data_dir: Path) -> list[Failure]:
 
 
 def apply_removal(plan: Plan, data_dir: Path) -> list[Failure]:
-    """Take the edits back, then forget them; those of files that cannot be written stay on the record.
+    """Undo the edits, then remove them from the record; those of files that cannot be written stay on it.
 
     Raises:
         StoreError: the record cannot be written; removing again is harmless.
     """
-    failures = list(_written(plan))
+    failures = list(_write_all(plan))
     record = plan.after
     for failure in failures:
         record = record.with_file_of(plan.before, failure.path)
@@ -78,7 +81,7 @@ def apply_removal(plan: Plan, data_dir: Path) -> list[Failure]:
     return failures
 
 
-def _written(plan: Plan) -> Iterator[Failure]:
+def _write_all(plan: Plan) -> Iterator[Failure]:
     for draft in plan.drafts:
         try:
             _write(draft, plan)

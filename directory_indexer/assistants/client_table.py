@@ -1,4 +1,4 @@
-"""The assistants that dirindex knows: a row each.
+"""Supported assistants, one row each.
 
 `dirindex install`, `dirindex serve --print-config` and docs/assistants.md all follow this table.
 """
@@ -31,7 +31,7 @@ from directory_indexer.assistants.targets import (
 from directory_indexer.errors import UsageError
 
 _SHARED_SKILL: Final = skill(at_home(".agents/skills/dirindex/SKILL.md"))
-"""Where many assistants look; they share the file, and it goes with the last of them."""
+"""A file that many assistants read; it is removed with the last of them."""
 
 _CLIENTS: Final = (
     Client(
@@ -286,11 +286,11 @@ _CLIENTS: Final = (
 )
 
 CLIENTS: Final[Mapping[str, Client]] = {client.name: client for client in _CLIENTS}
-"""All clients, by their names."""
+"""All clients by name."""
 
 
 def client_named(name: str) -> Client:
-    """Find a client by its name.
+    """Return the client with a name.
 
     Raises:
         UsageError: its configuration is not known.

@@ -1,4 +1,4 @@
-"""What is known of an assistant: where it keeps its servers, skills, hooks and rules, and in which form."""
+"""Description of an assistant: the locations and formats of its servers, skills, hooks and rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from directory_indexer.assistants.places import Place
 
 
 class Part(StrEnum):
-    """What can be put into an assistant."""
+    """Something that can be added to an assistant."""
 
     MCP = "mcp"
     SKILL = "skill"
@@ -22,7 +22,7 @@ class Part(StrEnum):
 
 
 class Target(NamedTuple):
-    """Where a part goes: the first of its places that is there, else the first one; a new file begins as `seed`."""
+    """Location of a part: the first of its places that exists, else the first one; a new file starts with `seed`."""
 
     places: tuple[Place, ...]
     format: FormatName
@@ -32,7 +32,7 @@ class Target(NamedTuple):
 
 
 class Client(NamedTuple):
-    """An assistant: it is there if one of `marks` is. `where` tells people where a server goes."""
+    """An assistant; it is installed if one of `marks` exists. `where` is the location of servers for people."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ class Client(NamedTuple):
 
 
 def snippet(client: Client, launch: Launch) -> str:
-    """Write what goes into the configuration of a client.
+    """Format the entry for the configuration of a client.
 
     Raises:
         UsageError: the client starts servers by itself and calls none over HTTP.
@@ -53,6 +53,6 @@ def snippet(client: Client, launch: Launch) -> str:
 
 
 def default_parts(client: Client) -> tuple[Part, ...]:
-    """Name the parts that a client gets when nobody says which: rules only where nothing else teaches it."""
-    taught = [part for part in (Part.SKILL, Part.HOOKS) if part in client.parts]
-    return (Part.MCP, *(taught or [part for part in (Part.RULES,) if part in client.parts]))
+    """Return the parts that a client gets by default: rules only if it has neither skill nor hook."""
+    instructions = [part for part in (Part.SKILL, Part.HOOKS) if part in client.parts]
+    return (Part.MCP, *(instructions or [part for part in (Part.RULES,) if part in client.parts]))

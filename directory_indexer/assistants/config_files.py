@@ -1,7 +1,7 @@
-"""Files of assistants, read with distrust and written as a whole or not at all.
+"""Configuration files of assistants, read defensively and written atomically.
 
-A link is followed to what it names, if that lies in a directory of the user's; it stays a link, and what it names is
-replaced. Mode and owner stay. Nothing is written to a file that changed since it was read.
+A symbolic link is followed if its target is below an allowed directory; the target is replaced and the link stays. Mode
+and owner are kept. A file that changed since it was read is not written.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ with lazily:
     import tempfile
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
-"""Claude Code keeps its state beside its servers, and that grows to several megabytes."""
+"""Claude Code keeps its state beside its servers, which grows to several megabytes."""
 
 _MODE_OF_NEW: Final = 0o600
 _DRAFT: Final = ".dirindex-"
 
 
 class ConfigFile(NamedTuple):
-    """A file as it was read; one that is not there has no stamp and no text. `target` is what the path really names."""
+    """A file as it was read; a missing one has no stamp and no text. `target` is its resolved path."""
 
     path: str
     target: str
@@ -39,7 +39,7 @@ class ConfigFile(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Tell whether it is there."""
+        """Whether the file exists."""
         return self.stamp is not None
 
 
@@ -59,8 +59,8 @@ def read_file(path: str, allowed: Sequence[str]) -> ConfigFile:
     except OSError as error:
         raise EditRefusedError(f"it cannot be read: {error.strerror}") from error
     try:
-        found = os.fstat(descriptor)
-        _require_plain(found)
+        status = os.fstat(descriptor)
+        _require_plain(status)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(_MOST_BYTES + 1)
     finally:
@@ -71,11 +71,11 @@ def read_file(path: str, allowed: Sequence[str]) -> ConfigFile:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise EditRefusedError(f"byte {error.start} is not UTF-8") from None
-    return ConfigFile(path, target, text, _stamp(found), stat.S_IMODE(found.st_mode))
+    return ConfigFile(path, target, text, _stamp(status), stat.S_IMODE(status.st_mode))
 
 
 def missing_directories(file: ConfigFile) -> list[str]:
-    """Name the directories that have to be made for a file."""
+    """Return the directories that have to be created for a file, innermost first."""
     missing = []
     directory = os.path.dirname(file.target)
     while not os.path.isdir(directory):
@@ -85,7 +85,7 @@ def missing_directories(file: ConfigFile) -> list[str]:
 
 
 def write_file(file: ConfigFile, text: str) -> None:
-    """Put a text in the place of what a file holds, and make the directories that it needs.
+    """Replace the content of a file, and create its directories.
 
     Raises:
         EditRefusedError: it cannot be written, or changed since it was read.
@@ -99,7 +99,7 @@ def write_file(file: ConfigFile, text: str) -> None:
 
 
 def remove_file(file: ConfigFile, directories: Sequence[str]) -> None:
-    """Remove a file, and those of the directories that are empty then.
+    """Remove a file, and those of the directories that become empty.
 
     Raises:
         EditRefusedError: it cannot be removed, or changed since it was read.
@@ -115,12 +115,12 @@ def remove_file(file: ConfigFile, directories: Sequence[str]) -> None:
             os.rmdir(directory)
 
 
-def _require_plain(found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _require_plain(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise EditRefusedError("it is not a regular file")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise EditRefusedError("it has hard links, which replacing it would break")
-    if sys.platform != "win32" and os.geteuid() not in {0, found.st_uid}:
+    if sys.platform != "win32" and os.geteuid() not in {0, status.st_uid}:
         raise EditRefusedError("it belongs to another user")
 
 
@@ -128,10 +128,10 @@ def _replace(file: ConfigFile, text: str) -> None:
     directory = os.path.dirname(file.target)
     number, draft = tempfile.mkstemp(prefix=_DRAFT, dir=directory)
     try:
-        with os.fdopen(number, "wb") as written:
-            written.write(text.encode("utf-8"))
-            _take_over(file, number)
-            written.flush()
+        with os.fdopen(number, "wb") as draft_file:
+            draft_file.write(text.encode("utf-8"))
+            _copy_mode_and_owner(file, number)
+            draft_file.flush()
             os.fsync(number)
         _require_unchanged(file)
         os.replace(draft, file.target)
@@ -142,7 +142,7 @@ def _replace(file: ConfigFile, text: str) -> None:
     _flush(directory)
 
 
-def _take_over(file: ConfigFile, descriptor: int) -> None:
+def _copy_mode_and_owner(file: ConfigFile, descriptor: int) -> None:
     if sys.platform == "win32":
         return
     os.fchmod(descriptor, file.mode)
@@ -162,8 +162,8 @@ def _require_unchanged(file: ConfigFile) -> None:
         raise EditRefusedError("another program has just changed it; try again")
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _flush(directory: str) -> None:

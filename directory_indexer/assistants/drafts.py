@@ -1,4 +1,4 @@
-"""Files as they will be, while it is planned what to write into them; nothing is written here."""
+"""Planned contents of files; nothing is written here."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from directory_indexer.assistants.record import Edit, digest
 
 
 class Draft(NamedTuple):
-    """A file as it was read, and the text that it is to have; `None` stands for no file."""
+    """A file as it was read, and its planned text; `None` stands for no file."""
 
     file: ConfigFile
     text: str | None
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether there is something to write."""
+        """Whether there is something to write."""
         return self.text != (self.file.text if self.file.exists else None)
 
 
 class Drafts:
-    """Every file that a plan looks at, by what its path really names."""
+    """All files of a plan by resolved path."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
         self._drafts: dict[str, Draft] = {}
 
     def draft_of(self, path: str) -> Draft:
-        """Read a file, or give what is planned for it.
+        """Return the draft of a file, which is read on first use.
 
         Raises:
             EditRefusedError: it is no file to write to.
@@ -43,24 +43,24 @@ class Drafts:
         return self._drafts[target]
 
     def plan(self, draft: Draft, text: str | None) -> None:
-        """Let a file have another text."""
+        """Set the planned text of a file."""
         self._drafts[draft.file.target] = draft._replace(text=text)
 
     def changed(self) -> list[Draft]:
-        """Give the files that are to be written, in the order in which they were first looked at."""
+        """Return the files to be written, in the order of first use."""
         return [draft for draft in self._drafts.values() if draft.is_changed]
 
     def kept(self) -> dict[str, Draft]:
-        """Remember what is planned."""
+        """Return a copy of the current plan, for `go_back`."""
         return dict(self._drafts)
 
     def go_back(self, kept: dict[str, Draft]) -> None:
-        """Plan no more than what was planned then."""
+        """Restore an earlier plan."""
         self._drafts = kept
 
 
 def splice(before: str, after: str) -> tuple[int, str, str]:
-    """Tell what was put in the place of what: the offset, what was removed, what was inserted."""
+    """Return the difference of two texts as one replacement: offset, removed and inserted text."""
     start = _n_common(before, after)
     rest = min(len(before), len(after)) - start
     end = min(rest, _n_common(before[::-1], after[::-1]))
@@ -68,7 +68,7 @@ def splice(before: str, after: str) -> tuple[int, str, str]:
 
 
 def undone(text: str, edit: Edit) -> str:
-    """Take an edit back: to the byte where the file is as it was left, else its entry alone.
+    """Undo an edit: exactly if the file is unchanged since, else by removing its entry only.
 
     Raises:
         EditRefusedError: the file cannot be read any more, or its one thing was changed.
@@ -84,10 +84,10 @@ def undone(text: str, edit: Edit) -> str:
     return without
 
 
-def _n_common(one: str, other: str) -> int:
-    """Count the characters with which both begin; comparing slices is many times as fast as comparing characters."""
-    low, high = 0, min(len(one), len(other))
+def _n_common(text: str, other: str) -> int:
+    """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
+    low, high = 0, min(len(text), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
     return low

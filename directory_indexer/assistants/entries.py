@@ -1,6 +1,6 @@
-"""One entry in a file that holds others: where it is to be, whether it is there, and what the file says without it.
+"""One entry in a structured file: its position, whether it exists, and the data with or without it.
 
-A path of keys ends in `-` where the entry is one of a list, which it joins (as in a JSON pointer).
+A path of keys ends in `-` for an entry that is appended to a list (as in a JSON pointer).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from directory_indexer.errors import UsageError
 Keys: TypeAlias = Sequence[str]
 
 IN_LIST: Final = "-"
-"""The last key of an entry that is one of a list."""
+"""The last key of an entry in a list."""
 
 NOT_SAFE: Final = "it is written in a way that cannot be edited safely"
 
 
 class EditRefusedError(UsageError):
-    """A file is not what it should be, so nothing in it is changed; the message does not name the file."""
+    """A file is not as expected and stays unchanged; the message does not name the file."""
 
 
 def checked(changed: str, expected: object, *, tree_of: Callable[[str], object]) -> str:
-    """Give an edited text if a parser reads from it what it should.
+    """Return an edited text if it parses to the expected data.
 
     Raises:
         EditRefusedError: it does not.
@@ -46,11 +46,11 @@ class Standing(Enum):
     ABSENT = auto()
     SAME = auto()
     OTHER = auto()
-    """Another one is in its place."""
+    """Another entry is in its place."""
 
 
 def standing_in(tree: object, keys: Keys, value: object) -> Standing:
-    """Tell whether parsed data holds an entry.
+    """Return whether parsed data contains an entry.
 
     Raises:
         EditRefusedError: something on the way to it is neither an object nor a list.
@@ -66,20 +66,20 @@ def standing_in(tree: object, keys: Keys, value: object) -> Standing:
 
 
 def tree_with(tree: object, keys: Keys, value: object) -> Any:
-    """Give data as it is to be when the entry is in it."""
+    """Return a copy of the data with the entry."""
     changed: Any = copy.deepcopy(tree)
-    reached = changed
+    container = changed
     for key, following in itertools.pairwise(keys):
-        reached = reached.setdefault(key, [] if following == IN_LIST else {})
+        container = container.setdefault(key, [] if following == IN_LIST else {})
     if keys[-1] == IN_LIST:
-        reached.insert(0, value)
+        container.insert(0, value)
     else:
-        reached[keys[-1]] = value
+        container[keys[-1]] = value
     return changed
 
 
 def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
-    """Give data as it is to be when the entry is gone, and with it up to `made` of the containers around it if empty.
+    """Return a copy of the data without the entry, and without up to `made` containers around it that are then empty.
 
     Raises:
         EditRefusedError: something on the way to it is neither an object nor a list.
@@ -98,12 +98,12 @@ def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
 
 
 def missing_containers(tree: Any, keys: Keys) -> int:
-    """Count the containers around an entry that have to be made for it."""
-    reached = tree
-    for n_found, key in enumerate(keys[:-1]):
-        if key not in reached:
-            return len(keys) - 1 - n_found
-        reached = reached[key]
+    """Return the number of containers around an entry that have to be created."""
+    container = tree
+    for depth, key in enumerate(keys[:-1]):
+        if key not in container:
+            return len(keys) - 1 - depth
+        container = container[key]
     return 0
 
 

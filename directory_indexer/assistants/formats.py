@@ -1,4 +1,4 @@
-"""The formats of files that entries are put into, by name: a line each."""
+"""Formats of files that contain entries, one row each."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from directory_indexer.assistants.yaml_text import YAML
 
 
 class Format(Protocol):
-    """What is done with the text of a file; what is refused raises `EditRefusedError`."""
+    """Operations on the text of a file; refusals raise `EditRefusedError`."""
 
     def reads_as(self, text: str) -> object:
-        """Give what a text says, however it is laid out."""
+        """Return the parsed content of a text, independent of its layout."""
 
     def is_empty(self, text: str) -> bool:
-        """Tell whether a text holds nothing that anybody would miss."""
+        """Whether a text has no content worth keeping."""
 
     def standing(self, text: str, keys: Keys, value: object) -> Standing:
-        """Tell whether an entry is in a text."""
+        """Return whether an entry is in a text."""
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:
-        """Put an entry into a text that does not have it; an empty text is that of a new file."""
+        """Insert an entry into a text that does not have it; an empty text is that of a new file."""
 
     def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
-        """Take an entry out of a text that has it, and up to `made` empty containers around it."""
+        """Remove an entry from a text, and up to `made` empty containers around it."""
 
 
 class FormatName(StrEnum):
-    """What formats are called where changes are recorded."""
+    """Names of formats in the record."""
 
     JSON = "json"
     TOML = "toml"

@@ -1,4 +1,4 @@
-"""Plans what to put into the files of assistants."""
+"""Plan of additions to the files of assistants."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from directory_indexer.assistants.steps import Action, Plan, Step
 
 
 def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
-    """Give the clients that have left traces on this system."""
-    return [client for client in clients if any(os.path.exists(located(one, system)) for one in client.marks)]
+    """Return the clients that are installed on this system."""
+    return [client for client in clients if any(os.path.exists(located(mark, system)) for mark in client.marks)]
 
 
 def has_plugin(system: System) -> bool:
-    """Tell whether Claude Code has dirindex as a plugin, which brings the same server, skill and hook."""
+    """Whether Claude Code has dirindex as a plugin, which includes the same server, skill and hook."""
     settings = CLIENTS["claude-code"].parts[Part.HOOKS].places[0]
     try:
         tree = JSON.reads_as(read_file(located(settings, system), allowed_directories(system)).text)
@@ -36,7 +36,7 @@ def has_plugin(system: System) -> bool:
 
 
 class Installation:
-    """Puts parts of clients into files that are only planned yet."""
+    """Adds parts of clients to drafts of files."""
 
     def __init__(self, system: System, launch: Launch, record: Record) -> None:
         self._system = system
@@ -44,9 +44,9 @@ class Installation:
         self._before = self._record = record
         self._drafts = Drafts(allowed_directories(system))
 
-    def plan(self, wanted: Iterable[tuple[Client, Sequence[Part]]]) -> Plan:
-        """Plan the parts of each client: all of them, or none where a file is not what it should be."""
-        steps = [step for client, parts in wanted for step in self._steps_of(client, parts)]
+    def plan(self, parts_by_client: Iterable[tuple[Client, Sequence[Part]]]) -> Plan:
+        """Plan the parts of each client: all of them, or none if a file is not as expected."""
+        steps = [step for client, parts in parts_by_client for step in self._steps_of(client, parts)]
         return Plan(tuple(steps), tuple(self._drafts.changed()), self._before, self._record)
 
     def _steps_of(self, client: Client, parts: Sequence[Part]) -> list[Step]:
@@ -84,7 +84,7 @@ class Installation:
         if state is Standing.SAME:
             return step._replace(action=Action.SAME, reason="not written by this command")
         if state is Standing.OTHER:
-            return step._replace(action=Action.TAKEN, reason=_taken(target))
+            return step._replace(action=Action.TAKEN, reason=_conflict_reason(target))
         clients = tuple(dict.fromkeys([*(edit.clients if edit else ()), client.name]))
         self._put(draft, text, target, Edit(draft.file.target, target.format, tuple(target.keys), value, part, clients))
         return step
@@ -105,7 +105,7 @@ class Installation:
         self._drafts.plan(draft, after)
 
 
-def _taken(target: Target) -> str:
+def _conflict_reason(target: Target) -> str:
     if target.keys:
         return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
     return "the file has other content, which this command did not write; remove it first"

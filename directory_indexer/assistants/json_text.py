@@ -1,4 +1,4 @@
-"""Entries in JSON with comments: put in at the head of their object or list, so that nothing else is touched."""
+"""Entries in JSON with comments: inserted at the head of their object or list, so that nothing else changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMENT_BEFORE = re.compile(r"//[^\n]*$")
 
 
 class _Layout(NamedTuple):
-    """How a file is written: its indentation and its line ends."""
+    """Indentation and line ends of a file."""
 
     unit: str
     line_end: str
@@ -69,8 +69,8 @@ def _new(blank: str, keys: Keys, value: object) -> str:
 
 def _inserted(text: str, keys: Keys, value: object) -> str:
     tokens = tokens_of(text)
-    opening, n_found = _innermost(tokens, keys)
-    name, content = keys[n_found], _nested(keys[n_found + 1 :], value)
+    opening, depth = _innermost(tokens, keys)
+    name, content = keys[depth], _nested(keys[depth + 1 :], value)
     layout = _layout_of(text)
     members = list(members_of(tokens, opening))
     head = "" if name == IN_LIST else f"{json.dumps(name, ensure_ascii=False)}: "
@@ -90,13 +90,13 @@ def _inserted(text: str, keys: Keys, value: object) -> str:
 
 
 def _innermost(tokens: Sequence[Token], keys: Keys) -> tuple[int, int]:
-    """Find the innermost container that is there, by its opening token, and how many keys lead to it."""
+    """Return the opening token of the innermost existing container, and the number of keys that lead to it."""
     opening = 0
-    for n_found, key in enumerate(keys[:-1]):
-        # Of members of one name, parsers take the last.
+    for depth, key in enumerate(keys[:-1]):
+        # Of members with the same name, parsers use the last.
         values = [member.value for member in members_of(tokens, opening) if member.name == key]
         if not values:
-            return opening, n_found
+            return opening, depth
         opening = values[-1]
     return opening, len(keys) - 1
 
@@ -105,9 +105,9 @@ def _cut(text: str, keys: Keys, value: object) -> str:
     tokens = tokens_of(text)
     opening, _ = _innermost(tokens, keys)
     member = next(
-        one
-        for one in reversed(list(members_of(tokens, opening)))
-        if (one.name == keys[-1] if keys[-1] != IN_LIST else _value_of(text, tokens, one.value, one.after) == value)
+        item
+        for item in reversed(list(members_of(tokens, opening)))
+        if (item.name == keys[-1] if keys[-1] != IN_LIST else _value_of(text, tokens, item.value, item.after) == value)
     )
     is_followed = tokens[member.after].text == ","
     start, end = tokens[member.first].start, tokens[member.after].end if is_followed else tokens[member.after - 1].end
@@ -122,7 +122,7 @@ def _cut(text: str, keys: Keys, value: object) -> str:
 
 
 def _collapsed(text: str, opening: int) -> str:
-    """Leave no blanks in a container that holds nothing any more."""
+    """Remove the white space in an empty container."""
     tokens = tokens_of(text)
     start, end = tokens[opening].end, tokens[closing_of(tokens, opening)].start
     return text[:start] + text[end:] if not text[start:end].strip() else text

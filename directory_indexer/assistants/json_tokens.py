@@ -1,6 +1,6 @@
-"""Where things stand in JSON with comments: its tokens, and the members of its objects and lists.
+"""Tokens of JSON with comments, and the members of its objects and lists.
 
-It is for text that a parser has accepted; of other text it makes nothing dangerous, but nothing sensible either.
+For text that a parser has accepted; for other text the result is harmless but meaningless.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OPENING, _CLOSING = frozenset("{["), frozenset("}]")
 
 
 class Token(NamedTuple):
-    """A string, a number, a word or a mark, with the offsets of its first character and of what follows it."""
+    """A string, a number, a word or a punctuator, with its start and end offsets."""
 
     text: str
     start: int
@@ -32,12 +32,12 @@ class Member(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Give the tokens of a text, without blanks and comments."""
-    return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(text) if found["blank"] is None]
+    """Return the tokens of a text, without blanks and comments."""
+    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text) if match["blank"] is None]
 
 
 def members_of(tokens: Sequence[Token], opening: int) -> Iterator[Member]:
-    """Give the members of the object or list that opens at a token."""
+    """Yield the members of the object or list that opens at a token."""
     is_object = tokens[opening].text == "{"
     index = opening + 1
     while tokens[index].text not in _CLOSING:
@@ -48,7 +48,7 @@ def members_of(tokens: Sequence[Token], opening: int) -> Iterator[Member]:
 
 
 def closing_of(tokens: Sequence[Token], opening: int) -> int:
-    """Find the token that closes what opens at one."""
+    """Return the index of the matching closing token."""
     return _after(tokens, opening) - 1
 
 

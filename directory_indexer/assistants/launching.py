@@ -1,4 +1,4 @@
-"""How an assistant starts the server, or calls it where it runs already."""
+"""Launch of the server by an assistant: a command, or the URL of a running server."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ with lazily:
     from importlib import metadata
 
 SERVER_NAME: Final = "dirindex"
-"""What assistants call the server."""
+"""The name of the server in assistants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a client reaches the server: by a command, or by a URL where there is one."""
+    """Access of a client to the server: by a command, or by a URL if it has one."""
 
     command: str
     arguments: tuple[str, ...]
@@ -51,7 +51,7 @@ def _is_ephemeral(prefix: str) -> bool:
 
 
 def _source() -> str:
-    # By its name alone, uvx would run whatever the package index has under it.
+    # By name alone, uvx would run whatever the package index has under that name.
     direct_url = json.loads(metadata.distribution("directory-indexer").read_text("direct_url.json") or "{}")
     source = str(direct_url.get("url", ""))
     if not source.startswith("file:"):

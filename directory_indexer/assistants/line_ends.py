@@ -1,15 +1,15 @@
-"""The line ends of a text, so that what is put into it has the same."""
+"""Line ends of a text, to be used for insertions."""
 
 from __future__ import annotations
 
 
 def line_end_of(text: str) -> str:
-    """Give the line end that a text is written with."""
+    """Return the line end of a text."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def gap_after(text: str) -> str:
-    """Give what has to follow a text so that a blank line separates it from what is appended."""
+    """Return the separator that makes a blank line between a text and an appendix."""
     line_end = line_end_of(text)
     if not text or text.endswith(line_end * 2):
         return ""

@@ -1,4 +1,4 @@
-"""Where assistants keep their files: below the home directory, or where the system or a variable puts them."""
+"""Locations of assistants' files: below the home directory, or as the system or a variable determines."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import NamedTuple
 from directory_indexer.errors import UnavailableError
 
 _DIRECTORIES = ("XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME")
-"""Variables that name directories of the user's, which may lie outside of the home directory."""
+"""Variables that name directories of the user, which may be outside the home directory."""
 
 
 class Base(Enum):
-    """What the path of a place starts from."""
+    """The directory that the path of a place is relative to."""
 
     HOME = auto()
     CONFIG = auto()
-    """Where the XDG directories put configuration, on every system."""
+    """The XDG configuration directory, on every system."""
 
     APPLICATION = auto()
-    """Where the system puts what belongs to applications: XDG, Application Support or AppData."""
+    """The system's directory of application data: XDG, Application Support or AppData."""
 
 
 class Place(NamedTuple):
-    """A file or directory of an assistant; paths are written with `/`.
+    """A file or directory of an assistant, with `/` as separator.
 
-    `windows` is where it is below AppData there, if elsewhere; a set `variable` names the directory of `inner`.
+    `windows` is the path below AppData, if it differs; a set `variable` names the directory of `inner`.
     """
 
     base: Base
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 class System(NamedTuple):
-    """The home directory, the variables and the platform that places are found by."""
+    """The home directory, environment and platform that determine places."""
 
     home: str
     environ: Mapping[str, str]
@@ -47,7 +47,7 @@ class System(NamedTuple):
 
 
 def this_system(environ: Mapping[str, str] = os.environ) -> System:
-    """Describe the system that this process runs on.
+    """Return the system of this process.
 
     Raises:
         UnavailableError: there is no home directory.
@@ -59,7 +59,7 @@ def this_system(environ: Mapping[str, str] = os.environ) -> System:
 
 
 def located(place: Place, system: System) -> str:
-    """Give the absolute path of a place."""
+    """Return the absolute path of a place."""
     directory = system.environ.get(place.variable, "") if place.variable else ""
     if os.path.isabs(directory):
         return _joined(directory, place.inner)
@@ -69,9 +69,9 @@ def located(place: Place, system: System) -> str:
 
 
 def allowed_directories(system: System) -> tuple[str, ...]:
-    """Name the directories that files of assistants may really lie in, whatever links say."""
+    """Return the directories that the resolved paths of assistants' files have to be below."""
     named = (system.environ.get(name, "") for name in _DIRECTORIES)
-    return tuple(os.path.realpath(one) for one in (system.home, *named) if os.path.isabs(one))
+    return tuple(os.path.realpath(directory) for directory in (system.home, *named) if os.path.isabs(directory))
 
 
 def _directory_of(base: Base, system: System) -> str:

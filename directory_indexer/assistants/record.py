@@ -1,7 +1,7 @@
-"""What was written into the files of assistants, kept in the data directory so that it can be undone to the byte.
+"""Record of the edits in assistants' files, kept in the data directory so that each can be undone exactly.
 
-Of each change the record has what it put in, what it took out and a digest of the file after it: never what else the
-file holds, which may be keys of other services. A change is recorded before it is made.
+For each edit it holds the inserted and removed text and a digest of the file after it: never other content of the file,
+which may include keys of other services. An edit is recorded before it is made.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from directory_indexer.errors import StoreError
 from directory_indexer.ids import content_hash
 
 NAME: Final = "assistants.json"
-"""The file of the data directory."""
+"""The file name in the data directory."""
 
 _VERSION: Final = 1
 
 
 class Edit(NamedTuple):
-    """One entry that was put into a file: at an offset, text was put in the place of another."""
+    """One entry that was inserted into a file: at an offset, one text replaced another."""
 
     path: str
     format: FormatName
@@ -40,54 +40,56 @@ class Edit(NamedTuple):
 
     @property
     def place(self) -> tuple[str, tuple[str, ...]]:
-        """What two edits of one place have in common."""
+        """The key that two edits of one place have in common."""
         return self.path, (*self.keys, self.part)
 
 
 class Record(NamedTuple):
-    """All edits, oldest first; and of the files that were made for them, the directories that were made as well."""
+    """All edits, oldest first; and the files created for them, each with the directories created for it."""
 
     edits: tuple[Edit, ...] = ()
     made_files: dict[str, list[str]] = {}  # noqa: RUF012 - never changed in place
 
     def edit_at(self, place: tuple[str, tuple[str, ...]]) -> Edit | None:
-        """Find the edit of a place."""
+        """Return the edit of a place."""
         return next((edit for edit in self.edits if edit.place == place), None)
 
     def with_edit(self, edit: Edit) -> Record:
-        """Add an edit, in the place of an older one of the same place."""
-        kept = tuple(one for one in self.edits if one.place != edit.place)
+        """Add an edit, replacing an older one of the same place."""
+        kept = tuple(other for other in self.edits if other.place != edit.place)
         return self._replace(edits=(*kept, edit))
 
     def with_clients(self, edit: Edit, clients: tuple[str, ...]) -> Record:
-        """Let an edit be for other clients."""
-        return self._replace(edits=tuple(one._replace(clients=clients) if one == edit else one for one in self.edits))
+        """Replace the clients of an edit."""
+        return self._replace(
+            edits=tuple(other._replace(clients=clients) if other == edit else other for other in self.edits)
+        )
 
     def without_edit(self, edit: Edit) -> Record:
-        """Leave out an edit, and what is known of its file if it was the last one."""
-        kept = tuple(one for one in self.edits if one.place != edit.place)
-        files = {path: made for path, made in self.made_files.items() if any(one.path == path for one in kept)}
+        """Remove an edit, and the facts of its file if it was the last one."""
+        kept = tuple(other for other in self.edits if other.place != edit.place)
+        files = {path: made for path, made in self.made_files.items() if any(other.path == path for other in kept)}
         return Record(kept, files)
 
     def with_file_of(self, other: Record, path: str) -> Record:
-        """Take over from another record all that is known of a file."""
+        """Replace all facts of a file by those of another record."""
         edits = [edit for edit in self.edits if edit.path != path]
-        files = {one: made for one, made in self.made_files.items() if one != path}
-        files.update({one: made for one, made in other.made_files.items() if one == path})
+        files = {file: made for file, made in self.made_files.items() if file != path}
+        files.update({file: made for file, made in other.made_files.items() if file == path})
         return Record((*edits, *(edit for edit in other.edits if edit.path == path)), files)
 
     def with_made_file(self, path: str, directories: list[str]) -> Record:
-        """Remember that a file was made, and which directories for it."""
+        """Record that a file was created, and which directories for it."""
         return self._replace(made_files={**self.made_files, path: directories})
 
 
 def digest(text: str) -> str:
-    """Give what tells a text from any other."""
+    """Return a digest of a text."""
     return content_hash(text.encode()).hex()
 
 
 def read_record(data_dir: Path) -> Record:
-    """Read the record, which may not be there.
+    """Read the record; a missing one is empty.
 
     Raises:
         StoreError: it cannot be read.
@@ -97,7 +99,7 @@ def read_record(data_dir: Path) -> Record:
         return Record()
     try:
         tree = json.loads(file.text)
-        edits = tuple(_edit(one) for one in tree["edits"])
+        edits = tuple(_edit(fields) for fields in tree["edits"])
         return Record(edits, {str(path): list(map(str, made)) for path, made in tree["made_files"].items()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
@@ -106,7 +108,7 @@ def read_record(data_dir: Path) -> Record:
 
 
 def write_record(data_dir: Path, record: Record) -> None:
-    """Write the record in the place of the one before.
+    """Replace the record.
 
     Raises:
         StoreError: it cannot be written.
@@ -134,6 +136,6 @@ def _file(data_dir: Path) -> ConfigFile:
 def _edit(fields: dict[str, Any]) -> Edit:
     edit = Edit(**fields)
     texts = (edit.path, edit.part, edit.removed, edit.inserted, edit.after)
-    if not all(isinstance(one, str) for one in texts) or not isinstance(edit.offset + edit.made, int):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(edit.offset + edit.made, int):
         raise TypeError
     return edit._replace(format=FormatName(edit.format), keys=tuple(edit.keys), clients=tuple(edit.clients))

@@ -1,4 +1,4 @@
-"""Plans what to take out of the files of assistants again."""
+"""Plan of removals from the files of assistants."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from directory_indexer.assistants.steps import Action, Plan, Step
 
 
 class Removal:
-    """Takes out of files, which are only planned yet, what the record says was put into them."""
+    """Removes recorded edits from drafts of files."""
 
     def __init__(self, system: System, record: Record) -> None:
         self._before = self._record = record
         self._drafts = Drafts(allowed_directories(system))
 
     def plan(self, clients: Sequence[str], parts: Sequence[Part]) -> Plan:
-        """Plan the removal of parts of clients, the newest first; no clients and no parts stand for all."""
+        """Plan the removal of parts of clients, newest first; no clients and no parts stand for all."""
         steps = []
         for edit in reversed(self._record.edits):
             leaving = [name for name in edit.clients if not clients or name in clients]
@@ -44,10 +44,12 @@ class Removal:
             form = FORMATS[edit.format]
             text = draft.text or ""
             is_there = form.standing(text, edit.keys, edit.value) is not Standing.ABSENT
-            left = undone(text, edit) if is_there else text
+            remaining = undone(text, edit) if is_there else text
             self._record = self._record.without_edit(edit)
             is_ours = edit.path in self._before.made_files and edit.path not in self._record.made_files
-            self._drafts.plan(draft, None if draft.text is None or (is_ours and form.is_empty(left)) else left)
+            self._drafts.plan(
+                draft, None if draft.text is None or (is_ours and form.is_empty(remaining)) else remaining
+            )
         except EditRefusedError as error:
             return Action.REFUSED, error.message
         return (Action.REMOVE, "") if is_there else (Action.GONE, "")

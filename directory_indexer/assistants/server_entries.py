@@ -1,4 +1,4 @@
-"""What an assistant's configuration says of a server: the same facts, under the names that each one gives them."""
+"""Configuration entries of the server, one function for each assistant's schema."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _GOOSE_SECONDS: Final = 300
 
 
 def typed(launch: Launch) -> Entry:
-    """Describe it with `type` and `env`: Claude Code, Continue."""
+    """Return an entry with `type` and `env`: Claude Code, Continue."""
     if launch.url:
         return {"type": "http", "url": launch.url, **_headers(launch)}
     return {"type": "stdio", **_command(launch), "env": {}}
 
 
 def cursor(launch: Launch) -> Entry:
-    """Describe it for Cursor, which takes a `type` for commands only."""
+    """Return an entry for Cursor, which has a `type` for commands only."""
     return untyped(launch) if launch.url else typed(launch)
 
 
 def untyped(launch: Launch) -> Entry:
-    """Describe it by its command or its `url` alone: Kiro, Amp, Junie, LM Studio."""
+    """Return an entry with only its command or `url`: Kiro, Amp, Junie, LM Studio."""
     return {"url": launch.url, **_headers(launch)} if launch.url else {**_command(launch), "env": {}}
 
 
 def claude_desktop(launch: Launch) -> Entry:
-    """Describe it for Claude Desktop.
+    """Return an entry for Claude Desktop.
 
     Raises:
         UsageError: it is to be called over HTTP.
@@ -42,45 +42,45 @@ def claude_desktop(launch: Launch) -> Entry:
 
 
 def vscode(launch: Launch) -> Entry:
-    """Describe it for VS Code."""
+    """Return an entry for VS Code."""
     if launch.url:
         return {"type": "http", "url": launch.url, **_headers(launch)}
     return {"type": "stdio", **_command(launch)}
 
 
 def windsurf(launch: Launch) -> Entry:
-    """Describe it for Windsurf."""
+    """Return an entry for Windsurf."""
     return {"serverUrl": launch.url, **_headers(launch)} if launch.url else untyped(launch)
 
 
 def gemini(launch: Launch) -> Entry:
-    """Describe it for Gemini CLI and Qwen Code."""
+    """Return an entry for Gemini CLI and Qwen Code."""
     return {"httpUrl": launch.url, **_headers(launch)} if launch.url else _command(launch)
 
 
 def codex(launch: Launch) -> Entry:
-    """Describe it for Codex."""
+    """Return an entry for Codex."""
     if not launch.url:
         return _command(launch)
     return {"url": launch.url, **({"http_headers": {"Authorization": _TOKEN}} if launch.has_token else {})}
 
 
 def opencode(launch: Launch) -> Entry:
-    """Describe it for OpenCode."""
+    """Return an entry for OpenCode."""
     if launch.url:
         return {"type": "remote", "url": launch.url, "enabled": True, **_headers(launch)}
     return {"type": "local", "command": [launch.command, *launch.arguments], "enabled": True}
 
 
 def zed(launch: Launch) -> Entry:
-    """Describe it for Zed."""
+    """Return an entry for Zed."""
     if launch.url:
         return {"url": launch.url, **_headers(launch)}
     return {"source": "custom", **_command(launch), "env": {}}
 
 
 def goose(launch: Launch) -> Entry:
-    """Describe it for Goose."""
+    """Return an entry for Goose."""
     entry: Entry = {"name": SERVER_NAME, "enabled": True, "timeout": _GOOSE_SECONDS}
     if launch.url:
         return {**entry, "type": "streamable_http", "uri": launch.url, **_headers(launch)}
@@ -88,21 +88,21 @@ def goose(launch: Launch) -> Entry:
 
 
 def cline(launch: Launch) -> Entry:
-    """Describe it for Cline."""
+    """Return an entry for Cline."""
     if launch.url:
         return {"type": "streamableHttp", "url": launch.url, **_headers(launch)}
     return _command(launch)
 
 
 def roo(launch: Launch) -> Entry:
-    """Describe it for Roo Code."""
+    """Return an entry for Roo Code."""
     if launch.url:
         return {"type": "streamable-http", "url": launch.url, **_headers(launch)}
     return _command(launch)
 
 
 def copilot(launch: Launch) -> Entry:
-    """Describe it for the GitHub Copilot CLI, which wants to know which tools may be used."""
+    """Return an entry for the GitHub Copilot CLI, which requires the list of allowed tools."""
     if launch.url:
         return {"type": "http", "url": launch.url, **_headers(launch), "tools": ["*"]}
     return {"type": "local", **_command(launch), "tools": ["*"]}

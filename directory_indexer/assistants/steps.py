@@ -1,4 +1,4 @@
-"""What is done about each part of each assistant, and what becomes of the files; records that plans consist of."""
+"""Steps of a plan: the action for each part of each assistant, and the resulting files."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from directory_indexer.assistants.record import Record
 
 
 class Action(StrEnum):
-    """What is done about a part."""
+    """The action for a part."""
 
     ADD = "add"
     UPDATE = "update"
     SAME = "already there"
     TAKEN = "taken"
-    """Something else stands in its place, which nobody but its owner should remove."""
+    """Other content is in its place, which only its owner should remove."""
 
     REFUSED = "refused"
-    """A file is not what it should be; nothing is changed for this client."""
+    """A file is not as expected; nothing is changed for this client."""
 
     REMOVE = "remove"
     GONE = "gone already"
@@ -29,12 +29,12 @@ class Action(StrEnum):
 
     @property
     def is_done(self) -> bool:
-        """Tell whether all is as it was asked for."""
+        """Whether the requested state is reached."""
         return self not in {Action.TAKEN, Action.REFUSED}
 
 
 class Step(NamedTuple):
-    """What is done about a part of a client, in which file, and why if that is not plain."""
+    """The action for a part of a client, its file, and the reason if it is not obvious."""
 
     client: str
     part: Part
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All steps, the files as they will be, and what is recorded before and after."""
+    """All steps, the drafts of files, and the record before and after."""
 
     steps: tuple[Step, ...]
     drafts: tuple[Draft, ...]

@@ -1,6 +1,6 @@
-"""Entries in texts that a parser turns into a tree: what JSON, TOML and YAML have in common.
+"""Entries in texts that parse to a tree: common code for JSON, TOML and YAML.
 
-An edit is made only if the parser then reads what it read before, with the entry or without it.
+An edit is made only if the result parses to the previous data, with or without the entry.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from directory_indexer.assistants.entries import Keys, Standing, checked, standi
 
 
 class Cut(NamedTuple):
-    """An entry to cut out of a text, with up to `made` empty containers around it, and the tree that must be left."""
+    """An entry to remove from a text, with up to `made` empty containers around it, and the expected remaining tree."""
 
     keys: Keys
     value: object
@@ -21,14 +21,14 @@ class Cut(NamedTuple):
 
 
 Insert: TypeAlias = Callable[[str, Keys, object], str]
-"""Puts an entry into a text that does not have it."""
+"""Inserts an entry into a text that does not have it."""
 
 
 class Structured:
-    """A format, by what sets it apart: a parser, and how an entry is put into a text and cut out of it.
+    """A format, defined by a parser and by functions that insert and remove an entry.
 
-    `opened` makes room for an entry in a tree, `written` gives a value as the parser would read it. A text with nothing
-    but the keys `of_new_files` counts as empty.
+    `opened` makes room for an entry in a tree, `written` returns a value as the parser would read it. A text with no
+    keys other than `of_new_files` counts as empty.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class Structured:
         self._of_new_files = of_new_files
 
     def reads_as(self, text: str) -> Any:
-        """Give what a text says, however it is laid out."""
+        """Return the parsed content of a text, independent of its layout."""
         return self._tree_of(text)
 
     def is_empty(self, text: str) -> bool:
-        """Tell whether a text holds nothing that anybody would miss."""
+        """Whether a text has no content worth keeping."""
         if self._of_new_files is None:
             return not text.strip()
         return set(self._tree_of(text)) <= self._of_new_files
 
     def standing(self, text: str, keys: Keys, value: object) -> Standing:
-        """Tell whether an entry is in a text."""
+        """Return whether an entry is in a text."""
         return standing_in(self._opened(self._tree_of(text), keys), keys, self._written(value))
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:
-        """Put an entry into a text that does not have it.
+        """Insert an entry into a text that does not have it.
 
         Raises:
             EditRefusedError: the text cannot be read, or has no place for it.
@@ -74,7 +74,7 @@ class Structured:
         return checked(self._insert(text, keys, value), expected, tree_of=self._tree_of)
 
     def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
-        """Take an entry out of a text that has it, and up to `made` of the containers around it if they are empty.
+        """Remove an entry from a text, and up to `made` of the containers around it if they are empty.
 
         Raises:
             EditRefusedError: the text cannot be read.

@@ -1,4 +1,4 @@
-"""What the rows of the table of assistants are made of: places, and what goes there."""
+"""Constructors for the rows of the table of assistants: places and targets."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from directory_indexer.assistants.places import Base, Place
 
 
 def at_home(path: str) -> Place:
-    """Name a place below the home directory."""
+    """Return a place below the home directory."""
     return Place(Base.HOME, path)
 
 
 def in_config(path: str, windows: str = "") -> Place:
-    """Name a place below the configuration of the user; `windows` is where it is below AppData."""
+    """Return a place below the user's configuration directory; `windows` is the path below AppData."""
     return Place(Base.CONFIG, path, windows)
 
 
 def in_application(path: str) -> Place:
-    """Name a place where the system puts what belongs to applications."""
+    """Return a place below the system's directory of application data."""
     return Place(Base.APPLICATION, path)
 
 
 def of_claude(path: str) -> Place:
-    """Name a place in the directory of Claude Code."""
+    """Return a place in the directory of Claude Code."""
     return Place(Base.HOME, f".claude/{path}", variable="CLAUDE_CONFIG_DIR", inner=path)
 
 
 def of_codex(path: str) -> Place:
-    """Name a place in the directory of Codex."""
+    """Return a place in the directory of Codex."""
     return Place(Base.HOME, f".codex/{path}", variable="CODEX_HOME", inner=path)
 
 
 def of_copilot(path: str) -> Place:
-    """Name a place in the directory of the GitHub Copilot CLI."""
+    """Return a place in the directory of the GitHub Copilot CLI."""
     return Place(Base.HOME, f".copilot/{path}", variable="COPILOT_HOME", inner=path)
 
 
 def servers(key: str, entry: Callable[[Launch], object], *places: Place) -> Target:
-    """Put the server by its name under a key, in JSON."""
+    """Return a target for the server below a key, in JSON."""
     return Target(places, FormatName.JSON, (key, SERVER_NAME), entry)
 
 
 def skill(place: Place) -> Target:
-    """Put the skill into a file of its own."""
+    """Return a target for the skill in a file of its own."""
     return Target((place,), FormatName.WHOLE, (), lambda _: teaching.skill_text())
 
 
 def rule_block(*places: Place) -> Target:
-    """Put the sentences into a block among other rules."""
+    """Return a target for the rules in a block among other rules."""
     return Target(places, FormatName.MARKED, (), lambda _: teaching.session_text())
 
 
 def rule_file(place: Place, front_matter: str = "") -> Target:
-    """Put the sentences into a file of their own, below what its assistant wants to know of it."""
-    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.rule_file(front_matter))
+    """Return a target for the rules in a file of their own, below the front matter that the assistant requires."""
+    return Target((place,), FormatName.WHOLE, (), lambda _: teaching.rule_text(front_matter))
 
 
 def group_hook(place: Place, **matcher: str) -> Target:
-    """Put the hook among those of the start of a session, as Claude Code does it."""
+    """Return a target for the hook at the start of a session, in the schema of Claude Code."""
 
     def entry(_: Launch) -> object:
         return {**matcher, "hooks": [{"type": "command", "command": teaching.announcement(teaching.added_context())}]}
@@ -72,5 +72,5 @@ def group_hook(place: Place, **matcher: str) -> Target:
 
 
 def cursor_hook(_: Launch) -> object:
-    """Put the hook among those of Cursor."""
+    """Return the hook in the schema of Cursor."""
     return {"command": teaching.announcement({"additional_context": teaching.session_text()})}

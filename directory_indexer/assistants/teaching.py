@@ -1,4 +1,4 @@
-"""What assistants are told about searching, from the one place where it is written: the files of the plugin."""
+"""Instructions for assistants about searching, read from the files of the plugin."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ _PLUGIN: Final = os.path.join(os.path.dirname(__file__), "plugin")
 
 
 def skill_text() -> str:
-    """Give the skill as assistants read it, with its front matter."""
+    """Return the skill with its front matter."""
     return _read("skills", "dirindex", "SKILL.md")
 
 
 def session_text() -> str:
-    """Give the sentences that a session starts with, and that rules consist of."""
+    """Return the instructions at the start of a session, which are also the rules."""
     return _read("hooks", "session-start.txt").strip()
 
 
-def rule_file(front_matter: str = "") -> str:
-    """Give the sentences as a file of rules, below what its assistant wants to know of it."""
+def rule_text(front_matter: str = "") -> str:
+    """Return the instructions as a file of rules, below the front matter that the assistant requires."""
     return f"---\n{front_matter}\n---\n\n{session_text()}\n" if front_matter else f"{session_text()}\n"
 
 
 def announcement(answer: Mapping[str, object]) -> str:
-    """Give a command that prints an answer to a hook, in `sh` and in PowerShell.
+    """Return a command that prints an answer to a hook, in `sh` and in PowerShell.
 
-    Nothing in it may need quoting within single quotation marks.
+    The answer must not contain characters that need escaping within single quotes.
     """
     return f"echo '{json.dumps(answer)}'"
 
 
 def added_context() -> dict[str, object]:
-    """Give the answer by which a hook of Claude Code, Codex or Gemini CLI adds the sentences to a session."""
+    """Return the answer by which a hook of Claude Code, Codex or Gemini CLI adds the instructions to a session."""
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": session_text()}}
 
 

@@ -1,4 +1,4 @@
-"""Entries in TOML: put in as a table at the end, and taken out by tomlkit, which leaves all else as it was written."""
+"""Entries in TOML: appended as a table, and removed by tomlkit, which keeps the rest as it was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that hold one thing, which is ours or somebody else's as a whole."""
+"""Files with a single content, which is wholly ours or someone else's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from directory_indexer.assistants.entries import EditRefusedError, Keys, Standin
 
 
 def standing(text: str, keys: Keys, value: object) -> Standing:
-    """Tell whether a file holds what it is to hold."""
+    """Return whether a file has the expected content."""
     del keys
     if not text:
         return Standing.ABSENT
@@ -14,17 +14,17 @@ def standing(text: str, keys: Keys, value: object) -> Standing:
 
 
 def reads_as(text: str) -> object:
-    """Give a text as it is."""
+    """Return a text as it is."""
     return text
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether a text is blank."""
+    """Return whether a text is blank."""
     return not text.strip()
 
 
 def with_entry(text: str, keys: Keys, value: object) -> str:
-    """Give what the file is to hold.
+    """Return the content of the file.
 
     Raises:
         EditRefusedError: it is not empty.
@@ -36,7 +36,7 @@ def with_entry(text: str, keys: Keys, value: object) -> str:
 
 
 def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
-    """Leave nothing of a file.
+    """Remove the content of the file.
 
     Raises:
         EditRefusedError: it was changed.

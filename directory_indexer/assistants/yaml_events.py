@@ -1,4 +1,4 @@
-"""What a YAML parser finds in a text, where it stands, and what it says; aliases are names here, and never followed."""
+"""Events of a YAML parser with their offsets; aliases are read as names and never followed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ with lazily:
     from ruamel import yaml
 
 _MOST_CHARACTERS: Final = 200_000
-"""The parser is written in Python, and takes a second for this much, and five if it is made for that."""
+"""The parser is written in Python and takes a second for this much, five for crafted input."""
 
 _MOST_LEVELS: Final = 100
 
 
 class Event(NamedTuple):
-    """A scalar, an alias, or where a mapping or a list begins or ends, with offsets; `column` is that of its start."""
+    """A scalar, an alias, or the beginning or end of a mapping or list, with offsets; `column` is that of its start."""
 
     kind: str
     value: str
@@ -65,7 +65,7 @@ def events_of(text: str) -> list[Event]:
 
 
 def tree_of_events(events: Sequence[Event]) -> Any:
-    """Give what events say as mappings and lists of texts; nothing is an empty mapping.
+    """Return the data of events as mappings and lists of texts; no events are an empty mapping.
 
     Raises:
         EditRefusedError: a key is not text, or is there more than once.
@@ -74,16 +74,16 @@ def tree_of_events(events: Sequence[Event]) -> Any:
 
 
 def tree_of_value(value: object) -> Any:
-    """Give a value as it would be read from events."""
+    """Return a value as it would be read from events."""
     if isinstance(value, Mapping):
-        return {str(name): tree_of_value(one) for name, one in value.items()}
+        return {str(name): tree_of_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [tree_of_value(one) for one in value]
+        return [tree_of_value(item) for item in value]
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def member_of(events: Sequence[Event], mapping: int, name: str) -> Found | None:
-    """Find a member of the mapping that begins at an event."""
+    """Return a member of the mapping that begins at an event."""
     key = mapping + 1
     while events[key].kind != "MappingEnd":
         after = _after(events, key + 1)

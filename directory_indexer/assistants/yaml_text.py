@@ -1,6 +1,6 @@
-"""Entries in YAML: put in as lines of their own, at the head of their mapping, whose place the parser tells.
+"""Entries in YAML: inserted as lines at the head of their mapping, which the parser locates.
 
-Nothing is written anew: what a file says otherwise stays as it is, with its comments, anchors and quotation marks.
+Nothing is reformatted: the rest of a file keeps its comments, anchors and quotation marks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNIT: Final = "  "
 
 
 def tree_of(text: str) -> Any:
-    """Give what a text says, with all scalars as text; a mapping of nothing is an empty one.
+    """Parse a text, with all scalars as text; nothing is an empty mapping.
 
     Raises:
         EditRefusedError: it is no YAML that is understood here.
@@ -34,7 +34,7 @@ def tree_of(text: str) -> Any:
 
 
 def _opened(tree: Any, keys: Keys) -> Any:
-    """Take a key without a value as an empty mapping."""
+    """Return data in which a key without a value is an empty mapping."""
     if isinstance(tree, dict) and tree.get(keys[0]) == "":
         return {**tree, keys[0]: {}}
     return tree
@@ -44,26 +44,26 @@ def _inserted(text: str, keys: Keys, value: object) -> str:
     outer, name = keys
     events = events_of(text)
     line_end = line_end_of(text)
-    found = member_of(events, 0, outer) if events else None
-    if found is None:
+    member = member_of(events, 0, outer) if events else None
+    if member is None:
         gap = "" if not text or text.endswith("\n") else line_end
         return text + gap + line_end.join([f"{outer}:", *_lines(name, value, _UNIT), ""])
-    mapping = events[found.value]
+    mapping = events[member.value]
     if mapping.kind == "Scalar":
-        at = _line_stop(text, text.index(":", events[found.key].end))
-        return text[:at] + "".join(line_end + one for one in _lines(name, value, _UNIT)) + text[at:]
-    first = events[found.value + 1]
+        at = _line_stop(text, text.index(":", events[member.key].end))
+        return text[:at] + "".join(line_end + line for line in _lines(name, value, _UNIT)) + text[at:]
+    first = events[member.value + 1]
     if mapping.is_flow:
         flow = f"{name}: {json.dumps(value, ensure_ascii=False)}{'' if first.kind == 'MappingEnd' else ', '}"
         return text[: mapping.start + 1] + flow + text[mapping.start + 1 :]
     at = first.start - first.column
-    return text[:at] + "".join(one + line_end for one in _lines(name, value, " " * first.column)) + text[at:]
+    return text[:at] + "".join(line + line_end for line in _lines(name, value, " " * first.column)) + text[at:]
 
 
 def _lines(name: str, value: object, indentation: str) -> list[str]:
     if not isinstance(value, dict):
         return [f"{indentation}{name}: {json.dumps(value, ensure_ascii=False)}"]
-    members = (f"{indentation}{_UNIT}{key}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
+    members = (f"{indentation}{_UNIT}{key}: {json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
     return [f"{indentation}{name}:", *members]
 
 
@@ -96,10 +96,14 @@ def _cut_flow(text: str, events: Sequence[Event], entry: Found) -> str:
 
 
 def _stop_of(text: str, events: Sequence[Event], entry: Found) -> int:
-    """Find the line behind an entry; a block ends where the next thing begins, behind comments that are not its own."""
-    last = max(one.end for one in events[entry.key : entry.after] if one.kind in {"Scalar", "Alias"} or one.is_flow)
-    last = max(last, *(one.end for one in events[entry.key : entry.after] if text[one.start : one.end] in {"]", "}"}))
-    if text[last - 1 : last] == "\n":  # a literal block ends with its line
+    """Return the end of the last line of an entry; comments after a block are not part of it."""
+    last = max(
+        event.end for event in events[entry.key : entry.after] if event.kind in {"Scalar", "Alias"} or event.is_flow
+    )
+    last = max(
+        last, *(event.end for event in events[entry.key : entry.after] if text[event.start : event.end] in {"]", "}"})
+    )
+    if text[last - 1 : last] == "\n":  # a literal block includes its line end
         return last
     stop = _line_stop(text, last)
     return stop + (2 if text[stop : stop + 2] == "\r\n" else len(text[stop : stop + 1]))

@@ -1,9 +1,10 @@
-"""Cuts a document into the passages that are searched: along its sections first, then as its text allows.
+"""Chunking of a document into passages: along its sections first, then within their text.
 
-A section that fills half a chunk stands alone, and so does one that is set apart; smaller neighbours share one. So an
-edit moves the cuts around it, and those of no other definition or chapter. Chunks rebuild the document: each begins
-where the one before it ends, or before that by the overlap, and blank text belongs to the chunk that it follows (what
-precedes all text, to the first).
+A section that fills half a chunk is a chunk of its own, and so is one marked as separate; smaller neighbours share one.
+An edit therefore moves only nearby cuts, and no other definition or chapter. Chunks cover the document: each begins
+where the previous one ends, or earlier by the overlap, and blank text belongs to the preceding chunk (at the beginning,
+to the first).
+
 A document of nothing but white space has no chunks.
 """
 
@@ -21,13 +22,13 @@ with lazily:
 
 
 CHUNKER_VERSION: Final = 3
-"""Counts the changes that make other chunks of the same document."""
+"""Incremented when the same document yields other chunks."""
 
 
 class ChunkPolicy(NamedTuple):
-    """How long a chunk may be, in tokens of all that the model reads: heading, text, and the two marks around them.
+    """Maximum length of a chunk in tokens, including its heading and the start and end tokens.
 
-    `overlap` is what the pieces of one long section share; it is cut to a quarter of `size`.
+    `overlap` is what the pieces of one long section share, at most a quarter of `size`.
     """
 
     size: int = 256
@@ -35,10 +36,10 @@ class ChunkPolicy(NamedTuple):
 
 
 def chunk(document: Document, *, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
-    """Cut a document into chunks that have, with their headings, at most `policy.size` tokens.
+    """Split a document into chunks that have, with their headings, at most `policy.size` tokens.
 
-    `count_tokens` must not find more tokens in a text than in the parts that it has when it is cut at white space.
+    `count_tokens` must not return more for a text than the sum over its parts when it is split at white space.
     """
-    # Its patterns take 10 ms to compile, which a process that hands files to others does without.
+    # Imported lazily: its patterns take 10 ms to compile, which a process that only delegates to workers saves.
 
     return cut_document(document, policy, count_tokens)

@@ -1,4 +1,4 @@
-"""How a document is cut: its sections are measured, grouped where they are small, and cut where they are large."""
+"""Chunking of a document: its sections are measured, grouped if small, and split if large."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from directory_indexer.extractors.document import Document, Section
 
 
 def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
-    """Cut a document into chunks, as the policy asks for."""
+    """Split a document into chunks according to the policy."""
     cutter = _Cutter(document.text, policy, count_tokens)
     sections = [_measured(flow, cutter) for flow in _flows(document)]
     pieces = chain.from_iterable(_pieces(group, cutter) for group in _groups(sections, policy))
@@ -24,7 +24,7 @@ def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable
 
 
 class _Cutter(NamedTuple):
-    """What every step of cutting one document needs to know."""
+    """The context of chunking one document."""
 
     text: str
     policy: ChunkPolicy
@@ -32,7 +32,7 @@ class _Cutter(NamedTuple):
 
 
 class _Flow(NamedTuple):
-    """A stretch of text under one heading; `strength` says how good a place for a cut its start is."""
+    """A range of text under one heading; `strength` is the quality of its start as a cut."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Flow(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """A flow with what it takes of a chunk: `unit` is None when it is longer than one."""
+    """A flow with its cost: `unit` is None if it exceeds a chunk."""
 
     flow: _Flow
     n_heading_tokens: int
@@ -51,7 +51,7 @@ class _Section(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What becomes a chunk: its own text from `start` to `end`, preceded by what it shares with the piece before."""
+    """A future chunk: its own text from `start` to `end`, preceded by the overlap with the previous piece."""
 
     shared_start: int
     start: int
@@ -61,7 +61,7 @@ class _Piece(NamedTuple):
 
 
 def _flows(document: Document) -> Iterator[_Flow]:
-    """Yield the text under each heading, over the ends of pages; a blank section belongs to the one before it."""
+    """Yield the text under each heading, across page boundaries; a blank section belongs to the previous one."""
     sections = document.sections or (Section(0),)
     starts: list[Section] = []
     page: int | None = None
@@ -87,13 +87,13 @@ def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
     unit = Ruler(count_tokens, capacity).unit(text, flow.start, flow.end, flow.strength)
     if unit is None or 2 * unit.cost > capacity or flow.is_apart:
         return _Section(flow, n_heading_tokens, unit, is_small=False)
-    # The names of all sections in a chunk stand in its heading, each with a comma.
+    # The heading of a chunk lists the names of all its sections, separated by commas.
     n_name_tokens = min(count_tokens(flow.headings[-1]) + 1, n_heading_tokens) if flow.headings else 0
     return _Section(flow, n_heading_tokens, unit._replace(cost=unit.cost + n_name_tokens), is_small=True)
 
 
 def _groups(sections: Iterable[_Section], policy: ChunkPolicy) -> list[list[_Section]]:
-    """Put together the sections that may share chunks: small neighbours, and a scrap with the large one behind it."""
+    """Group sections that may share chunks: small neighbours, and a scrap with the large section after it."""
     groups: list[list[_Section]] = []
     scrap: list[_Section] = []
     for is_small, run in groupby(sections, lambda section: section.is_small):
@@ -150,7 +150,7 @@ def _n_overlap(policy: ChunkPolicy) -> int:
 
 
 def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
-    """Find what a piece repeats of the one before it in the same section: whole lines, or else whole sentences."""
+    """Return the overlap of a piece with the previous one in the same section: whole lines, or else whole sentences."""
     text, policy, count_tokens = cutter
     start, n_tokens = previous[-1].end, 0
     for unit in reversed(previous[1:]):
@@ -168,7 +168,7 @@ def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tu
 
 
 def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Callable[[str], int]) -> tuple[str, int]:
-    """Name what a chunk holds: the path that all its sections have in common, then the name that each goes on with."""
+    """Return the heading of a chunk: the common path of its sections, then their next names."""
     common = _common(paths)
     names = list(dict.fromkeys(path[len(common)] for path in paths if len(path) > len(common)))
     outer = list(common)
@@ -186,7 +186,7 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
 
 
 def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    # What the first and the last in order have in common, all between them have.
+    # The common prefix of the first and the last in order is that of all.
     first, last = min(paths), max(paths)
     return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
 
@@ -216,8 +216,8 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
 
 
 def _page(document: Document, starts: list[int], start: int) -> int | None:
-    found = _CHARACTER.search(document.text, start)
-    index = bisect_right(starts, found.start() if found else start) - 1
+    match = _CHARACTER.search(document.text, start)
+    index = bisect_right(starts, match.start() if match else start) - 1
     return document.sections[index].page if index >= 0 else None
 
 
@@ -229,14 +229,14 @@ def _cell(document: Document, starts: list[int], start: int) -> str:
 def _line_cut(text: str, start: int) -> LineCut:
     if start == 0 or text[start - 1] == "\n":
         return LineCut.NONE
-    is_in_word = all(unicodedata.category(one)[0] in _IN_WORDS for one in text[start - 1 : start + 1])
+    is_in_word = all(unicodedata.category(char)[0] in _IN_WORDS for char in text[start - 1 : start + 1])
     return LineCut.IN_WORD if is_in_word else LineCut.BETWEEN_WORDS
 
 
 _CHARACTER: Final = re.compile(r"\S")
 _SEPARATOR: Final = " > "
 _IN_WORDS: Final = "LNMC"
-"""Categories of characters that words are made of, and of those that nobody sees."""
+"""Categories of characters in words, and of invisible ones."""
 
 _N_MARKS: Final = 2
 _SCRAP_SHARE: Final = 8

@@ -1,4 +1,4 @@
-"""A chunk of a document, and the text that it is embedded as."""
+"""Chunks of a document, and the text that is embedded for each."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class LineCut(IntEnum):
-    """Whether a chunk begins within a line, and whether it does so within a word."""
+    """Whether a chunk begins within a line, and within a word."""
 
     NONE = 0
     BETWEEN_WORDS = 1
@@ -22,11 +22,11 @@ class LineCut(IntEnum):
 
 
 class Chunk(NamedTuple):
-    """A stretch of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
+    """A range of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
 
-    Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document
-    can be put together again from them. `heading` is the heading or symbol path joined by ` > `; `cell` is the
-    first cell of the spreadsheet row that it begins in; `line_cut` tells whether its first line is a whole one.
+    Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document can
+    be reassembled from them. `heading` is the heading or symbol path joined by ` > `; `cell` is the first cell of the
+    spreadsheet row that it begins in; `line_cut` tells whether its first line is complete.
     """
 
     ordinal: int
@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
 
 
 def embedding_text(chunk: Chunk, path: FilePath) -> str:
-    """Give the text that a chunk is embedded as: the words of its file's name, its place in the document, its words.
+    """Return the text that is embedded for a chunk: the words of its file name, its heading, and its text.
 
     Directories are left out, so that a file keeps its vectors when one of them is renamed.
     """
@@ -51,13 +51,13 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
 
 def embedded_as(text: str, *, heading: str, path: FilePath) -> str:
-    """Give the same for a chunk of which only its words and its place are known."""
+    """Return the text that is embedded for a chunk with this text and heading."""
     return "\n".join(part for part in (_words_of_name(path), heading, text) if part)
 
 
 @lru_cache(maxsize=16)  # chunks come file by file
 def _words_of_name(path: FilePath) -> str:
     stem, ending = os.path.splitext(os.path.basename(path))
-    # Annual reports resemble each other, and the year often stands in the name of the file alone.
+    # Annual reports are similar, and the year is often only in the file name.
     word = _NAME_WORD_OR_YEAR if ending.lower() == ".pdf" else _NAME_WORD
     return "" if _HASH.fullmatch(stem) else " ".join(word.findall(stem))

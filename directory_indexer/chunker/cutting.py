@@ -1,7 +1,7 @@
-"""Where a text can be cut, how well, and how to choose: between lines first, then sentences, words, and characters.
+"""Candidate cuts of a text, their quality, and the choice among them: lines, sentences, words, then characters.
 
-A stretch of text is counted once, and what is too long once more in parts, so the work is linear; only as many units
-are held as fill two pieces, so 50 MB on one line take no more memory than the same on a million lines.
+A range of text is counted once, and again in parts if it is too long, so the work is linear; only as many units are
+held as fill two pieces, so 50 MB on one line take no more memory than the same on a million lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class Unit(NamedTuple):
-    """A stretch of text that is not cut: what it takes of a piece, and how good a place for a cut its start is."""
+    """A range of text that is not split: its cost, and the quality of its start as a cut."""
 
     start: int
     end: int
@@ -24,17 +24,17 @@ class Unit(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """What measures a text: how its tokens are counted, and how many of them a piece may have."""
+    """Measures text: the token counter, and the capacity of a piece."""
 
     count_tokens: Callable[[str], int]
     capacity: int
 
     def unit(self, text: str, start: int, end: int, strength: int) -> Unit | None:
-        """Measure a stretch of text; None when it takes more than a piece."""
+        """Measure a range of text; None if it exceeds a piece."""
         part = text[start:end]
         if len(part) > _MAX_BLANKS:
             part = _countable(part)
-        # A word of a megabyte may be one unknown token, and would be a chunk of a megabyte.
+        # A word of a megabyte may be one unknown token, but must not become a chunk of a megabyte.
         cost = len(part) // _MAX_TOKEN_CHARS
         if cost > self.capacity:
             return None
@@ -44,8 +44,8 @@ class Ruler(NamedTuple):
 
 
 def units_of(text: str, start: int, end: int, *, ruler: Ruler, strength: int) -> Iterator[Unit]:
-    """Take a stretch of text apart into units that take at most half of a piece; `strength` is that of its start."""
-    # Nearly every line is a unit, and cutting a text spends its time here.
+    """Yield units of a range that cost at most half a piece; `strength` is that of its start."""
+    # Hot loop: nearly every line is a unit.
     for line in _lines(text, start, end, strength):
         if (unit := ruler.unit(text, *line)) and 2 * unit.cost <= ruler.capacity:
             yield unit
@@ -54,15 +54,15 @@ def units_of(text: str, start: int, end: int, *, ruler: Ruler, strength: int) ->
 
 
 def sentence_starts(text: str, start: int, end: int) -> list[int]:
-    """Find the places inside a stretch of text where a sentence begins."""
+    """Return the positions inside a range where a sentence begins."""
     return [sentence.start for sentence in _sentences(text, _Span(start, end, 0))][1:]
 
 
 def cut(units: Iterable[Unit], capacity: int) -> Iterator[list[Unit]]:
-    """Put units together to pieces that take between half of `capacity` and all of it, cut where the text says.
+    """Group units into pieces that cost between half of `capacity` and all of it, at the best cuts.
 
-    Where to cut depends on the next piece's worth of text alone, so behind an edit the cuts soon are where they were.
-    What is left for the last two pieces is shared out evenly.
+    A cut depends only on the next piece's worth of text, so that cuts soon realign after an edit. The rest is divided
+    evenly into the last two pieces.
     """
     window: list[Unit] = []
     cost = 0
@@ -70,23 +70,23 @@ def cut(units: Iterable[Unit], capacity: int) -> Iterator[list[Unit]]:
         window.append(unit)
         cost += unit.cost
         while cost > 2 * capacity:
-            cost -= yield from _take(window, capacity / 2, capacity, wanted=capacity)
+            cost -= yield from _take(window, capacity / 2, capacity, target=capacity)
     while cost > capacity:
         low, high = max(cost - capacity, cost / 3), min(capacity, 2 * cost / 3)
-        cost -= yield from _take(window, low, high, wanted=cost / 2)
+        cost -= yield from _take(window, low, high, target=cost / 2)
     if window:
         yield window
 
 
-def _take(window: list[Unit], low: float, high: float, *, wanted: float) -> Generator[list[Unit], None, int]:
-    piece = window[: _best_cut(window, low, high, wanted)]
+def _take(window: list[Unit], low: float, high: float, *, target: float) -> Generator[list[Unit], None, int]:
+    piece = window[: _best_cut(window, low, high, target)]
     yield piece
     del window[: len(piece)]
     return sum(unit.cost for unit in piece)
 
 
-def _best_cut(window: list[Unit], low: float, high: float, wanted: float) -> int:
-    """Say how many units make the best piece that takes between `low` and `high`, or the largest if none does."""
+def _best_cut(window: list[Unit], low: float, high: float, target: float) -> int:
+    """Return the number of units of the best piece that costs `low` to `high`, or of the largest if there is none."""
     best, best_score = 0, 0.0
     largest = 1
     filled = 0
@@ -95,23 +95,23 @@ def _best_cut(window: list[Unit], low: float, high: float, wanted: float) -> int
         if filled > high:
             break
         largest = index
-        score = window[index].strength - _EVENNESS * abs(filled - wanted) / wanted
+        score = window[index].strength - _EVENNESS * abs(filled - target) / target
         if filled >= low and (not best or score >= best_score):
             best, best_score = index, score
     return best or largest
 
 
 def _countable(part: str) -> str:
-    """Leave out large blanks, which must go somewhere and cannot be a chunk, so they must not count."""
+    """Remove long blanks at the ends, which cannot be a chunk of their own and therefore do not count."""
     stripped = part.strip()
     return part if len(part) - len(stripped) <= _MAX_BLANKS else stripped
 
 
 def _tie_breaker(part: str) -> int:
-    """Prefer some of many equal places, by their words alone.
+    """Return a preference among equally good cuts, from their words alone.
 
-    Otherwise, in a text of like paragraphs, each piece would be as full as can be, and an edit would move all cuts
-    behind it: measured on 600 paragraphs, 25 new pieces on average instead of 6, for 8 % more pieces.
+    Otherwise, in a text of similar paragraphs, each piece would be as full as possible, and an edit would move all
+    later cuts: measured on 600 paragraphs, 25 new pieces on average instead of 6, for 8 % more pieces.
     """
     return zlib.crc32(part.lstrip()[:_TIE_BREAKER_CHARS].encode("utf-8", "replace")) % _MAX_TIE_BREAKER
 
@@ -125,7 +125,7 @@ class _Span(NamedTuple):
 def _finer_units(
     text: str, span: _Span, ruler: Ruler, finer: tuple[Callable[[str, _Span], Iterator[_Span]], ...]
 ) -> Iterator[Unit]:
-    """Take a stretch apart that is no unit itself."""
+    """Split a range that is too large for a unit."""
     if not finer:
         yield from _windows(text, span, ruler)
         return
@@ -145,12 +145,12 @@ def _lines(text: str, start: int, end: int, strength: int) -> Iterator[tuple[int
 
 
 def _first_character(text: str, start: int, end: int) -> int:
-    found = _CHARACTER.search(text, start, end)
-    return found.start() if found else start
+    match = _CHARACTER.search(text, start, end)
+    return match.start() if match else start
 
 
 def _strength_below(text: str, line: re.Match[str]) -> int:
-    """Say how good a cut between a line and the next one is."""
+    """Return the quality of a cut between a line and the next one."""
     following = _LINE_START.match(text, line.end())
     if not following or following.lastgroup == "closing":
         return _CLOSING_STRENGTH
@@ -160,7 +160,7 @@ def _strength_below(text: str, line: re.Match[str]) -> int:
         strength = _PARAGRAPH_STRENGTH
     elif following.lastgroup == "item":
         strength = _ITEM_STRENGTH
-    # A heading is short, ends without a stop, and the line below it is longer.
+    # A heading is short, has no full stop, and is followed by a longer line.
     is_short = 0 < blank - 1 - line.start() <= _MAX_HEADING_CHARS
     if is_short and text.find("\n", end, end + _MAX_HEADING_CHARS) < 0 and not _ends_with_stop(text, line):
         strength -= _HEADING_WEAKNESS
@@ -177,7 +177,7 @@ def _sentences(text: str, span: _Span) -> Iterator[_Span]:
 
 
 def _clumps(text: str, span: _Span) -> Iterator[_Span]:
-    # A text without lines and sentences is rare, but with a unit for each word it would take five times as long.
+    # Texts without lines and sentences are rare, but one unit per word would take five times as long.
     return _parts(re.compile(_CLUMP), text, span, _WORD_STRENGTH)
 
 
@@ -187,17 +187,17 @@ def _words(text: str, span: _Span) -> Iterator[_Span]:
 
 def _parts(end_of_part: re.Pattern[str], text: str, span: _Span, strength: int) -> Iterator[_Span]:
     start = span.start
-    for found in end_of_part.finditer(text, span.start, span.end):
-        yield _Span(start, found.end(), strength if start > span.start else span.strength)
-        start = found.end()
+    for match in end_of_part.finditer(text, span.start, span.end):
+        yield _Span(start, match.end(), strength if start > span.start else span.strength)
+        start = match.end()
     if start < span.end:
         yield _Span(start, span.end, strength if start > span.start else span.strength)
 
 
 def _windows(text: str, span: _Span, ruler: Ruler) -> Iterator[Unit]:
-    """Cut a word that is longer than half a piece into pieces of its own.
+    """Split a word that is longer than half a piece into pieces of its own.
 
-    They are not put together again, for the tokens of two halves of a word say nothing of those of the word.
+    They are not joined again, since the tokens of two halves of a word do not add up to those of the word.
     """
     start, strength = span.start, span.strength
     begin = _first_character(text, start, span.end)
@@ -250,7 +250,7 @@ _LINE_START: Final = re.compile(
     r"|(?P<item>[-*+•|]\s|\|\S|\d{1,3}[.)]\s))?"
 )
 _INDENTATION: Final = 1
-# Compiled when a line is too long to stay whole, which few are.
+# Compiled on first use: few lines are too long.
 _SENTENCE: Final = (
     "[.!?\u2026\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4][\"'\u201d\u2019)\\]]{0,3}\\s+"
     "|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]{0,3}\\s*"

@@ -1,6 +1,7 @@
-"""The command `dirindex`: runs a command and decides how the process ends.
+"""The `dirindex` command: runs a command and maps every outcome to an exit code.
 
-The commands are imported once signals, collector and threads are set, for that is most of what a short command does.
+Commands are imported after signals, the garbage collector and threads are configured, since imports are most of what a
+short command costs.
 """
 
 from __future__ import annotations
@@ -53,31 +54,31 @@ _NO_THREAD = "can't start new thread"
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # What is imported stays: to look through it again and again is a tenth of a short command.
+    # Imported modules stay alive; scanning them repeatedly costs a tenth of a short command.
     gc.set_threshold(GC_THRESHOLD)
     secure_streams()
-    # Every further thread of NumPy's costs milliseconds at the start, and nothing here multiplies matrices of size.
+    # Each additional NumPy thread costs milliseconds at start-up, and no large matrices are multiplied here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _exit_code()
     spans.close()
     with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
         sys.stdout.flush()
-    # An orderly end closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
+    # A regular exit closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
 
 
 def _exit_code() -> int:
     try:
-        # The vector engine writes small files anew when it opens and closes a generation.
+        # The vector engine rewrites small files when it opens and closes a generation.
         keep_private()
         _require_valid_characters(sys.argv[1:])
         _require_command_first(sys.argv[1:])
         code = _run()
     except DirIndexError as error:
-        return _tell(error)
+        return _report_error(error)
     except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing more can be written, not even by the interpreter's exit.
+        # The reader closed the pipe; nothing more can be written, not even by the interpreter's exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -85,21 +86,21 @@ def _exit_code() -> int:
     except SystemExit as end:
         return int(end.code or 0)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
-        refusal = _mistake(error) or _refusal(error)
-        return _tell(refusal) if refusal else _report_bug(error)
+        refusal = _usage_error(error) or _unavailable_error(error)
+        return _report_error(refusal) if refusal else _report_bug(error)
     return int(code or 0)
 
 
 def _run() -> int | None:
     if (call := grep_call(sys.argv[1:])) is not None:
         return run_grep(call)
-    # Typer itself tells of a mistake in the command line, unless it shall be an object.
+    # Typer prints usage errors itself, unless they have to be JSON.
     code: int | None = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
     return code
 
 
 def _require_valid_characters(arguments: Iterable[str]) -> None:
-    """Refuse characters that no path and no text holds, before any command looks at them.
+    """Reject characters that no path and no text can contain, before any command reads the arguments.
 
     Raises:
         UsageError: an argument holds one.
@@ -111,7 +112,10 @@ def _require_valid_characters(arguments: Iterable[str]) -> None:
 
 
 def _require_command_first(arguments: Sequence[str]) -> None:
-    """Say where an option of a command belongs that stands before it; the parser only says that there is none."""
+    """Raise a usage error if an option of a command precedes the command, with a hint.
+
+    Typer would only say that there is no such option.
+    """
     option = arguments[0].partition("=")[0] if arguments else ""
     if option not in _OPTIONS_OF_COMMANDS:
         return
@@ -126,7 +130,7 @@ def _as_json() -> bool:
     return "--json" in options or "--format=json" in options or ("--format", "json") in pairwise(options)
 
 
-def _tell(error: DirIndexError) -> int:
+def _report_error(error: DirIndexError) -> int:
     output = Output(quiet=False, verbose=False, as_json=_as_json())
     try:
         output.error(error)
@@ -136,8 +140,8 @@ def _tell(error: DirIndexError) -> int:
     return error.exit_code
 
 
-def _mistake(error: Exception) -> DirIndexError | None:
-    """Tell what the parser of the command line does not understand; before 0.28 Typer's errors have no public name."""
+def _usage_error(error: Exception) -> DirIndexError | None:
+    """Return the parser's usage error as ours, if it is one."""
     message, context = getattr(error, "format_message", None), getattr(error, "ctx", None)
     if message is None:
         return None
@@ -145,8 +149,8 @@ def _mistake(error: Exception) -> DirIndexError | None:
     return UsageError(message(), hint=f"{command} --help tells what it takes")
 
 
-def _refusal(error: Exception) -> DirIndexError | None:
-    """Tell what the system would not give, if that is what went wrong."""
+def _unavailable_error(error: Exception) -> DirIndexError | None:
+    """Return the error for a resource that the system refused, if that is the cause."""
     hint = "nothing that was written is lost: run the same command again when there is more of it"
     if isinstance(error, MemoryError):
         return UnavailableError("there is not enough memory", hint=hint)
@@ -156,10 +160,10 @@ def _refusal(error: Exception) -> DirIndexError | None:
         )
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return UnavailableError("no further thread can be started", hint="allow more processes (ulimit -u)")
-    return _system_refusal(error, hint) if isinstance(error, OSError) else None
+    return _system_error(error, hint) if isinstance(error, OSError) else None
 
 
-def _system_refusal(error: OSError, hint: str) -> DirIndexError | None:
+def _system_error(error: OSError, hint: str) -> DirIndexError | None:
     if error.filename is None and not _has_working_directory():
         return UsageError("the working directory is gone", hint="go to another one, or write paths from / on")
     if error.errno in _EXHAUSTED:
@@ -171,7 +175,7 @@ def _system_refusal(error: OSError, hint: str) -> DirIndexError | None:
 
 
 def _cause(error: BaseException) -> str:
-    """Give the reason under all others, in one line: libraries wrap theirs in pages of advice."""
+    """Return the innermost cause in one line: libraries wrap it in pages of advice."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     return str(error).strip().partition("\n")[0]
@@ -186,7 +190,7 @@ def _has_working_directory() -> bool:
 
 
 def _data_dir(arguments: Sequence[str]) -> str:
-    """Find where the index is without the configuration, which may be what is broken."""
+    """Return the data directory without reading the configuration, which may be broken."""
     data_dir = os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer")
     for argument, following in pairwise([*arguments, ""]):
         if argument == "--data-dir":
@@ -196,8 +200,8 @@ def _data_dir(arguments: Sequence[str]) -> str:
     return data_dir
 
 
-_LOG_FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY | sum(getattr(os, one, 0) for one in ("O_NOFOLLOW", "O_NONBLOCK"))
-"""A group that shares the directory may put a link there, which leads to a file of ours, or a pipe."""
+_LOG_FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK"))
+"""Members of a group that shares the directory could put a symbolic link to one of our files there, or a pipe."""
 
 
 def _report_bug(error: Exception) -> int:

@@ -1,6 +1,6 @@
-"""The command line as a whole: which commands there are.
+"""The command line as a whole: the commands and their groups.
 
-A command is imported when its name is asked for: only `--help` and completion look at all of them.
+A command is imported when its name is looked up; only `--help` and completion load all of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ _GROUPS: Mapping[str, Mapping[str, Any]] = {
         "key": key,
     },
 }
-"""The groups of commands in the order of `--help`, the most used commands first."""
+"""Groups of commands in the order of `--help`, the most used commands first."""
 
 _COMMANDS: Mapping[str, Any] = {name: module for group in _GROUPS.values() for name, module in group.items()}
 _ALIASES: Mapping[str, str] = {"ls": "status", "rm": "forget", "remove": "forget"}
@@ -93,7 +93,7 @@ def is_command(name: str) -> bool:
 
 
 class _Commands(Mapping[str, Any]):
-    """What Typer makes of each command, made when it is asked for."""
+    """Typer's command objects, each created on first access."""
 
     def __getitem__(self, name: str) -> Any:
         command = typer.main.get_command(_COMMANDS[name].cli)

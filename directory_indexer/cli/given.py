@@ -1,4 +1,4 @@
-"""Turns what a person types into a value, whichever way the command line is read."""
+"""Parsers of argument values, shared by Typer and the fast path of `grep`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from directory_indexer.paths import FilePath, exact_text, without_line, written_
 
 
 def given_path(text: str) -> Path:
-    """Return a path as a person types or pastes it, or as `--json` writes it.
+    """Parse a path as a person types or pastes it, or as `--json` writes it.
 
-    An empty one is refused: a variable that a script left unset would mean the working directory.
+    An empty path is rejected: a variable that a script left unset would mean the working directory.
 
     Raises:
         UsageError: the text is empty or blank.
@@ -27,7 +27,7 @@ def given_path(text: str) -> Path:
 
 
 def given_place(text: str) -> Path:
-    """Return the file or directory to look in, behind which lines may stand as in `FILE:12`.
+    """Parse a file or directory to search in; a line number as in `FILE:12` is dropped.
 
     Raises:
         UsageError: the text is empty or blank.
@@ -47,6 +47,6 @@ def given_seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not seconds >= 0:  # which NaN is not, either
+    if not seconds >= 0:  # NaN fails this comparison, too
         raise UsageError(f"'{text}' is no number of seconds", hint="write for instance 600")
     return seconds

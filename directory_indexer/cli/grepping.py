@@ -1,4 +1,4 @@
-"""What `grep` does, whichever way its command line was read: it finds lines, and shows them file by file."""
+"""The `grep` command, independent of how its command line was parsed: it finds lines and prints them file by file."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ class GrepCall(NamedTuple):
 
 
 def run_grep(call: GrepCall) -> ExitCode:
-    """Find lines and show them; tell how the process ends.
+    """Find lines, print them, and return the exit code.
 
     Raises:
         DirIndexError: the pattern is invalid, or nothing is indexed there.
     """
     output = Output(quiet=call.quiet, verbose=False, as_json=call.as_json, color=call.color)
-    given, places = _patterns_and_places(call)
+    patterns, places = _patterns_and_places(call)
     view = _view(call)
-    request = _request(call, given, places)._replace(most_spans=_most_spans(view, output))
+    request = _request(call, patterns, places)._replace(most_spans=_most_spans(view, output))
     if view is MatchView.MATCHES_ALONE:
         request = request._replace(before=0, after=0)
     try:
         app = open_existing_app(call.config, call.data_dir, output, call.collection)
         changes = app.refresh(request.scope)
         with app.docstore.snapshot() as snapshot:
-            showing = _Showing(output, view, places, changes)
-            is_found = showing.show(snapshot, request, is_without=call.files_without)
+            showing = _GrepPrinter(output, view, places, changes)
+            has_match = showing.show(snapshot, request, is_without=call.files_without)
     except NotIndexedError as error:
-        # 1 means that no line matches; as in grep, 2 tells scripts that there is no such place.
+        # As in grep, exit code 1 means that no line matches, and 2 that there is no such place.
         raise UsageError(error.message, hint=error.hint) from error
-    return ExitCode.DONE if is_found else ExitCode.INCOMPLETE
+    return ExitCode.DONE if has_match else ExitCode.INCOMPLETE
 
 
 def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) -> GrepRequest:
@@ -101,7 +101,7 @@ def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) 
 
 
 def _most_spans(view: MatchView, output: Output) -> int | None:
-    """Tell how many matches of a line must be known: looking for them takes longer than finding the line."""
+    """Return how many matches of a line are needed: locating them takes longer than finding the line."""
     is_marked = view is MatchView.LINES and (output.is_terminal or output.as_json)
     return None if is_marked or view is MatchView.MATCHES_ALONE else 0
 
@@ -114,8 +114,8 @@ def _view(call: GrepCall) -> MatchView:
     return MatchView.MATCHES_ALONE if call.only_matching else MatchView.LINES
 
 
-class _Showing:
-    """Shows what is found file by file, as it is read."""
+class _GrepPrinter:
+    """Prints the matches file by file, as they are read."""
 
     def __init__(self, output: Output, view: MatchView, places: Sequence[Path], changes: Sequence[str]) -> None:
         self._output = output
@@ -124,38 +124,38 @@ class _Showing:
         self._changes = changes
 
     def show(self, snapshot: Snapshot, request: GrepRequest, *, is_without: bool) -> bool:
-        """Show all that is found, and say what is missing; tell whether there is anything."""
+        """Print all matches and notes about what is missing; return whether anything matched."""
         began = time.monotonic()
-        found = find_lines(snapshot, request)
-        files = without(snapshot, request, found) if is_without else found.files
+        matches = find_lines(snapshot, request)
+        files = without(snapshot, request, matches) if is_without else matches.files
         if self._output.as_json:
             listed = list(files)
             seconds = time.monotonic() - began
-            notes = (*self._changes, *grep_notes(snapshot, request, found, has_any=bool(listed), seconds=seconds))
+            notes = (*self._changes, *grep_notes(snapshot, request, matches, has_any=bool(listed), seconds=seconds))
             with_lines = self._view in (MatchView.LINES, MatchView.MATCHES_ALONE)
             self._output.data(json_pages.grep_json(request, listed, notes=notes, with_lines=with_lines))
             return bool(listed)
-        n_shown = self._print(files)
+        n_printed = self._print(files)
         seconds = time.monotonic() - began
         self._output.notes(
-            (*self._changes, *grep_notes(snapshot, request, found, has_any=n_shown > 0, seconds=seconds))
+            (*self._changes, *grep_notes(snapshot, request, matches, has_any=n_printed > 0, seconds=seconds))
         )
-        return n_shown > 0
+        return n_printed > 0
 
     def _print(self, files: Iterable[GrepMatches]) -> int:
-        n_shown = 0
+        n_printed = 0
         for number, file in enumerate(files):
             if self._output.is_terminal:
                 self._output.lines(match_lines(file, view=self._view, paths=self._output.paths))
             else:
                 rows = match_rows(file, view=self._view, path=self._path, is_first=not number)
                 self._output.data("".join(f"{row}\n" for row in rows))
-            n_shown += 1
-        return n_shown
+            n_printed += 1
+        return n_printed
 
 
 def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """With -e, what stands first is a path, as in grep."""
+    """Return the patterns and the places to search; with -e, the first argument is a path, as in grep."""
     first = () if call.pattern is None else (call.pattern,)
     if not call.patterns and not first:
         raise UsageError("no pattern is given", hint="dirindex grep PATTERN [PATH]...")
@@ -164,7 +164,7 @@ def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, .
 
 
 def _path_writer(places: Sequence[Path]) -> PathWriter:
-    """Write paths as ripgrep does: relative to the working directory, unless a place was given from the root."""
+    """Return ripgrep's format of paths: relative to the working directory, unless an absolute place was named."""
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:

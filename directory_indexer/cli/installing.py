@@ -1,4 +1,4 @@
-"""What `dirindex install` is about to do: put dirindex into assistants, or take it out of them again."""
+"""Plans of `dirindex install`: adding dirindex to assistants, or removing it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """A plan, how it is carried out, what to note before it and what to do after it."""
+    """A plan, the function that carries it out, notes to print before it and advice to print after it."""
 
     plan: Plan
     apply: Callable[[Plan, Path], list[Failure]]
@@ -37,13 +37,13 @@ class Change(NamedTuple):
 
 
 def removal(clients: Sequence[Client], parts: Sequence[Part], data_dir: Path) -> Change:
-    """Plan to take parts out of clients; without any named, it means all of them."""
+    """Plan to remove parts from clients; without clients, from all of them."""
     plan = Removal(this_system(), read_record(data_dir)).plan([client.name for client in clients], parts)
     return Change(plan, apply_removal)
 
 
 def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Sequence[str], data_dir: Path) -> Change:
-    """Plan to put parts into clients: if none is named, into all that are found; without parts, what suits each.
+    """Plan to add parts to clients: without clients, to all that are installed; without parts, each client's defaults.
 
     Raises:
         UsageError: no client is found, or a named one has no place for the parts.
@@ -52,13 +52,15 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
     chosen = clients or found_clients(client_table.CLIENTS.values(), system)
     if not chosen:
         raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(client_table.CLIENTS)}")
-    wanted = [(one, [part for part in parts or default_parts(one) if part in one.parts]) for one in chosen]
-    if placeless := [one.name for one, of_one in wanted if clients and not of_one]:
+    parts_by_client = [
+        (client, [part for part in parts or default_parts(client) if part in client.parts]) for client in chosen
+    ]
+    if placeless := [name.name for name, client_parts in parts_by_client if clients and not client_parts]:
         raise UsageError(
             f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",
             hint="docs/assistants.md says what each assistant takes",
         )
-    plan = Installation(system, launch_of(arguments), read_record(data_dir)).plan(wanted)
+    plan = Installation(system, launch_of(arguments), read_record(data_dir)).plan(parts_by_client)
     notes = (*unset_variables_note(), *_plugin_note(plan, system))
     return Change(plan, apply_installation, notes, ("restart the assistants: they read this when they start",))
 

@@ -1,6 +1,6 @@
-"""Interactive search in the terminal: the query, its hits, and a preview of the selected one.
+"""Interactive search in the terminal: the query, its hits, and a preview of the selected hit.
 
-It needs a POSIX terminal and no other program, and draws hits with the same lines as every other answer.
+It needs a POSIX terminal and no other program, and formats hits with the same code as every other output.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Key(StrEnum):
 
 
 class Listing(NamedTuple):
-    """The query as typed so far, its hits, and the index of the selected one."""
+    """The query typed so far, its hits, and the index of the selected one."""
 
     query: str = ""
     hits: tuple[Hit, ...] = ()
@@ -108,7 +108,7 @@ def keys_in(typed: str) -> Iterator[Key | str]:
 
 
 def printed_place(hit: Hit) -> str:
-    """Return the place of a hit as it is printed: to the terminal at which it was selected, never to a pipe."""
+    """Return the location of the accepted hit as `path:line`, escaped for the terminal at which it was selected."""
     return printable(f"{exact_text(hit.path)}:{hit.excerpt.line}")
 
 
@@ -223,7 +223,7 @@ _RESIZE_POLL_SECONDS: Final = 0.25
 _READ_BYTES: Final = 4096
 _PAGE: Final = 10
 _LONGEST_QUERY: Final = 4_000
-"""A query is no longer, however much is pasted: each key would copy all of it, and be searched for."""
+"""Longer pasted text is cut: every key would copy and search all of it."""
 
 _FRAME_ROWS: Final = 2
 _LIST_SHARE: Final = 2

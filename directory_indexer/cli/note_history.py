@@ -1,6 +1,6 @@
-"""History of the notes that were shown on a terminal, so that those that hold for many answers are shown once.
+"""History of the notes shown on a terminal, so that a note that applies to many answers is shown once.
 
-A file in the data directory has the hashes of the latest ones. Where it cannot be written, every answer has its notes.
+A file in the data directory holds the hashes of the latest notes. If it cannot be written, every answer has its notes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from directory_indexer.walker.small_files import read_small_file
 def unseen(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
     """Return the notes whose keys were not shown recently, and record them as shown."""
     path, known = os.path.join(os.path.realpath(data_dir), _NAME), list[str]()
-    with contextlib.suppress(OSError, UnicodeDecodeError):  # there is none yet, or not one of ours
+    with contextlib.suppress(OSError, UnicodeDecodeError):  # missing, or not written by us
         known = read_small_file(path, open_file, most_bytes=_MOST_BYTES).decode("ascii").split()
     hashes = {blake3(key.encode("utf-8", "surrogatepass")).hexdigest(length=_HASH_BYTES): key for key in notes}
     new = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
@@ -33,7 +33,7 @@ def unseen(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
 
 
 def _write(path: str, text: str) -> None:
-    """Put a new file in the place of the old one, which may be a name of any file of the user's (a hard link)."""
+    """Replace the file atomically; the old one may be a hard link to any file of the user's."""
     draft = f"{path}.{os.getpid()}"
     with open(os.open(draft, _FLAGS, file_mode()), "w", encoding="ascii") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Open the index that the configuration names."""
+"""Opening of the index that the configuration names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with lazily:
 
 
 def open_existing_app(config: Path | None, data_dir: Path | None, output: Output, collection: str = "") -> App:
-    """Open an index for a command that must not make one.
+    """Open an index for a command that must not create one.
 
     Raises:
         NotIndexedError: there is none.
@@ -27,7 +27,7 @@ def open_existing_app(config: Path | None, data_dir: Path | None, output: Output
 
 
 def open_app(config: Path | None, data_dir: Path | None, output: Output, collection: str = "") -> App:
-    """Open the index of a collection, which need not be there yet; with no name, that of the default one.
+    """Open the index of a collection, which need not exist yet; without a name, the default index.
 
     Raises:
         NotIndexedError: there is no such collection.

@@ -1,4 +1,4 @@
-"""The options that several commands share, and how what a person typed becomes a value."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from directory_indexer.errors import UsageError
 
 
 def new_command_line() -> typer.Typer:
-    """Give what one command, or one group of them, is declared with."""
+    """Return a Typer application for one command or one group of commands."""
     return typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
@@ -60,14 +60,14 @@ _END = 2**31
 
 
 def first_and_last(text: str, option: str) -> tuple[int, int]:
-    """Turn `3`, `3-7` or `3-` into the first and the last number.
+    """Parse `3`, `3-7` or `3-` into the first and the last number.
 
     Raises:
         UsageError: the text is no range.
     """
-    found = re.fullmatch(_RANGE, text.strip())
-    if not found:
+    match = re.fullmatch(_RANGE, text.strip())
+    if not match:
         raise UsageError(f"invalid range '{text}' for {option}", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
-    if found[2]:
-        return int(found[1]), int(found[2])
-    return int(found[1]), _END if text.strip().endswith("-") else int(found[1])
+    if match[2]:
+        return int(match[1]), int(match[2])
+    return int(match[1]), _END if text.strip().endswith("-") else int(match[1])

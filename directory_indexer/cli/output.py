@@ -1,6 +1,6 @@
-"""Where a command writes: data to standard output, everything else to standard error.
+"""Output of a command: data to standard output, everything else to standard error.
 
-How it writes is imported where it is known to be needed: rich is for terminals only, and `--help` needs none of it.
+Renderers are imported when they are needed: rich is for terminals only, and `--help` needs none of it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ with lazily:
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
-"""Whether output is in colour: on a terminal alone, even in a pipe, or never."""
+"""When output is coloured: on a terminal only, always, or never."""
 
 COLORS: Final[tuple[Color, ...]] = get_args(Color)
 
 
 class Output:
-    """What one command shows, and how much of it."""
+    """Output streams and verbosity of one command."""
 
     def __init__(self, *, quiet: bool, verbose: bool, as_json: bool, color: Color = "auto") -> None:
         self.quiet = quiet
@@ -48,14 +48,14 @@ class Output:
 
     @property
     def paths(self) -> PathStyle:
-        """Shorten paths for a person; in a pipe they are absolute."""
+        """Return the style of paths: short on a terminal, absolute in a pipe."""
         if not self.is_terminal:
             return PathStyle()
         return PathStyle(working_directory=_working_directory(), home=os.path.expanduser("~"))
 
     @property
     def row_paths(self) -> PathStyle:
-        """Write paths for a program that runs where this command does: relative to there, else absolute."""
+        """Return the style of paths in rows for programs: relative to the working directory if below it."""
         here = _working_directory()
         return PathStyle(working_directory=os.path.realpath(here) if here else "")
 
@@ -72,13 +72,13 @@ class Output:
         return os.environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
 
     def data(self, text: str) -> None:
-        """Write to standard output as it is, ended by a line end or NUL."""
+        """Write text to standard output as it is, ended by a newline or NUL."""
         sys.stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         sys.stdout.flush()
 
     @staticmethod
     def stream() -> TextIO:
-        """Give standard output for other programs: UTF-8 whatever the locale, and line ends as they are."""
+        """Return standard output for other programs: UTF-8 whatever the locale, without newline translation."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         return sys.stdout
@@ -91,38 +91,41 @@ class Output:
                     rows = [line(Span(row, Style.NOTE)) for row in _wrapped(note, "")]
                     sys.stderr.write(styled(rows, width=_message_width(), environ=self._environ))
                 else:
-                    _say(note)
+                    _write_message(note)
             sys.stderr.flush()
 
     def error(self, error: DirIndexError) -> None:
-        """Say what went wrong and what to do."""
+        """Write an error and its hint, to standard output as JSON with `--json`."""
         if self.as_json:
             self.data(error_json(error))
             return
         message = "\n".join(map(printable, error.message.split("\n")))
-        _say(f"dirindex: {message}")
+        _write_message(f"dirindex: {message}")
         if error.hint:
-            _say(printable(error.hint), indent="  ")
+            _write_message(printable(error.hint), indent="  ")
 
     @property
     def can_ask(self) -> bool:
-        """Whether somebody at a terminal can answer a question."""
+        """Whether a person at a terminal can answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
 
     def confirm(self, consequence: str) -> bool:
-        """Ask at a terminal whether to do what has this consequence; without one, the answer is no."""
+        """Ask for confirmation at a terminal; without a terminal, return False."""
         if not self.can_ask:
             return False
-        _say(consequence)
+        _write_message(consequence)
         try:
             return typer.confirm("Do it?", err=True)
         except typer.Abort:  # the input has ended
-            _say("")
+            _write_message("")
             return False
 
     @contextlib.contextmanager
     def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
-        """Show a run on standard error: live on a terminal, in steps with `in_steps`; else as a line now and then."""
+        """Show the progress of a run on standard error: live on a terminal, as steps with `in_steps`.
+
+        Elsewhere as an occasional line.
+        """
         if self.quiet:
             yield lambda _: None
         elif _is_terminal(sys.stderr):
@@ -133,8 +136,8 @@ class Output:
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
 
 
-def _say(text: str, *, indent: str = "") -> None:
-    """Write to standard error; on a terminal, break lines between words, so that a path can be copied as a whole."""
+def _write_message(text: str, *, indent: str = "") -> None:
+    """Write to standard error; on a terminal, wrap between words, so that a path can be copied whole."""
     for row in text.split("\n"):
         rows = _wrapped(row, indent) if sys.stderr.isatty() else [indent + row]
         sys.stderr.write("\n".join(rows) + "\n")
@@ -156,7 +159,7 @@ def _is_terminal(stream: TextIO) -> bool:
 
 
 def _message_width() -> int:
-    """Ask the terminal behind standard error, for standard output may be a pipe."""
+    """Return the width of the terminal behind standard error, for standard output may be a pipe."""
     with contextlib.suppress(OSError):
         if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
             return columns

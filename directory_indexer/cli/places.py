@@ -1,4 +1,4 @@
-"""Where somebody stands: which tracked directory is around the working directory."""
+"""The working directory and the tracked directories around it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_NAMED = 3
 
 
 def working_directory() -> FilePath | None:
-    """Give the working directory; None where it is gone."""
+    """Return the working directory, or None if it was removed."""
     try:
         return resolved_path(Path.cwd())
     except FileNotFoundError:
@@ -25,7 +25,7 @@ def working_directory() -> FilePath | None:
 
 
 def root_around(app: App, directory: Path) -> FilePath:
-    """Find the innermost tracked directory around another, or all that is tracked below it.
+    """Return the innermost tracked directory around a directory, or that itself if tracked ones are below it.
 
     Raises:
         NotIndexedError: there is neither.
@@ -41,7 +41,7 @@ def root_around(app: App, directory: Path) -> FilePath:
 
 
 def whence(app: App) -> Iterator[str]:
-    """Say which trees an answer comes from, where none of them has to do with the working directory."""
+    """Yield a note that names the tracked directories, if the working directory is not among them."""
     here = working_directory()
     tracked = _tracked(app)
     if here is None or any(lies_in(here, root) or lies_in(root, here) for root in tracked):

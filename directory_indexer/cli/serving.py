@@ -1,4 +1,4 @@
-"""The arguments of a server that an assistant starts, without the environment of this shell."""
+"""Command-line arguments of a server that an assistant starts, without the environment of this shell."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _CONFIG, _DATA_DIR = "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR"
 def server_arguments(
     directories: Iterable[Path], *, watch: bool, config: Path | None, data_dir: Path | None
 ) -> list[str]:
-    """Give the arguments with which an assistant starts the server, with absolute paths.
+    """Return the arguments with which an assistant starts the server, with absolute paths.
 
     Raises:
-        UsageError: a directory is not there, or has a name that no file of settings can hold.
+        UsageError: a directory does not exist, or its name is not valid UTF-8.
     """
-    allowed = [resolved_path(one) for one in directories]
-    if missing := [display(one) for one in allowed if not os.path.isdir(os_path(one))]:
+    allowed = [resolved_path(directory) for directory in directories]
+    if missing := [display(directory) for directory in allowed if not os.path.isdir(os_path(directory))]:
         raise UsageError(f"no such directory: {', '.join(missing)}", hint="check the path")
     arguments = ["serve", *map(exact_text, allowed), *(["--watch"] if watch else [])]
     for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
@@ -40,9 +40,9 @@ def server_arguments(
 
 
 def unset_variables_note() -> list[str]:
-    """Name the variables of this shell that change a server, and that an assistant will not set."""
-    handed_on = {_CONFIG, _DATA_DIR, access.TOKEN_VARIABLE}
-    variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in handed_on)
+    """Return a note about variables of this shell that configure a server and that an assistant does not set."""
+    passed_on = {_CONFIG, _DATA_DIR, access.TOKEN_VARIABLE}
+    variables = sorted(name for name in os.environ if name.startswith("DIRINDEX_") and name not in passed_on)
     return (
         [f"the assistant does not see {', '.join(variables)}: use the configuration file instead"] if variables else []
     )

@@ -1,7 +1,7 @@
-"""Reads the command line of `grep` without Typer, which takes longer to import than all the rest.
+"""Fast parser of `grep` arguments, because importing Typer takes longer than everything else that `grep` does.
 
-Scripts and assistants run `grep` a hundred times for every search. Whatever is not plain here, such as `--help` or a
-mistake, is left to Typer, so that a single place explains it.
+Scripts and assistants run `grep` a hundred times for every search. Anything unusual, such as `--help` or a usage error,
+is left to Typer, so that it is explained in one place.
 """
 
 from __future__ import annotations
@@ -16,36 +16,38 @@ from directory_indexer.cli.output import COLORS
 
 
 class _NotPlainError(Exception):
-    """Typer has to read this command line, and to say what is wrong with it, if anything."""
+    """The command line has to be parsed by Typer, which reports errors in it."""
 
 
 def grep_call(words: Sequence[str]) -> GrepCall | None:
-    """Read what follows `dirindex`; None where Typer has to do it."""
+    """Parse the arguments of `dirindex`; return None if Typer has to."""
     if not words or words[0] != "grep" or _COMPLETES in os.environ:
         return None
     try:
-        return _read(iter(words[1:]))
+        return _parse(iter(words[1:]))
     except _NotPlainError:
         return None
 
 
-def _read(words: Iterator[str]) -> GrepCall:
-    given: dict[str, list[str]] = {}
+def _parse(words: Iterator[str]) -> GrepCall:
+    values_by_field: dict[str, list[str]] = {}
     places: list[str] = []
     for word in words:
         if word == "--":
             places += words
         elif word.startswith("-") and word != "-":
             for field, value in _options(word, words):
-                given.setdefault(field, []).append(value)
+                values_by_field.setdefault(field, []).append(value)
         else:
             places.append(word)
-    fields: dict[str, Any] = {name: _value(name, values) for name, values in given.items() if name != _AS_ALWAYS}
+    fields: dict[str, Any] = {
+        name: _value(name, values) for name, values in values_by_field.items() if name != _AS_ALWAYS
+    }
     return GrepCall(places[0] if places else None, tuple(places[1:]), **fields)
 
 
 def _options(word: str, following: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Give the options of one word, each with its value."""
+    """Yield the options of one argument, each with its value."""
     if word.startswith("--"):
         name, sign, value = word.partition("=")
         yield _field(name), _value_of(_field(name), value if sign else None, following)
@@ -153,7 +155,7 @@ OPTIONS: Final = {
     "--color": "color",
     "--json": "as_json",
 }
-"""The options of `grep` and the fields of a call that they set; a test compares them with those that Typer knows."""
+"""Options of `grep` and the fields of a call that they set; a test compares them with Typer's."""
 _WITH_VALUE: Final = frozenset(
     (
         "patterns",

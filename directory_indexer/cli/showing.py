@@ -1,4 +1,4 @@
-"""Show hits to a person, a pipe or a program."""
+"""Printing of search results for a person, a pipe or a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with lazily:
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3
-"""As the MCP server counts them: tokenizers differ."""
+"""As the MCP server estimates tokens: tokenizers differ."""
 
 if TYPE_CHECKING:
     from directory_indexer.app import App
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Showing(NamedTuple):
-    """How hits are to be shown; `opened` is the number of the one that is opened instead.
+    """Options of printing hits; `opened` is the number of the hit to open instead.
 
-    Of what a pipe gets, no more is shown than `max_tokens`, if that is not 0, and one hit at least.
+    Output to a pipe is limited to `max_tokens`, if that is not 0, and to one hit at least.
     """
 
     form: str
@@ -44,7 +44,7 @@ class Showing(NamedTuple):
 
 
 def form_of(form: str | None, *, as_json: bool, is_null: bool) -> str:
-    """Read `--format`, beside which `--json` and `--null` are short for a value each.
+    """Return the output format; `--json` and `--null` are short for one value of `--format` each.
 
     Raises:
         UsageError: they contradict each other.
@@ -65,7 +65,7 @@ def show_result(
     how: Showing,
     position: Position,
 ) -> None:
-    """Show what a search found, after the notes that say how far to trust it."""
+    """Print the hits of a search and its notes: how far to trust the hits before them, anything else after them."""
     if how.opened:
         open_hit(result.hits, how.opened)
         return
@@ -81,33 +81,40 @@ def show_result(
         )
         output.data(page)
         return
-    shown, near = answers.without_near_misses(result)
-    n_found = len(shown.hits)
-    shown = _within_tokens(shown, output, how) if how.max_tokens else shown
-    notes, is_text = answers.search_notes(shown, is_near=bool(near)), output.is_terminal and how.form == Format.TEXT
-    standing = shown.standing if is_text else ()
-    # How far to trust the hits comes first; what is missing for every question comes last.
+    result_shown, near = answers.without_near_misses(result)
+    n_hits = len(result_shown.hits)
+    result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
+    notes, is_text = (
+        answers.search_notes(result_shown, is_near=bool(near)),
+        output.is_terminal and how.form == Format.TEXT,
+    )
+    standing = result_shown.standing if is_text else ()
+    # Notes about how far to trust the hits come first; those that apply to every question come last.
     output.notes(note for note in notes if note not in standing)
     if is_text:
         n_lines = how.n_lines or answers.DEFAULT_LINES
         if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
-            shown = shown._replace(hits=_wider(app, shown.hits, n_lines))
-        lines = answers.search_lines(shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines)
+            result_shown = result_shown._replace(hits=_wider(app, result_shown.hits, n_lines))
+        lines = answers.search_lines(
+            result_shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines
+        )
         output.lines(lines)
     else:
-        output.data(rows(shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
+        output.data(rows(result_shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
     closing = [answers.near_misses_note(near, paths=output.paths)] if near else answers.closing_notes(result)
     output.notes(closing, are_dim=is_text)
-    is_good = bool(shown.hits) and not shown.is_weak
+    is_good = bool(result_shown.hits) and not result_shown.is_weak
     output.notes(
         _standing_notes(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True
     )
-    if len(shown.hits) < n_found:
-        output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
+    if len(result_shown.hits) < n_hits:
+        output.notes(
+            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"]
+        )
 
 
 def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
-    """Return the notes that hold for every question; a good answer repeats none that was shown before."""
+    """Return the notes that apply to every question; with good hits, only those not shown recently."""
     notes = {note.key: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
@@ -115,7 +122,7 @@ def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool
 
 
 def _within_tokens(result: SearchResult, output: Output, how: Showing) -> SearchResult:
-    """Leave out hits from the end until what a pipe gets fits, the first one excepted."""
+    """Drop hits from the end until the output fits into `max_tokens`, but keep the first one."""
     form = Format(how.form)
     for n_hits in range(len(result.hits), 1, -1):
         fitting = result._replace(hits=result.hits[:n_hits])

@@ -1,4 +1,4 @@
-"""Standard input, output and error as a command finds them: any of them may be closed, and what they lead to full."""
+"""Standard streams of a command: any of them may be closed, and a write to any of them may fail."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ with lazily:
 
 
 _MODES = {0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
-"""What stands for a closed stream: no input, an output that refuses to be written, messages that nobody reads."""
+"""Replacements of closed streams: empty input, an output that fails on writes, and discarded messages."""
 
-_WRITTEN_OUT = "dirindex"
+_ERROR_HANDLER = "dirindex"
 _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
 
 
 def secure_streams() -> None:
-    """Have output that cannot be written be an error with a name, and messages that cannot be written be none.
+    """Replace the standard streams by ones with defined errors.
 
-    What the encoding of the output does not have is no such error.
+    A failed write to standard output raises `UnavailableError`, one to standard error is ignored. Characters that the
+    output's encoding lacks are escaped.
     """
-    codecs.register_error(_WRITTEN_OUT, _written_out)
+    codecs.register_error(_ERROR_HANDLER, _escape_unencodable)
     if sys.platform == "win32":
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors=_WRITTEN_OUT)
+            sys.stdout.reconfigure(errors=_ERROR_HANDLER)
         return
     for number, mode in _MODES.items():
-        # The next file that is opened would have the number, and get what is written to the stream.
+        # Otherwise the next opened file would get this descriptor, and what is written to the stream.
         with contextlib.suppress(OSError):
             os.fstat(number)
             continue
@@ -51,7 +52,7 @@ class _Output(io.FileIO):
         try:
             return super().write(content)
         except BrokenPipeError as error:
-            # Without a number, for Typer itself would end the process with 1 where it finds that of a broken pipe.
+            # Without errno, since Typer ends the process with 1 when it sees EPIPE.
             raise BrokenPipeError("nobody reads standard output any more") from error
         except OSError as error:
             if error.errno == errno.EBADF:
@@ -69,13 +70,13 @@ class _Messages(io.FileIO):
 
 def _text(raw: io.FileIO, *, like: TextIO | None) -> io.TextIOWrapper:
     encoding = like.encoding if like else "utf-8"
-    errors = _WRITTEN_OUT if raw.fileno() == 1 else "backslashreplace"
+    errors = _ERROR_HANDLER if raw.fileno() == 1 else "backslashreplace"
     is_for_people = raw.fileno() == 2 or raw.isatty()  # noqa: PLR2004 - standard error
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_for_people)
 
 
-def _written_out(error: UnicodeError) -> tuple[bytes, int]:
-    """Write a byte of a name that is no text as that byte, and what the encoding does not have as an escape."""
+def _escape_unencodable(error: UnicodeError) -> tuple[bytes, int]:
+    """Encode an undecodable byte of a file name as that byte, and a character that the encoding lacks as an escape."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]

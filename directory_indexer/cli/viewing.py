@@ -1,4 +1,4 @@
-"""Open a file where somebody wants to read it: in an editor at a line, or in a viewer at a page."""
+"""Opening of a hit: in an editor at its line, or in a viewer at its page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ with lazily:
 
 
 def open_hit(hits: Sequence[Hit], number: int) -> None:
-    """Open one of the hits, counted from 1.
+    """Open one of the hits, numbered from 1.
 
     Raises:
         UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
@@ -44,7 +44,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
 
 
 def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
-    """Say how a hit is opened: with pages in a viewer, else in `$VISUAL` or `$EDITOR`, else by the desktop.
+    """Return the command that opens a hit: a viewer for pages, else `$VISUAL` or `$EDITOR`, else the desktop's opener.
 
     Raises:
         UsageError: the desktop might run it.
@@ -53,7 +53,7 @@ def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
     path = exact_text(hit.path)
     is_edited = hit.page is None and hit.is_passage
     editor = editor_command(path, hit.excerpt.line, environ) if is_edited else None
-    found = viewer_command(path, hit.page) or editor
-    if not found and not (hit.is_passage and is_document(hit.path, hit.facts.kind)):
+    command = viewer_command(path, hit.page) or editor
+    if not command and not (hit.is_passage and is_document(hit.path, hit.facts.kind)):
         raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
-    return found or system_command(path)
+    return command or system_command(path)

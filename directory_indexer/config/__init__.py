@@ -1,4 +1,4 @@
-"""The configuration as the rest of the program gets it: merged, checked as a whole, with the origin of every value.
+"""The loaded configuration: merged, validated as a whole, with the origin of every value.
 
 Precedence: option, environment, file, default. All mistakes are reported at once, and no message shows the key of a
 service.
@@ -40,10 +40,10 @@ _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix",
 
 
 class LoadedConfig(NamedTuple):
-    """The checked configuration, and how it came about.
+    """The validated configuration and its origins.
 
-    `file` is the file that was read, if there was one. `settings` holds every key for showing: paths are text, and
-    the key of a service is asterisks. `collection` is the one whose index the configuration names.
+    `file` is the file that was read, if any. `settings` holds every key for display: paths are text, and the
+    key of a service is asterisks. `collection` is the one whose index the configuration names.
     """
 
     config: Config
@@ -55,7 +55,7 @@ class LoadedConfig(NamedTuple):
 
 
 def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> LoadedConfig:
-    """Read and check the configuration; `file` and `data_dir` are options of the command line.
+    """Read and validate the configuration; `file` and `data_dir` are command-line options.
 
     Raises:
         ConfigError: with every mistake, its key and where it stands.
@@ -66,23 +66,23 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
     if in_file is None and location.source != Source.DEFAULT:
         hint = f"`dirindex config init --config '{location.value}'` writes one"
         raise ConfigError(f"'{location.value}' does not exist ({location.where})", hint=hint)
-    given = {setting.key: setting for setting in (*(in_file or ()), *settings_in_environment(environ))}
-    mistakes = [_unknown(setting) for setting in given.values() if setting.key not in KEYS]
-    chosen = {key: setting for key, setting in given.items() if key in KEYS}
-    mistakes += _take_keys_from_files(chosen)
+    settings_by_key = {setting.key: setting for setting in (*(in_file or ()), *settings_in_environment(environ))}
+    mistakes = [_unknown(setting) for setting in settings_by_key.values() if setting.key not in KEYS]
+    chosen = {key: setting for key, setting in settings_by_key.items() if key in KEYS}
+    mistakes += _read_key_files(chosen)
     settings = _with_defaults(chosen, directory.value)
     config = _checked(settings, mistakes)
     return LoadedConfig(
         config=config,
         data_dir=directory.value,
         file=None if in_file is None else location.value,
-        settings=(_shown(location), _shown(directory), *(_shown(settings[key]) for key in KEYS)),
+        settings=(_displayed(location), _displayed(directory), *(_displayed(settings[key]) for key in KEYS)),
         warnings=(*_exposed(settings), *_unused(config, settings), *_unencrypted(config), *_planted(config)),
     )
 
 
 def data_directory(*, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
-    """Find the directory that everything lies in by default."""
+    """Return the directory that contains everything by default."""
     if data_dir is not None:
         return Setting("data_dir", absolute(str(data_dir), environ), Source.OPTION, "--data-dir")
     if named := environ.get("DIRINDEX_DATA_DIR"):
@@ -91,7 +91,7 @@ def data_directory(*, data_dir: Path | None, environ: Mapping[str, str]) -> Sett
 
 
 def config_location(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
-    """Find where the configuration file is, or would be."""
+    """Return the location of the configuration file, which need not exist."""
     if file is not None:
         return Setting("config_file", absolute(str(file), environ), Source.OPTION, "--config")
     if named := environ.get("DIRINDEX_CONFIG"):
@@ -107,15 +107,15 @@ def _unknown(setting: Setting[object]) -> str:
         return f"{setting.key}: there is no such key; use --data-dir or DIRINDEX_DATA_DIR ({setting.where})"
     namesakes = [key for key in KEYS if key.rpartition(".")[2] == name]
     close = namesakes or difflib.get_close_matches(setting.key, [*KEYS, *SECTIONS], n=1, cutoff=0.6)
-    # The section above all others has the key that most people mean.
+    # A key in an outer section is the likelier one.
     close = sorted(close, key=lambda key: key.count("."))[:1]
     spelled = [variable_of(key) if setting.source == Source.ENVIRONMENT else key for key in close]
     advice = "".join(f"; did you mean '{key}'?" for key in spelled)
     return f"{setting.key}: there is no such key{advice} ({setting.where})"
 
 
-def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
-    """Replace `api_key` by what `api_key_file` holds, unless the key stands in a stronger place; yield mistakes."""
+def _read_key_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
+    """Replace `api_key` by the content of `api_key_file`, unless the key has a stronger source; yield mistakes."""
     for name in [name for name in chosen if name.endswith("api_key_file")]:
         in_file, key_name = chosen[name], name.removesuffix("_file")
         key = chosen.get(key_name)
@@ -134,7 +134,7 @@ def _take_keys_from_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
 
 
 def _with_defaults(chosen: dict[str, Setting[object]], directory: Path) -> dict[str, Setting[object]]:
-    """Add the defaults, of which some depend on the data directory and on the provider."""
+    """Add the defaults, some of which depend on the data directory and on the provider."""
     provider = chosen.get("embedding.provider", Setting("", "embedded")).value
     usual = PROVIDERS.get(str(provider), PROVIDERS["embedded"])
     dependent: dict[str, object] = {
@@ -145,22 +145,22 @@ def _with_defaults(chosen: dict[str, Setting[object]], directory: Path) -> dict[
         "embedding.endpoint": usual.endpoint,
     }
     defaults = {key: Setting(key, dependent.get(key, known.default)) for key, known in KEYS.items()}
-    given = {key: setting for key, setting in chosen.items() if key not in dependent or setting.value is not None}
-    return {**defaults, **given}
+    explicit = {key: setting for key, setting in chosen.items() if key not in dependent or setting.value is not None}
+    return {**defaults, **explicit}
 
 
 def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Config:
     values = {key: setting.value for key, setting in settings.items()}
     wrong = [(key, mistake) for key in KEYS for mistake in KEYS[key].kind.mistakes(values[key])]
-    mistakes += [_told(key, mistake, settings[key].where) for key, mistake in wrong]
+    mistakes += [_format_mistake(key, mistake, settings[key].where) for key, mistake in wrong]
     right = {key: None if key in dict(wrong) else value for key, value in values.items()}
-    mistakes += [_told(key, mistake, settings[key].where) for key, mistake in contradictions(right)]
+    mistakes += [_format_mistake(key, mistake, settings[key].where) for key, mistake in contradictions(right)]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
     return built(values)
 
 
-def _told(key: str, mistake: Mistake, where: str) -> str:
+def _format_mistake(key: str, mistake: Mistake, where: str) -> str:
     return f"{key}{mistake.place}: {mistake.words}{_not_this(key, mistake.value)} ({where})"
 
 
@@ -171,7 +171,7 @@ def _not_this(key: str, value: object) -> str:
     return f", not {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
 
 
-def _shown(setting: Setting[Value]) -> Setting[object]:
+def _displayed(setting: Setting[Value]) -> Setting[object]:
     value: object = setting.value
     if isinstance(value, tuple):
         value = tuple(map(str, value))
@@ -181,7 +181,7 @@ def _shown(setting: Setting[Value]) -> Setting[object]:
 
 
 def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
-    """Warn about files that hold the key of a service and that others can read."""
+    """Yield a warning for each file that holds a service's key and is readable by others."""
     files = {
         Path(setting.origin)
         for setting in settings.values()
@@ -193,7 +193,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
 
 
 def _planted(config: Config) -> Iterator[str]:
-    """Warn about places of the index in which others could put what they like."""
+    """Yield a warning for each directory of the index that others can write to."""
     if os.name != "posix":
         return
     for directory in dict.fromkeys((config.storage.sqlite_path.parent, config.storage.qdrant.path)):
@@ -208,7 +208,7 @@ def _planted(config: Config) -> Iterator[str]:
 
 
 def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[str]:
-    """Warn about settings that have no effect beside others."""
+    """Yield a warning for each setting that has no effect in combination with others."""
     unused: list[str] = []
     if config.embedding.provider == "embedded":
         unused += [f"embedding.{name}" for name in _ONLY_FOR_A_SERVICE]
@@ -220,14 +220,14 @@ def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator
 
 
 def _unencrypted(config: Config) -> Iterator[str]:
-    """Warn about a key that travels for everybody to read."""
+    """Yield a warning for each key that is sent unencrypted."""
     qdrant = config.storage.qdrant
     if qdrant.api_key and _is_open(qdrant.endpoint):
         yield f"storage.qdrant.api_key is sent unencrypted to {qdrant.endpoint}; use https://"
     for name in ("gemini", "azure"):
         service = getattr(config.ocr, name)
         if service.api_key and _is_open(service.endpoint):
-            address = service.endpoint.partition("?")[0]  # some keep the key behind it
+            address = service.endpoint.partition("?")[0]  # some services have the key in the query
             yield f"ocr.{name}.api_key is sent unencrypted to {address}; use https://"
 
 

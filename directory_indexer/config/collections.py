@@ -1,7 +1,7 @@
-"""Collections by name, and where each has its index: the one that was there first in the data directory itself.
+"""Collections by name, and the locations of their indexes.
 
-Every other one has a database and vectors of its own below the data directory, so that nothing of one can reach an
-answer of another.
+The default collection is in the data directory itself; every other one has its own database and vectors below it, so
+that no answer of one collection can contain anything of another.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from directory_indexer.ids import DocId, doc_id
 from directory_indexer.paths import FilePath, file_path, lies_in
 
 CollectionName = NewType("CollectionName", str)
-"""The name of a collection, made by `collection_name`: file systems and URLs take it as it is."""
+"""The name of a collection, made by `collection_name`: safe in file systems and URLs."""
 
 DEFAULT: Final = CollectionName("default")
 """The index of the data directory itself."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _RESERVED: Final = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
-"""What Windows takes for devices."""
+"""Device names on Windows."""
 
-_MOST_SHOWN: Final = 80
+_MAX_MESSAGE_CHARS: Final = 80
 _DOC_ID_PART: Final = 2
-"""A file lies at `/ab/abcd…/name` below the directory of documents."""
+"""A document is stored at `/ab/abcd…/name` below the directory of documents."""
 
 
 def collection_name(text: str) -> CollectionName:
-    """Take a name as somebody wrote it.
+    """Validate the name of a collection.
 
     Raises:
-        UsageError: it can be none.
+        UsageError: it is invalid.
     """
     if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise UsageError(
-            f"'{text[:_MOST_SHOWN]}' is not a name for a collection",
+            f"'{text[:_MAX_MESSAGE_CHARS]}' is not a name for a collection",
             hint="use 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last",
         )
     return CollectionName(text)
 
 
 def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
-    """Give the configuration with the index of a collection in the place of the one that is configured."""
+    """Return the configuration with the index of a collection in place of the configured one."""
     if name == DEFAULT:
         return loaded
     place = collection_directory(loaded.data_dir, name)
@@ -56,22 +56,25 @@ def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
 
 
 def team_directory(data_dir: Path) -> Path:
-    """Give the directory of everything that was sent, and of who may send: no walk enters it."""
+    """Return the directory of collections, documents and keys, which no walk enters."""
     return data_dir / "team"
 
 
 def registry_path(data_dir: Path) -> Path:
-    """Give the database of collections, documents and keys."""
+    """Return the path of the database of collections, documents and keys."""
     return team_directory(data_dir) / "team.db"
 
 
 def collection_directory(data_dir: Path, name: str) -> Path:
-    """Give the directory of a collection: its index, unless it is the default one, and its documents."""
+    """Return the directory of a collection: its documents, and its index unless it is the default one."""
     return team_directory(data_dir) / "collections" / name
 
 
 def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
-    """Tell which document a file is, or lies in, by the directory of documents; None for any other file."""
+    """Return the id of the document that a file is or belongs to, by its path below the documents.
+
+    None for other files.
+    """
     if not lies_in(path, directory):
         return None
     parts = path[len(directory) :].split(os.sep)
@@ -79,10 +82,10 @@ def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
 
 
 def documents_directory(data_dir: Path, name: str) -> Path:
-    """Give the directory that the originals of a collection lie in, which its index tracks."""
+    """Return the directory of the originals of a collection, which its index tracks."""
     return collection_directory(data_dir, name) / "documents"
 
 
 def documents_of(loaded: LoadedConfig) -> FilePath:
-    """Give the directory of the documents of the collection that a configuration names, as an index knows it."""
+    """Return the directory of the documents of the configured collection, as it is named in the index."""
     return file_path(os.path.realpath(documents_directory(loaded.data_dir, loaded.collection)))

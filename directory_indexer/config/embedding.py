@@ -1,4 +1,4 @@
-"""What turns text into vectors: the keys of `embedding`, and what providers are usually asked for."""
+"""Embedding providers: the keys of `embedding`, and the providers' defaults."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -8,14 +8,14 @@ from directory_indexer.config.kinds import Location, OneOf, Secret, SecretText, 
 
 
 class ProviderDefaults(NamedTuple):
-    """What a provider of embeddings is asked, and where, unless something else is configured."""
+    """The default model and endpoint of an embedding provider."""
 
     model: str
     endpoint: str | None
 
 
 EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
-"""What embeds without a service; all but the first are packages of their own."""
+"""Models that run without a service; all but the first are separate packages."""
 
 PROVIDERS = {
     "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),

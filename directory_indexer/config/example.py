@@ -1,4 +1,4 @@
-"""The configuration file as it is written for a person: every key with its default and what it is for."""
+"""The example configuration file: every key with its default and a description."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _INTRODUCTION = """\
 
 
 def commented_example() -> str:
-    """Write the example in which every key is commented out and explained."""
+    """Return the example in which every key is commented out and explained."""
     return "\n".join([_INTRODUCTION + "{", *_section(Config, "  "), "}", ""])
 
 
 def plain_example(section: type = Config) -> dict[str, object]:
-    """Give every key with its default, as plain JSON; `null` where the default depends on something else."""
+    """Return every key with its default, as plain JSON; `null` if the default depends on something else."""
     return {
         name: entry.default if isinstance(entry, Key) else plain_example(entry) for name, entry in entries_of(section)
     }
 
 
 def write_example(path: Path) -> None:
-    """Write the commented example to a new file that only its owner can read, for it may hold a key one day.
+    """Write the commented example to a new file that only its owner can read, since it may later hold a key.
 
     Raises:
         UsageError: the file exists, or cannot be written.

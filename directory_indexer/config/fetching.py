@@ -1,4 +1,4 @@
-"""Where documents may be fetched from, beside public addresses on the ports of the web: the keys of `fetching`."""
+"""Destinations of fetching beside public addresses on web ports: the keys of `fetching`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NETWORK: Final = re.compile(r"[\d.]+(?:/\d+)?")
 
 
 class Allowance(NamedTuple):
-    """Hosts by a name or by `*.` and a domain, or a network, and a port; without one those of the web."""
+    """A host name, `*.` and a domain, or a network, with an optional port; without a port, the web ports."""
 
     host: str
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     port: int | None
 
     def covers_port(self, port: int) -> bool:
-        """Tell whether a port is allowed."""
+        """Whether a port is allowed."""
         return port == self.port if self.port else port in WEB_PORTS
 
     def covers_host(self, name: str) -> bool:
-        """Tell whether a name is allowed, whatever it leads to."""
+        """Whether a host name is allowed, whatever it resolves to."""
         name = name.lower().rstrip(".")
         if self.host.startswith("*."):
             return name.endswith(self.host[1:])
@@ -39,20 +39,20 @@ class Allowance(NamedTuple):
 
 
 def allowance_of(written: str) -> Allowance:
-    """Read `wiki.example`, `*.example:8443`, `10.1.0.0/16`, `10.1.2.3:8080` or `[fd00::/8]:8080`.
+    """Parse `wiki.example`, `*.example:8443`, `10.1.0.0/16`, `10.1.2.3:8080` or `[fd00::/8]:8080`.
 
     Raises:
         ValueError: it is none of these.
     """
-    found = _FORM.fullmatch(written.strip())
-    if found is None or int(found["port"] or 1) not in range(1, _LAST_PORT + 1):
+    match = _FORM.fullmatch(written.strip())
+    if match is None or int(match["port"] or 1) not in range(1, _LAST_PORT + 1):
         raise ValueError(written)
-    port = int(found["port"]) if found["port"] else None
-    if found["six"] or _NETWORK.fullmatch(found["plain"]):
-        return Allowance("", ipaddress.ip_network(found["six"] or found["plain"]), port)
-    if not _HOST.fullmatch(found["plain"]):
+    port = int(match["port"]) if match["port"] else None
+    if match["six"] or _NETWORK.fullmatch(match["plain"]):
+        return Allowance("", ipaddress.ip_network(match["six"] or match["plain"]), port)
+    if not _HOST.fullmatch(match["plain"]):
         raise ValueError(written)
-    return Allowance(found["plain"].lower(), None, port)
+    return Allowance(match["plain"].lower(), None, port)
 
 
 class Destination(Kind):

@@ -1,4 +1,4 @@
-"""What is indexed, and how it is cut: the keys of `indexing`."""
+"""Indexing and chunking: the keys of `indexing`."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -9,7 +9,7 @@ from directory_indexer.config.kinds import Amount, Flag, OneOf, Record, Several,
 
 
 class EmbeddingMode(StrEnum):
-    """Which chunks get vectors of the model."""
+    """Selection of the chunks that are embedded by the model."""
 
     COMPLETE = "complete"
     ON_DEMAND = "on-demand"
@@ -23,7 +23,7 @@ DEFAULT_IGNORE_PATTERNS: Final = (
     *("site-packages", "dist-packages", ".cache", ".m2", ".npm", ".pnpm-store", ".bun", ".nuget", ".conda", ".rustup"),
     *("**/.cargo/registry/", "**/pkg/mod/", "**/Library/Caches/", "**/AppData/Local/", "**/DerivedData/"),
 )
-"""What tools fetch, build or remember, and nobody wrote; no name that a directory of documents may have."""
+"""Directories that tools download, build or cache; no name that a directory of documents may have."""
 
 
 _NAME = Text(r"[a-z0-9][a-z0-9-]{0,40}", otherwise="must be a word of lower-case letters, digits and hyphens")

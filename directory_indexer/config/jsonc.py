@@ -1,6 +1,6 @@
-"""JSON as people edit it: with `//` and `/* */` comments and with commas after a last element.
+"""JSON with `//` and `/* */` comments and trailing commas.
 
-What is taken out is replaced by blanks, so that a syntax error is still reported at its line and column.
+Removed characters are replaced by blanks, so that a syntax error is still reported at its line and column.
 """
 
 from __future__ import annotations
@@ -24,5 +24,5 @@ def parse_jsonc(text: str) -> object:
     return parsed
 
 
-def _keep_strings(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+def _keep_strings(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])

@@ -1,4 +1,4 @@
-"""What a key of the configuration is, and how a section lists its keys.
+"""Keys of the configuration, and their arrangement in sections.
 
 `null` means "the default" wherever it is allowed. Sections are named tuples, whose defaults describe the keys: every
 command reads them, and making dataclasses takes 4 ms more. Annotations are evaluated for the same reason as in
@@ -12,7 +12,7 @@ from directory_indexer.config.kinds import Kind, Text
 
 
 class Key(NamedTuple):
-    """One key: what it may be, in words for a person, and what it is when nobody says anything.
+    """One key: its kind of value, a description for people, and its default.
 
     The default is `null` where it depends on something else.
     """
@@ -37,17 +37,17 @@ ENDPOINT = Text(
     otherwise="must be an http:// or https:// URL without user name or password",
     or_null=True,
 )
-"""The kind of keys that name a service."""
+"""The kind of keys that hold the URL of a service."""
 
 
 def entries_of(section: type) -> Iterator[tuple[str, Key | type]]:
-    """List what a section holds, in its order: keys, and further sections."""
+    """Yield the entries of a section in order: keys and subsections."""
     described: dict[str, Key | type] = section._field_defaults  # type: ignore[attr-defined]
     yield from described.items()
 
 
 def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:
-    """List all keys below a section, as they are written in messages."""
+    """Yield all keys below a section by their dotted names."""
     for name, entry in entries_of(section):
         if isinstance(entry, Key):
             yield f"{prefix}{name}", entry

@@ -1,4 +1,4 @@
-"""What the value of a key may be: how it is written in a variable, what it becomes, and what can be wrong with it."""
+"""Kinds of configuration values: their parsing from variables, conversion and validation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from directory_indexer.paths import invalid_character_in
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
 _JSON_LIST = re.compile(r"""\s*\[\s*(?:["{]|\]\s*$)""")
-"""Lists of texts and of objects; a bracket alone may begin a pattern, such as `[ab]*.tmp`."""
+"""Lists of texts or objects; a bracket alone may begin a pattern, such as `[ab]*.tmp`."""
 
 
 class Mistake(NamedTuple):
-    """What is wrong with a value; `place` is the number of an element in a list."""
+    """A validation error of a value; `place` is the index of an element in a list."""
 
     words: str
     value: object
@@ -25,7 +25,7 @@ class Mistake(NamedTuple):
 
 
 class SecretText:
-    """The key of a service, which shows itself to nobody who does not ask for it by name."""
+    """The key of a service, whose text is only returned by an explicit call."""
 
     __slots__ = ("_text",)
 
@@ -33,7 +33,7 @@ class SecretText:
         self._text = text
 
     def get_secret_value(self) -> str:
-        """Give the key."""
+        """Return the key."""
         return self._text
 
     def __eq__(self, other: object) -> bool:
@@ -49,7 +49,7 @@ class SecretText:
 
 
 class Kind:
-    """Any value; a `null` is one only where the key has to do without."""
+    """Any value; `null` is allowed only if the key is optional."""
 
     expected = ""
 
@@ -57,16 +57,16 @@ class Kind:
         self._or_null = or_null
 
     def from_text(self, text: str) -> object:
-        """Read what a variable holds; what cannot be read stays text, and is then a mistake."""
+        """Parse the text of a variable; text that cannot be parsed is returned as it is, and is then a mistake."""
         return text
 
     def typed(self, value: object, locate: Callable[[str], Path]) -> object:
-        """Turn what was read into what the program works with."""
+        """Convert a parsed value to the one that the program uses."""
         del locate
         return value
 
     def mistakes(self, value: object) -> Iterator[Mistake]:
-        """Tell what is wrong with a value."""
+        """Yield the mistakes of a value."""
         if isinstance(value, str | Path) and invalid_character_in(str(value), is_from_system=True):
             yield Mistake("must not contain NUL or an unpaired surrogate", value)
         elif not (value is None and self._or_null) and (words := self._mistake(value)):
@@ -106,7 +106,7 @@ class WholeNumber(Kind):
 
 
 class Amount(Kind):
-    """Nothing, everything, so many, or what there was since a day."""
+    """Nothing, everything, a number, or what is newer than a day."""
 
     def from_text(self, text: str) -> object:  # noqa: D102 - as above
         return int(text) if _WHOLE_NUMBER.fullmatch(text) else _FLAGS.get(text.lower(), text)
@@ -119,7 +119,7 @@ class Amount(Kind):
 
 
 class Text(Kind):
-    """Text; where `pattern` is given, text that matches it as a whole."""
+    """Text, which has to match `pattern` as a whole."""
 
     def __init__(self, pattern: str = ".*", *, otherwise: str = "", or_null: bool = False) -> None:
         super().__init__(or_null=or_null)
@@ -133,7 +133,7 @@ class Text(Kind):
 
 
 class OneOf(Kind):
-    """One of a few words."""
+    """One of several words."""
 
     def __init__(self, *names: str, or_null: bool = False) -> None:
         super().__init__(or_null=or_null)
@@ -145,7 +145,7 @@ class OneOf(Kind):
 
 
 class Location(Kind):
-    """A path; text becomes an absolute one."""
+    """A path, which becomes absolute."""
 
     def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
         return locate(value) if isinstance(value, str) and value else value
@@ -168,7 +168,7 @@ class Secret(Kind):
 
 
 class Several(Kind):
-    """A list of values of one kind; a variable holds it as JSON, or separates the values by commas."""
+    """A list of values of one kind; a variable holds it as JSON, or separated by commas."""
 
     def __init__(self, kind: Kind, *, of: str) -> None:
         super().__init__()
@@ -184,20 +184,21 @@ class Several(Kind):
         return [self._kind.from_text(part.strip()) for part in text.split(",") if part.strip()]
 
     def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
-        return tuple(self._kind.typed(one, locate) for one in value) if isinstance(value, list) else value
+        return tuple(self._kind.typed(element, locate) for element in value) if isinstance(value, list) else value
 
     def mistakes(self, value: object) -> Iterator[Mistake]:  # noqa: D102 - as above
         if not isinstance(value, tuple):
             yield Mistake(f"must be a list of {self._of}", value)
             return
-        for number, one in enumerate(value):
+        for number, element in enumerate(value):
             yield from (
-                Mistake(found.words, found.value, f".{number}{found.place}") for found in self._kind.mistakes(one)
+                Mistake(mistake.words, mistake.value, f".{number}{mistake.place}")
+                for mistake in self._kind.mistakes(element)
             )
 
 
 class Record(Kind):
-    """An object with keys of its own, of which those that `made` gives a default may be left out."""
+    """An object with keys of its own; those with a default in `made` are optional."""
 
     def __init__(self, made: Callable[..., Any], **kinds: Kind) -> None:
         super().__init__()
@@ -208,7 +209,7 @@ class Record(Kind):
         if not isinstance(value, dict) or not value.keys() <= self._kinds.keys():
             return value
         try:
-            return self._made(**{name: self._kinds[name].typed(one, locate) for name, one in value.items()})
+            return self._made(**{name: self._kinds[name].typed(element, locate) for name, element in value.items()})
         except TypeError:
             return value
 
@@ -216,8 +217,10 @@ class Record(Kind):
         if not isinstance(value, tuple):
             yield Mistake(self._not_made(value), value)
             return
-        for (name, kind), one in zip(self._kinds.items(), value, strict=True):
-            yield from (Mistake(found.words, found.value, f".{name}{found.place}") for found in kind.mistakes(one))
+        for (name, kind), element in zip(self._kinds.items(), value, strict=True):
+            yield from (
+                Mistake(mistake.words, mistake.value, f".{name}{mistake.place}") for mistake in kind.mistakes(element)
+            )
 
     def _not_made(self, value: object) -> str:
         if not isinstance(value, dict):

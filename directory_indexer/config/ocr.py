@@ -1,4 +1,4 @@
-"""What reads pages that are pictures of text: the keys of `ocr`."""
+"""OCR of scanned pages: the keys of `ocr`."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class AzureConfig(NamedTuple):
 
 
 READING_SERVICES = frozenset({"gemini", "azure"})
-"""The engines that are services on the network."""
+"""Engines that are network services."""
 
 
 class OcrConfig(NamedTuple):

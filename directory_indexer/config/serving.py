@@ -1,4 +1,4 @@
-"""How searches, watchers and servers go about it: the keys of `monitoring`, `searching` and `serving`."""
+"""Behaviour of searches, watchers and servers: the keys of `monitoring`, `searching` and `serving`."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class SearchingConfig(NamedTuple):
 
 
 class Network(Kind):
-    """An address or a network of the internet protocol."""
+    """An IP address or network."""
 
     def _mistake(self, value: object) -> str:
         try:

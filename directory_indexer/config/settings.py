@@ -1,4 +1,4 @@
-"""The whole configuration, section by section, which keys contradict each other, and making it from values."""
+"""The whole configuration by section, checks across keys, and its construction from values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Config(NamedTuple):
 
 
 def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]]:
-    """Tell which keys do not fit to others, and why; a value that is wrong by itself is None here."""
+    """Yield conflicts between keys; values that are invalid by themselves are None here."""
     chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
     if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
         yield "indexing.overlap", Mistake(f"must be smaller than chunk_size ({chunk_size})", overlap)
@@ -47,7 +47,7 @@ def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]
 
 
 def built(values: Mapping[str, object]) -> Config:
-    """Make the configuration from all of its values."""
+    """Build the configuration from all of its values."""
     config: Config = _built(Config, values, "")
     return config
 

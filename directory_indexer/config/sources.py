@@ -1,6 +1,6 @@
-"""The places that settings come from: the configuration file and the environment.
+"""Sources of settings: the configuration file and the environment.
 
-The keys of services are wrapped as soon as they are read, and the value of an unknown key is dropped, for it may be a
+Keys of services are wrapped as soon as they are read, and the value of an unknown key is dropped, for it may be a
 misspelt key of a service. Paths become absolute here: those in a file relative to it, all others to the working
 directory.
 """
@@ -31,7 +31,7 @@ _PATHS = frozenset(
 
 
 class Source(StrEnum):
-    """Where a setting can come from, strongest first."""
+    """Sources of settings, strongest first."""
 
     OPTION = "option"
     ENVIRONMENT = "environment"
@@ -40,7 +40,7 @@ class Source(StrEnum):
 
 
 class Setting(NamedTuple, Generic[Value]):
-    """One key with its value and where it came from; `origin` is the name of the option, variable or file."""
+    """One key with its value and origin; `origin` is the name of the option, variable or file."""
 
     key: str
     value: Value
@@ -49,19 +49,19 @@ class Setting(NamedTuple, Generic[Value]):
 
     @property
     def where(self) -> str:
-        """Say where the value came from."""
+        """The source and origin of the value, for people."""
         return f"{self.source} {self.origin}".rstrip()
 
 
 KEYS = dict(keys_below(Config))
-"""Every key, as it is written in messages, with what is known of it."""
+"""All keys by dotted name."""
 
 SECTIONS = frozenset(key.rpartition(".")[0] for key in KEYS)
-"""The keys that hold other keys."""
+"""Names of sections."""
 
 
 def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[object], ...] | None:
-    """Read a configuration file; None when there is no such file.
+    """Read a configuration file; return None if it does not exist.
 
     Raises:
         ConfigError: the file cannot be read, or holds no JSON object.
@@ -79,7 +79,7 @@ def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[ob
 
 
 def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object], ...]:
-    """Read the variables that stand for keys; an empty one counts as not set, and `null` as the default."""
+    """Return the settings in environment variables; an empty one counts as not set, and `null` as the default."""
     return tuple(
         Setting(key, _typed(key, _from_text(key, text), environ), Source.ENVIRONMENT, variable)
         for variable, text in sorted(environ.items())
@@ -88,20 +88,20 @@ def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object]
 
 
 def with_absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give variables that mean the same to a process in another working directory."""
+    """Return environment variables whose paths are absolute, for a process in another working directory."""
     return {name: _with_absolute_paths(name, text, environ) for name, text in environ.items()}
 
 
 def variable_of(key: str) -> str:
-    """Name the environment variable that stands for a key."""
+    """Return the environment variable of a key."""
     return _PREFIX + key.upper().replace(".", "__")
 
 
 def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None) -> Path:
-    """Make a path absolute, with `~` as the home directory that the environment names.
+    """Return an absolute path, with `~` as the home directory of the environment.
 
     Raises:
-        ConfigError: `~` is meant, and the system knows no home directory.
+        ConfigError: the path starts with `~`, and there is no home directory.
     """
     if path == "~" or path.startswith(("~/", f"~{os.sep}")):
         path = _home(environ) + path[1:]
@@ -114,13 +114,13 @@ def _with_absolute_paths(variable: str, text: str, environ: Mapping[str, str]) -
     key = _key_of(variable)
     value = _typed(key, _from_text(key, text), environ) if key and text else None
     several = value if isinstance(value, tuple) else (value,)
-    return ",".join(map(str, several)) if several and all(isinstance(one, Path) for one in several) else text
+    return ",".join(map(str, several)) if several and all(isinstance(item, Path) for item in several) else text
 
 
 def _home(environ: Mapping[str, str]) -> str:
     name = "USERPROFILE" if os.name == "nt" else "HOME"
     try:
-        # Python takes the root directory for the home of somebody whose variable is empty.
+        # Python returns the root directory for an empty variable.
         home = environ[name] if name in environ else str(Path.home())
     except RuntimeError:
         home = ""
@@ -144,7 +144,7 @@ def _parsed(content: bytes, path: Path) -> dict[str, object]:
         if isinstance(tree, dict):
             return tree
         mistake = "must hold one JSON object"
-    # Raised outside of the handlers: their errors carry the text of the file, which may hold the key of a service.
+    # Raised outside the handlers: their errors contain the text of the file, which may hold the key of a service.
     raise ConfigError(f"'{path}': {mistake}")
 
 

@@ -1,4 +1,4 @@
-"""Where the index is: the keys of `storage`."""
+"""Location of the index: the keys of `storage`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +9,7 @@ from directory_indexer.config.kinds import Flag, Location, OneOf, Secret, Secret
 
 
 class Quantization(StrEnum):
-    """The codes that a Qdrant server compares first, before the vectors themselves decide."""
+    """Codes that a Qdrant server compares first; the vectors decide."""
 
     NONE = "none"
     INT8 = "int8"

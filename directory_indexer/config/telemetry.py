@@ -1,4 +1,4 @@
-"""Who receives telemetry: the keys of `telemetry`."""
+"""Receivers of telemetry: the keys of `telemetry`."""
 
 from typing import NamedTuple
 

@@ -1,1 +1,1 @@
-"""Documents as Markdown, from files and from addresses on the web."""
+"""Conversion of documents to Markdown, from files and from URLs."""

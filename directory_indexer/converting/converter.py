@@ -1,4 +1,4 @@
-"""Converts a file, a member of one, or a document on the web to Markdown; nothing of it is indexed."""
+"""Conversion of a file, a container member or a document on the web to Markdown, without indexing it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ with lazily:
 
 
 def is_url(text: str) -> bool:
-    """Tell whether what a person typed is an address on the web."""
+    """Whether an argument is a URL."""
     return text.lower().startswith(("http://", "https://"))
 
 

@@ -1,7 +1,7 @@
-"""Fetches one document from the web: http and https alone, nothing of a private network unless that is allowed.
+"""Fetching of one document from the web: http and https only, and no private networks unless allowed.
 
-Each redirection is checked like the first address. Nothing is unpacked that was not asked for, and nothing at once:
-what a server says of lengths and kinds is not believed.
+Each redirect is checked like the first URL. Content is decompressed incrementally within a size limit; declared lengths
+and types are not trusted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ERRORS: Final = 400
 _CHECK: Final = "check the address"
 _PUBLIC: Final = Destinations()
 _TYPES: Final = frozenset({"application", "image", "message", "text"})
-"""What begins the types of documents; others are not even read."""
+"""Top-level media types of documents; others are not read."""
 
 _NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
 _HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
@@ -40,7 +40,7 @@ _PIECE_BYTES: Final = 1 << 20
 
 
 class Fetched(NamedTuple):
-    """A document from the web, and the name of a file that fits it.
+    """A document from the web, and a file name that matches its type. `etag` and `last_modified` are its validators.
 
     `etag` and `last_modified` are what its server knows this state of it by.
     """
@@ -54,26 +54,26 @@ class Fetched(NamedTuple):
 
 
 class Validators(NamedTuple):
-    """What a server knows a state of a document by; empty where it does not say."""
+    """Cache validators of a document; empty if the server sends none."""
 
     etag: str = ""
     last_modified: str = ""
 
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        """Ask for the document only if it is another one now."""
-        asked = ((b"if-none-match", self.etag), (b"if-modified-since", self.last_modified))
-        return tuple((name, value.encode("latin-1", "replace")) for name, value in asked if value)
+        """Return the headers of a conditional request."""
+        conditions = ((b"if-none-match", self.etag), (b"if-modified-since", self.last_modified))
+        return tuple((name, value.encode("latin-1", "replace")) for name, value in conditions if value)
 
 
 Fetch = Callable[[str, Validators], Fetched | None]
-"""Fetches a document from an address, unless it is still the one that is known."""
+"""Fetches a document, or returns None if it is unchanged."""
 
 
 class _Response(NamedTuple):
     status: int
     headers: Mapping[str, str]
     content: bytes
-    """Empty where the status says that there is nothing to read."""
+    """Empty if the status has no body to read."""
 
 
 def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of) -> Fetched:
@@ -94,7 +94,7 @@ def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = a
 def fetch_changed(
     url: str, known: Validators, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of
 ) -> Fetched | None:
-    """Fetch a document, unless it is still the one that is known.
+    """Fetch a document, or return None if it matches the validators.
 
     Raises:
         UsageError: the address is none of http or https, or leads into a private network.
@@ -104,7 +104,7 @@ def fetch_changed(
     address = address_of(url)
     with httpcore.ConnectionPool(network_backend=network) as connections:
         for _ in range(MAX_REDIRECTIONS + 1):
-            response = _asked(address, connections, known)
+            response = _request(address, connections, known)
             if response.status == _NOT_MODIFIED:
                 return None
             if response.status not in _REDIRECTIONS:
@@ -114,18 +114,18 @@ def fetch_changed(
 
 
 def _fetched(address: httpx.URL, response: _Response) -> Fetched:
-    said = response.headers
+    headers = response.headers
     return Fetched(
         str(address),
-        _name_of(address, said),
+        _name_of(address, headers),
         response.content,
-        said.get("content-type", "")[:_MOST_SHOWN],
-        said.get("etag", "")[:_MOST_SHOWN],
-        said.get("last-modified", "")[:_MOST_SHOWN],
+        headers.get("content-type", "")[:_MAX_HEADER_CHARS],
+        headers.get("etag", "")[:_MAX_HEADER_CHARS],
+        headers.get("last-modified", "")[:_MAX_HEADER_CHARS],
     )
 
 
-def _asked(address: httpx.URL, connections: httpcore.ConnectionPool, known: Validators) -> _Response:
+def _request(address: httpx.URL, connections: httpcore.ConnectionPool, known: Validators) -> _Response:
     url = httpcore.URL(scheme=address.raw_scheme, host=address.raw_host, port=address.port, target=address.raw_path)
     try:
         with connections.stream("GET", url, headers=(*_HEADERS, *known.headers())) as response:
@@ -144,14 +144,15 @@ def _asked(address: httpx.URL, connections: httpcore.ConnectionPool, known: Vali
 
 
 def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """Undo what was done for the way, in pieces of bounded size."""
+    """Yield the decompressed content in pieces of bounded size."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         yield from pieces
         return
     if encoding not in ("gzip", "x-gzip"):
         raise UnavailableError(
-            f"the server sends what is packed as {encoding[:_MOST_SHOWN]!r}", hint="download it, and convert the file"
+            f"the server sends what is packed as {encoding[:_MAX_HEADER_CHARS]!r}",
+            hint="download it, and convert the file",
         )
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
     for piece in pieces:
@@ -159,26 +160,28 @@ def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         while rest:
             yield stream.decompress(rest, _PIECE_BYTES)
             rest = stream.unconsumed_tail
-        if stream.eof:  # what comes behind it would be gathered, each time anew
+        if stream.eof:  # trailing data would accumulate
             return
     raise zlib.error("what is packed has no end")
 
 
 def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Read headers; what is said several times is a list of all of it."""
+    """Decode headers; repeated ones are joined as a list."""
     headers: dict[str, str] = {}
     for name, value in sent:
-        said, more = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
-        headers[said] = f"{headers[said]}, {more}" if said in headers else more
+        key, more = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
+        headers[key] = f"{headers[key]}, {more}" if key in headers else more
     return headers
 
 
 def _require_document(status: int, headers: Mapping[str, str], address: httpx.URL) -> None:
     if status >= _ERRORS:
         raise UnavailableError(f"{shown(address)}: the server answers {status}", hint=_CHECK)
-    said = headers.get("content-type", "").strip().lower()
-    if said and said.partition("/")[0] not in _TYPES:
-        raise UsageError(f"{shown(address)} is {said[:_MOST_SHOWN]!r}, which is not a document", hint=_CHECK)
+    media_type = headers.get("content-type", "").strip().lower()
+    if media_type and media_type.partition("/")[0] not in _TYPES:
+        raise UsageError(
+            f"{shown(address)} is {media_type[:_MAX_HEADER_CHARS]!r}, which is not a document", hint=_CHECK
+        )
 
 
 def _bounded(pieces: Iterable[bytes], address: httpx.URL) -> Iterator[bytes]:
@@ -193,12 +196,12 @@ def _bounded(pieces: Iterable[bytes], address: httpx.URL) -> Iterator[bytes]:
 
 
 def _name_of(address: httpx.URL, headers: Mapping[str, str]) -> str:
-    """Name the document as a file, by what the server says that it is."""
+    """Return a file name for the document, with a suffix that matches its media type."""
     name = posixpath.basename(unquote(address.path)) or "index"
-    said = headers.get("content-type", "").partition(";")[0].strip().lower()
-    suffix = _NAMES.get(said) or mimetypes.guess_extension(said) or ""
-    is_named = posixpath.splitext(name)[1] and (said not in _NAMES or mimetypes.guess_type(name)[0] == said)
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    suffix = _NAMES.get(media_type) or mimetypes.guess_extension(media_type) or ""
+    is_named = posixpath.splitext(name)[1] and (media_type not in _NAMES or mimetypes.guess_type(name)[0] == media_type)
     return name if not suffix or is_named else name + suffix
 
 
-_MOST_SHOWN: Final = 200
+_MAX_HEADER_CHARS: Final = 200

@@ -1,4 +1,4 @@
-"""Writes a document as Markdown: what it says about itself as front matter, its headings, its tables, its text."""
+"""Formatting of a document as Markdown: metadata as front matter, headings, tables and text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MAX_LEVEL: Final = 6
 
 
 def to_markdown(document: Document) -> str:
-    """Write a document as Markdown, with front matter (YAML)."""
+    """Format a document as Markdown with YAML front matter."""
     return f"{_front_matter(document)}{_body(document).strip(chr(10))}\n"
 
 
 def _front_matter(document: Document) -> str:
-    said = {"title": document.title, "kind": document.kind, **document.metadata._asdict()}
-    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in said.items() if value]
+    fields = {"title": document.title, "kind": document.kind, **document.metadata._asdict()}
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value]
     return "\n".join(("---", *lines, "---", "", ""))
 
 
@@ -31,7 +31,7 @@ def _body(document: Document) -> str:
     if document.kind in _AS_IT_IS:
         return document.text
     if document.kind in GROUPS["code"] or (document.kind in GROUPS["data"] and not document.cells):
-        fence = "`" * max((len(found[0]) + 1 for found in _FENCE.finditer(document.text)), default=3)
+        fence = "`" * max((len(match[0]) + 1 for match in _FENCE.finditer(document.text)), default=3)
         return f"{fence}{document.kind}\n{document.text.rstrip()}\n{fence}"
     return "\n".join(_lines(document))
 
@@ -47,7 +47,7 @@ def _lines(document: Document) -> Iterator[str]:
             if page:
                 yield f"<!-- page {page} -->"
                 is_table = False
-            if is_row and is_table:  # its first row names the columns already
+            if is_row and is_table:  # its first row already is the header
                 continue
             if level and title and line.strip() != title:
                 yield f"{'#' * level} {title}"
@@ -62,7 +62,7 @@ def _lines(document: Document) -> Iterator[str]:
 
 
 def _marks(document: Document) -> dict[int, tuple[int | None, int, str]]:
-    """Tell what begins where: a page, and a heading with its level."""
+    """Return what begins at each offset: a page, and a heading with its level."""
     marks: dict[int, tuple[int | None, int, str]] = {}
     before = Section(-1)
     for section in document.sections:

@@ -1,7 +1,7 @@
-"""Connections for fetching: what a name leads to is looked up once, checked, and connected to.
+"""Network backend for fetching: a host name is resolved once, and the checked addresses are connected to.
 
-So another answer to a second question changes nothing. All that waits for the network ends at one moment, however
-little a server sends at a time.
+A second lookup with another result (DNS rebinding) is therefore impossible. All network waits share one deadline,
+however slowly a server sends.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Lookup = Callable[[str, int], list[str]]
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Look up a name.
+    """Resolve a host name.
 
     Raises:
         OSError: it leads nowhere.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
 class Network(httpcore.NetworkBackend):
-    """Connects to what may be reached, until a moment of the monotonic clock."""
+    """Connects to allowed destinations, until a deadline of the monotonic clock."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Network(httpcore.NetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - `seconds` knows
+        timeout: float | None = None,  # noqa: ARG002 - `seconds` decides
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first address of a name that answers.
+        """Connect to the first address of a host that accepts the connection.
 
         Raises:
             UsageError: the name leads into a private network, or the port is none of the web.
@@ -71,15 +71,15 @@ class Network(httpcore.NetworkBackend):
         return self._connect(last, port, local_address, socket_options)
 
     def seconds(self) -> float:
-        """Tell how long to wait for the next step.
+        """Return the timeout of the next step.
 
         Raises:
             ReadTimeout: the time is over.
         """
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
             raise httpcore.ReadTimeout
-        return min(left, _STEP_SECONDS)
+        return min(remaining, _STEP_SECONDS)
 
     def _addresses(self, host: str, port: int) -> list[str]:
         try:
@@ -90,7 +90,7 @@ class Network(httpcore.NetworkBackend):
             raise UnavailableError(f"{host} has no address", hint="check the address")
         own = () if self._destinations.allow_private else self._own_networks()
         if not all(self._destinations.may_reach(host, address, port, own=own) for address in addresses):
-            # Not which address: whoever sends names to a server would learn of the network behind it.
+            # The address is not named: clients of a server could map the network behind it.
             is_private = not all(is_public(address, own) for address in addresses)
             where = (
                 "leads into a private network" if is_private else f"is asked at port {port}, which is none of the web"

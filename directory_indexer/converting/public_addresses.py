@@ -1,9 +1,9 @@
-"""Addresses of the internet, as opposed to those of this machine, of networks beside it and of what clouds run.
+"""Public internet addresses, as opposed to those of this machine, local networks and cloud-internal services.
 
 The table holds the rows of the IANA special-purpose address registries (iana-ipv4-special-registry and
-iana-ipv6-special-registry), also those that are called globally reachable: anycast services and relays are behind them,
-no documents. Added are multicast and reserved addresses (ipv4-address-space) and, by the documentation of clouds, what
-they offer to their own machines. `is_global` of the standard library means another set in each version of Python.
+iana-ipv6-special-registry), including globally reachable ones: those are anycast services and relays, not documents.
+Added are multicast and reserved addresses (ipv4-address-space) and, by the documentation of cloud providers, their
+instance services. `is_global` of the standard library differs between versions of Python.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(address: str, own: Sequence[IpNetwork] = ()) -> bool:
-    """Whether an address is one of the internet, outside of `own` networks, and leads into no other network.
+    """Whether an address is on the public internet, outside `own` networks, and does not lead into another network.
 
-    An IPv4 address within an IPv6 one is where a gateway goes on to (NAT64, 6to4, ISATAP): it counts, too.
+    An IPv4 address embedded in an IPv6 one (NAT64, 6to4, ISATAP) is checked, too.
     """
     return all(_is_of_internet(part, own) for part in _parts(parsed(address)))
 
 
 def is_cloud_service(address: IpAddress) -> bool:
-    """Whether an address is that of a service which a cloud offers to its machines alone, such as their secrets."""
+    """Whether an address is that of a cloud's instance service, such as its metadata service."""
     return any(address in network for network in _CLOUD_SERVICES)
 
 
@@ -39,16 +39,16 @@ def parsed(address: str) -> IpAddress:
 
 
 def own_networks() -> tuple[IpNetwork, ...]:
-    """Return the addresses of this machine and the networks of its interfaces, as far as the system says.
+    """Return the addresses of this machine and the networks of its interfaces, as far as the system reports them.
 
-    An address that a router or a cloud maps to this machine is known to them alone.
+    Addresses that a router or a cloud maps to this machine are not known here.
     """
     own = networks_in(_text("/proc/net/fib_trie"), _text("/proc/net/if_inet6"))
     return own or tuple(_networks_by_sockets())
 
 
 def networks_in(fib_trie: str, if_inet6: str) -> tuple[IpNetwork, ...]:
-    """Return the networks of interfaces by two files of Linux; not routes to all that is elsewhere, as of a VPN."""
+    """Return the networks of interfaces from two files of Linux, without default routes such as those of a VPN."""
     networks: dict[IpNetwork, None] = {}
     for address, lines in _LEAF.findall(fib_trie):
         for bits in _ON_LINK.findall(lines):
@@ -66,7 +66,7 @@ def _is_of_internet(address: IpAddress, own: Sequence[IpNetwork]) -> bool:
 
 
 def _parts(address: IpAddress) -> tuple[IpAddress, ...]:
-    """Return an address and those that it contains: all of them have to be public for it to be."""
+    """Return an address and those embedded in it, all of which have to be public."""
     if isinstance(address, ipaddress.IPv4Address):
         return (address,)
     number = int(address)
@@ -86,13 +86,13 @@ def _text(path: str) -> str:
 
 
 def _networks_by_sockets() -> Iterator[IpNetwork]:
-    """Return the networks of the addresses that this machine has under its name, and of those it would send from."""
+    """Yield the networks of the host name's addresses, and of those that packets would be sent from."""
     addresses = []
     with contextlib.suppress(OSError, UnicodeError):
         addresses += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)]
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as datagrams:
-            datagrams.connect((elsewhere, 9))  # finds the way, and sends nothing
+            datagrams.connect((elsewhere, 9))  # selects a route without sending anything
             addresses.append(str(datagrams.getsockname()[0]))
     for address in map(parsed, addresses):
         bits = _BITS_OF_LINK if address.version == 6 else address.max_prefixlen  # noqa: PLR2004
@@ -104,7 +104,7 @@ def _networks(*written: str) -> tuple[IpNetwork, ...]:
 
 
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
-"""All IPv6 addresses that were ever assigned: no loopback, link-local, unique local or multicast ones."""
+"""The IPv6 range that is assigned: no loopback, link-local, unique local or multicast addresses."""
 
 _SPECIAL: Final = _networks(
     "0.0.0.0/8",  # this network
@@ -146,7 +146,7 @@ _CLOUD_SERVICES: Final = _networks(
     "fd20:ce::254",  # Google Cloud
 )
 _WRAPPERS: Final = _networks("::ffff:0:0/96", "64:ff9b::/96")
-"""IPv4-mapped addresses, and those of NAT64, which are another form of an IPv4 address and nothing else."""
+"""IPv4-mapped and NAT64 addresses, which are nothing but another form of an IPv4 address."""
 
 _6TO4: Final = ipaddress.IPv6Network("2002::/16")
 _ISATAP: Final = 0x5EFE
@@ -156,7 +156,7 @@ _LEAF: Final = re.compile(r"\|-- ([\d.]+)((?:\n +/[^\n]*)+)")
 _ON_LINK: Final = re.compile(r"/(\d+) (?:link|host) (?:UNICAST|LOCAL)")
 _INTERFACE: Final = re.compile(r"^([0-9a-f]{32}) [0-9a-f]+ ([0-9a-f]+) ", re.MULTILINE)
 _WIDEST_BITS: Final = 8
-"""A wider network is no link but a tunnel, such as 0.0.0.0/1 of a VPN: half of the internet."""
+"""A wider network is not a link but a tunnel, such as 0.0.0.0/1 of a VPN: half of the internet."""
 
 _WIDEST_IPV6_BITS: Final = 32
 _BITS_OF_LINK: Final = 64

@@ -1,6 +1,6 @@
-"""Passwords that a word for them announces: on its line, alone in a line below, in a list, as the next message.
+"""Passwords after a keyword: on its line, alone on a line below, in a list, or in the next message.
 
-The nearer a word stands and the plainer it is told to be the password, the less it has to look like one.
+The closer the keyword and the clearer the wording, the less password-like a value has to look.
 """
 
 from __future__ import annotations
@@ -15,38 +15,40 @@ from directory_indexer.credentials.names import Naming
 from directory_indexer.credentials.shapes import Shape, bare, shape_of
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_chosen, is_phrase
-from directory_indexer.credentials.wordings import EXAMPLE, MARKS, Mention, mentions
+from directory_indexer.credentials.wordings import EXAMPLE, KEYWORD_MARKS, Mention, mentions
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
 )
-"""Kinds of texts in which people explain passwords more often than they tell each other one."""
+"""Kinds of texts that explain passwords more often than they contain one."""
 
 _NOTE_KINDS: Final = frozenset("text email emlx msg doc docx odt rtf pdf pages contacts transcript".split())
-"""Kinds of texts in which people tell each other passwords."""
+"""Kinds of texts in which people share passwords."""
 
 
 def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
-    """Find the passwords that words for them announce; `lowered` is the text in lower case."""
+    """Yield the passwords after keywords; `lowered` is the text in lower case."""
     is_note, size, read_until = kind not in _EXPLAINING_KINDS or _GREETING.match(text) is not None, len(text), 0
-    for mention, following in pairwise((*_plain(text, lowered, marks), Mention(size, size, is_vague=True))):
-        # What lies between two mentions is read once, however many there are.
+    for mention, following in pairwise((*_relevant_mentions(text, lowered, marks), Mention(size, size, is_vague=True))):
+        # The text between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
         if line is None:
             continue
-        yield from _told(text, mention, line, is_note=is_note)
+        yield from _values_on_line(text, mention, line, is_note=is_note)
         if is_note and not mention.is_vague:
             yield from _labelled(text, mention, line, kind)
         if text[line.end() : line.end() + 1] in _ENDS:
             yield from _below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
             if mention.start >= read_until and _is_heading(text, mention, line):
                 entries = list(_entries(text, line.end()))
-                read_until = entries[-1].end() if entries else 0  # a list is read once, whatever its entries speak of
+                read_until = (
+                    entries[-1].end() if entries else 0
+                )  # a list is read once, even if its entries contain keywords
                 yield from _listed(entries, is_note=is_note)
 
 
-def _plain(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
-    """Leave out what only a login or a network is called on a line that speaks of its password before."""
+def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
+    """Yield the mentions, without those that name only a login or network after a password keyword on the same line."""
     last = Mention(0, 0, is_vague=True)
     for mention in sorted(mentions(text, lowered, marks)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
@@ -56,9 +58,9 @@ def _plain(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
 
 
 def message_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords that messages tell which a program wrote as JSON, one behind the other."""
+    """Yield the passwords in messages of a JSON export."""
     lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    marks = frozenset(mark for mark in MARKS if mark in lowered)
+    marks = frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
     yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
     for mention in mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
@@ -66,41 +68,41 @@ def message_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def row_message_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords that messages tell which a program wrote as rows, under heads that say so."""
+    """Yield the passwords in messages of a CSV export, recognised by its header."""
     if _MESSAGE_HEADS.match(text):
         lowered = text.replace("\u0130", "I").lower()
-        yield from announced_spans(text, lowered, frozenset(mark for mark in MARKS if mark in lowered), "log")
+        yield from announced_spans(text, lowered, frozenset(mark for mark in KEYWORD_MARKS if mark in lowered), "log")
 
 
-def _told(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
-    """Judge the words that stand behind a mention on its line; one that is random gives away those beside it."""
+def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
+    """Yield the passwords after a mention on its line; a random word lowers the bar for the words beside it."""
     phrase = _PHRASE.fullmatch(line[0]) if is_note and not mention.is_vague else None
     if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
         yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), Naming.PASSWORD.value)
         return
     spans = [_span(word) for word in _WORD.finditer(text, *line.span())]
     shapes = [shape_of(text[start:end]) for start, end in spans]
-    given_away = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
+    lowered_bar = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
     for (start, end), shape in zip(spans, shapes, strict=True):
         gap = text[mention.end : start]
-        if shape >= min(given_away, _needed(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
+        if shape >= min(lowered_bar, _needed(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
             yield SecretSpan(start, end, Naming.PASSWORD.value)
 
 
 def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
-    """Tell what a word must look like that stands this far behind a mention."""
-    if _TELLS.fullmatch(gap):
+    """Return the shape that a word must have at this distance from a mention."""
+    if _STATES_VALUE.fullmatch(gap):
         return Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD
     is_near = len(gap) < (_NEAR if is_note and not mention.is_vague else _NEXT)
     return Shape.HARD if is_near else Shape.RANDOM
 
 
 def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
-    """Find the password, whatever it looks like, behind its label: in a line below the user, and in notes."""
-    found = _ANY_VALUE.match(text, rest.start())  # a password may itself have a word for one in it
-    if found is None:
+    """Yield the password after its label, whatever it looks like: on the line below the user, and in notes."""
+    match = _ANY_VALUE.match(text, rest.start())  # a password may itself contain a keyword
+    if match is None:
         return
-    word = _span(found)
+    word = _span(match)
     if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
         return
     start = line_start(text, mention.start, _MAX_HEADING)
@@ -112,9 +114,9 @@ def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> It
 
 
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
-    """Find a word that is all of one of the next lines, or all that the next messages say."""
+    """Yield a word that is alone on one of the next lines, or alone in one of the next messages."""
     at, is_announced = announcing.end(), _ANNOUNCES.fullmatch(announcing[0]) is not None
-    is_asked = _SPOKEN.match(text, line_start(text, announcing.start(), _MAX_ENTRY)) is not None
+    follows_question = _SPOKEN.match(text, line_start(text, announcing.start(), _MAX_ENTRY)) is not None
     spans: list[SecretSpan] = []
     for _ in range(_LINES_BELOW):
         line = _LINE_BELOW.match(text, at)
@@ -122,10 +124,10 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
             return
         at = line.end()
         if message := _ALONE.fullmatch(text, *line.span(1)):
-            is_answer = message["speaker"] and is_asked
+            is_answer = message["speaker"] and follows_question
             if is_announced or message["dated"] or is_answer:
                 spans = [*_alone(message, needed if is_announced or message["dated"] else Shape.HARD)]
-        elif is_asked and _ANSWER.fullmatch(text, *line.span(1)):
+        elif follows_question and _ANSWER.fullmatch(text, *line.span(1)):
             words = (_span(word) for word in _WORD.finditer(text, *line.span(1)))
             spans = [
                 SecretSpan(*word, Naming.PASSWORD.value) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD
@@ -142,7 +144,7 @@ def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
 
 
 def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
-    """Tell whether a line is little more than the mention, and so speaks for the lines below it."""
+    """Whether a line consists of little more than the mention, and so introduces the lines below it."""
     before = text[line_start(text, mention.start, _MAX_HEADING) : mention.start]
     return (
         len(before) < _MAX_HEADING
@@ -153,7 +155,7 @@ def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
 
 
 def _entries(text: str, at: int) -> Iterator[re.Match[str]]:
-    """Read the lines below a heading, until two are empty or another heading follows."""
+    """Yield the lines below a heading, until two are blank or another heading follows."""
     n_blank = 0
     if underline := _UNDERLINE.match(text, at):
         at = underline.end()
@@ -169,15 +171,15 @@ def _entries(text: str, at: int) -> Iterator[re.Match[str]]:
 
 
 def _listed(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[SecretSpan]:
-    """Find passwords in the entries below a heading: `Label: …`, `user / …`."""
+    """Yield the passwords in the entries below a heading: `Label: …`, `user / …`."""
     for line in lines:
         if entry := _ENTRY.fullmatch(line.string, *line.span(1)):
             yield from _alone(entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD)
 
 
-def _span(found: re.Match[str]) -> tuple[int, int]:
-    first, last = bare(found["word"])
-    return found.start("word") + first, found.start("word") + last
+def _span(match: re.Match[str]) -> tuple[int, int]:
+    first, last = bare(match["word"])
+    return match.start("word") + first, match.start("word") + last
 
 
 _NEAR: Final = 100
@@ -188,17 +190,17 @@ _GRAMMAR: Final = frozenset(
     "this here there when where what which who why more most less least long short letters digits characters words "
     "number numbers upper lower case know forgot forgotten changed change set reset off none".split()
 )
-"""Words of sentences, which a program that makes up a pass phrase seldom takes."""
+"""Function words of sentences, which generated pass phrases rarely contain."""
 _NEXT: Final = 10
 _LINES_BELOW: Final = 3
 _ENDS: Final = ("", "\n", "\r", '"')
-_LETTER: Final = "[!#-\\[\\]-~]"  # all of ASCII that is seen, but quotes and backslashes
+_LETTER: Final = "[!#-\\[\\]-~]"  # printable ASCII without quotes and backslashes
 _REST: Final = LazyPattern(r"\"[ \t]{0,4}[:=][^\n\"]{0,40}|[^\n\"\\]{0,300}+")
 _WORD: Final = LazyPattern(rf"(?<![À-ɏ])(?P<word>{_LETTER}{{6,120}}+)(?![À-ɏ])")
 _COPULAS: Final = (
     "is|ist|lautet|was|war|est|es|è|é|to|auf|in|now|jest|je|är|er|on|is now|это|είναι|adalah|là|wurde|sarà"
 )
-_TELLS: Final = LazyPattern(
+_STATES_VALUE: Final = LazyPattern(
     r"(?i)(?:[^\n.;|!?]{0,70}?(?:[:=\uff1a\uff1d→]|[ ][-\u2013\u2014]>?|"
     rf"[ ](?:{_COPULAS})(?:[ ](?:now|jetzt|nun|still))?:?(?=[ ])))"
     r"[\s*]{0,6}[\"'`„“«*_(\[]{0,3}|"
@@ -213,19 +215,19 @@ _SPOKEN: Final = LazyPattern(
     r"[ \t>*_-]{0,8}(?:[\[<(]?\d[\d./:,\- ]{3,24}(?:[AaPp][Mm])?[\])]?[ ]?(?:-[ ])?)?"
     r"(?:<[^<>\n]{1,40}>|[^\W\d][^\n:]{0,40}(?::\d\d\)?)?:)[ ]"
 )
-"""How a message of a conversation begins: its date, and who writes."""
+"""The beginning of a chat message: date and author."""
 _ANSWER: Final = LazyPattern(rf"{_SPOKEN.pattern}[^\n]{{6,60}}")
 _ALONE: Final = LazyPattern(
     r"[\s>*_-]{0,12}(?P<dated>[\[<(]?[\d./:,\- ]{4,24}(?:[ ]?[AaPp][Mm])?[\])]?[ ]?(?:-[ ])?)?"
     r"(?P<speaker>(?:<[^<>\n]{1,40}>|[^\n:]{1,40}(?::\d\d\)?)?:)(?=[ ]))?"
     rf"[\s*_]{{0,4}}{_LEAD}(?P<word>{_LETTER}{{6,120}}+)[\s*_]{{0,4}}"
 )
-"""A line, or a message behind its date and its author, that consists of one word."""
+"""A line, or a message after its date and author, that consists of one word."""
 _GREETING: Final = LazyPattern(
     r"(?i)\s{0,20}(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|guten (?:tag|morgen)|moin|bonjour|salut|"
     r"ch[eè]re?|hola|estimad[oa]s?|ciao|gentile|beste|hej|cześć|dzień dobry|olá|car[oa])(?![\w-])[^\n.!?:;]{0,40}[,!]"
 )
-"""How letters begin, also those that are written as a page."""
+"""Salutations of letters, including letters written as a page."""
 _MESSAGE_HEADS: Final = LazyPattern(
     r"(?i)\ufeff?(?=[^\n]{0,300}?\b(?:texts?|messages?|body|content|nachricht(?:en)?|mensaje|sms)\b)"
     r"[^\n]{0,300}?\b(?:date|datum|fecha|time|timestamp|from|sender|number|address|phone|contact|author|user)"
@@ -242,7 +244,7 @@ _BEFORE_HEADING: Final = LazyPattern(r"[\s#*=_>-]{0,12}(?:[^\W\d_][\w&+-]{0,20}[
 _RULES: Final = LazyPattern(
     r"(?i)polic|rule|requirement|guideline|recommend|richtlinie|regel|vorgabe|consigne|norma|reglas"
 )
-"""What a heading says that texts about passwords have, and lists of them have not."""
+"""Words in headings of texts about passwords, as opposed to lists of them."""
 _AFTER_HEADING: Final = LazyPattern(r"(?:[ ][^\n@<>]{1,40}|[\w-]{0,12})?[ ]?[:\uff1a]?[ \t\r*_#=-]{0,8}")
 _MAX_LISTED: Final = 60
 _MAX_ENTRY: Final = 120

@@ -1,4 +1,4 @@
-"""Passwords on command lines, by the programs that take them there."""
+"""Passwords in options of command lines, by program."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PASSWORD: Final = Naming.PASSWORD.value
 
 
 def command_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values of options of programs that take passwords there; every line is searched for programs once."""
+    """Yield the values of password options; each line is searched for programs once."""
     named_at: dict[str, int] = {}
     searched = 0
-    for found in _OPTION.finditer(text):
-        at = found.start()
+    for match in _OPTION.finditer(text):
+        at = match.start()
         start = line_start(text, at, _MAX_COMMAND)
         for program in _PROGRAM.finditer(text, max(searched, start), at):
             named_at[str(program.lastgroup)] = program.start()
@@ -46,67 +46,67 @@ def command_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def shell_spans(text: str) -> Iterator[SecretSpan]:
-    """Find what PowerShell makes a secure string of."""
-    for found in _SECURE_STRING.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the plain text that PowerShell converts to a secure string."""
+    for match in _SECURE_STRING.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def piped_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password that a program reads from its standard input."""
-    for found in _PIPED.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the passwords piped to a program's standard input."""
+    for match in _PIPED.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def changed_password_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords that accounts are given: `echo user:… | chpasswd`, `chpasswd <<< user:…`."""
-    for found in chain(_CHANGED.finditer(text), _CHANGED_HERE.finditer(text)):
-        if is_password(found[1]) or is_strong(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the passwords set for accounts: `echo user:… | chpasswd`, `chpasswd <<< user:…`."""
+    for match in chain(_CHANGED.finditer(text), _CHANGED_HERE.finditer(text)):
+        if is_password(match[1]) or is_strong(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
     for block in _CHANGED_BELOW.finditer(text):
-        for found in _CHANGED_LINE.finditer(text, *block.span(2)):
-            if is_password(found[1]) or is_strong(found[1]):
-                yield SecretSpan(*found.span(1), _PASSWORD)
+        for match in _CHANGED_LINE.finditer(text, *block.span(2)):
+            if is_password(match[1]) or is_strong(match[1]):
+                yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def login_option_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `--user name:…`, and those that Windows is given for shares and accounts."""
-    for found in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
-        is_login = "/user:" in found[0] or found[0].startswith("--")
-        is_sure = is_login and not is_stand_in(found[1].rstrip(_CLOSING)) and not _IDS.search(found[0])
-        if is_argument(found[1]) or is_sure:
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the password in `--user name:…`, and in Windows commands for shares and accounts."""
+    for match in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
+        is_login = "/user:" in match[0] or match[0].startswith("--")
+        is_sure = is_login and not is_stand_in(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
+        if is_argument(match[1]) or is_sure:
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def netrc_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords behind `machine … login … password`."""
+    """Yield the passwords after `machine … login … password`."""
     for match in _NETRC.finditer(text):
         if is_chosen(match[1]):
             yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def spelled_option_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords that a blank separates from a directive or an option: `requirepass …`, `--password …`."""
+    """Yield the passwords after a directive or long option and a blank: `requirepass …`, `--password …`."""
     for match in _SPELLED.finditer(text):
         if is_chosen(match[1]):
             yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def _is_certain(before: str, value: str) -> bool:
-    """Whether an argument is a password, whatever it looks like, because of the program and the option before it."""
-    return not is_stand_in(value.rstrip(_CLOSING)) and _TAKES_PASSWORD.search(before) is not None
+    """Whether an argument is a password, whatever it looks like, because of the program and option before it."""
+    return not is_stand_in(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
 
 
 def pgpass_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in the lines that PostgreSQL's programs read logins from."""
-    for found in _PGPASS.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), _PASSWORD)
+    """Yield the passwords in lines of a `.pgpass` file."""
+    for match in _PGPASS.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def is_argument(value: str) -> bool:
-    """Tell whether an argument may be a password, in a place where passwords stand."""
+    """Whether an argument may be a password, in a position where passwords occur."""
     return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
 
 
@@ -133,12 +133,12 @@ _COMMANDS: Final = {
     "openssl": ("openssl", "kp", _ARGUMENT),
     "redis": (r"redis-cli|ldap\w{3,8}|keytool|rabbitmqadmin", "awp", _ARGUMENT),
 }
-"""Programs, the letters of options that take a password, and how the password stands there."""
+"""Programs, the letters of options that take a password, and the form of the argument."""
 _PROGRAM: Final = LazyPattern(
     rf"\b(?:{'|'.join(f'(?P<{name}>{programs})' for name, (programs, _, _) in _COMMANDS.items())})\b"
 )
 _REST: Final = r"[ ](?:[^|;&\n]{0,200}[ ])?"
-_TAKES_PASSWORD: Final = LazyPattern(
+_PASSWORD_OPTION: Final = LazyPattern(
     rf"\b(?:sshpass[ ]-p[ ]?|(?:mysql|mariadb|7z|rar)\w{{0,10}}{_REST}-p|(?:mongo\w{{0,8}}|cqlsh){_REST}-p[ ]?"
     rf"|(?:zip|unzip|sqlcmd|bcp|osql|mosquitto_\w{{3}}|ipmitool){_REST}-P[ ]?"
     rf"|ldap\w{{3,8}}{_REST}-w[ ]?|redis-cli{_REST}-a[ ]?|(?:curl|https?|xh){_REST}-[ua][ =]?[\"']?[^\s:\"']{{1,128}}:"

@@ -1,6 +1,6 @@
-"""Passwords in URLs, in connection strings and in the addresses that database drivers open.
+"""Passwords in URLs, connection strings and the addresses that database drivers open.
 
-A connection string is made to log in, so the value of `Password=` in one is a password, whatever it looks like.
+A connection string is used to log in, so the value of `Password=` in it is a password, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from directory_indexer.credentials.names import Naming, is_unmistakable, repeats
 from directory_indexer.credentials.spans import SecretSpan, line_start
 from directory_indexer.credentials.strength import is_chosen, is_strong
 
-_PASSWORD: Final = Naming.PASSWORD.value
+_PASSWORD_KIND: Final = Naming.PASSWORD.value
 
 
 def url_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in URLs, and the tokens that stand in place of a user."""
+    """Yield the passwords in URLs, and the tokens in place of a user."""
     for match in _URL.finditer(text):
         user, password = match["user"], match["password"]
         if is_strong(user):
             yield SecretSpan(*match.span("user"), Naming.TOKEN.value)
         if password and _is_password_of(user, password):
-            yield SecretSpan(*match.span("password"), _PASSWORD)
+            yield SecretSpan(*match.span("password"), _PASSWORD_KIND)
 
 
 def driver_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in `user:…@tcp(host:3306)/name`, as drivers of Go take them."""
+    """Yield the passwords in `user:…@tcp(host:3306)/name`, the address format of Go drivers."""
     for address in _DRIVER_ADDRESS.finditer(text):
         login = _DRIVER_LOGIN.search(text, max(address.start() - _MAX_LOGIN, 0), address.start())
         if login and _is_password_of(login["user"], login["password"]):
-            yield SecretSpan(*login.span("password"), _PASSWORD)
+            yield SecretSpan(*login.span("password"), _PASSWORD_KIND)
 
 
 def connection_spans(text: str) -> Iterator[SecretSpan]:
@@ -44,21 +44,21 @@ def connection_spans(text: str) -> Iterator[SecretSpan]:
         if not value or not is_chosen(value[0]):
             continue
         if _PAIR_BEFORE[separator].search(before) or _PAIR_BEHIND.match(text, value.end()):
-            yield SecretSpan(*value.span(), _PASSWORD)
+            yield SecretSpan(*value.span(), _PASSWORD_KIND)
 
 
 def storage_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the keys of Azure accounts that code opens a client with: `StorageSharedKeyCredential(name, "…")`."""
+    """Yield the keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`."""
     for match in _STORAGE_KEY.finditer(text):
         if _STORAGE_CALL.search(text, max(match.start() - _NEAR, 0), match.start()):
             yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def fallback_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords that stand in for a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
+    """Yield the passwords that are defaults of a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
         if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
-            yield SecretSpan(*match.span(2), _PASSWORD)
+            yield SecretSpan(*match.span(2), _PASSWORD_KIND)
 
 
 def _is_password_of(user: str, password: str) -> bool:

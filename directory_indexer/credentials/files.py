@@ -1,6 +1,6 @@
-"""Files that are secrets as a whole: key stores, keyrings, password databases, and a key or token alone in its file.
+"""Files that are secrets as a whole: key stores, keyrings, password databases, and files that hold only a key or token.
 
-A signature in bytes counts only with the structure that follows it, for a note may well begin with the same letters.
+A binary signature counts only with the structure that follows it, since a note may begin with the same letters.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from directory_indexer.extractors.document import Document
 
 
 def kind_of_container(head: bytes) -> str | None:
-    """Name the kind of secret that a binary file is, by its beginning."""
+    """Return the kind of secret of a binary file, by its first bytes."""
     return next(
         (kind for first, pattern, kind in _CONTAINERS if head.startswith(first) and re.match(pattern, head)), None
     )
 
 
 def kind_of_lone_secret(name: str, text: str) -> str | None:
-    """Name the kind of secret that a file holds alone, where its name says that it holds one."""
+    """Return the kind of secret that is a file's only content, if its name suggests one."""
     if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
     if _RECOVERY_NAME.search(name) and (_is_phrase(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
         return "recovery code"
     if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
-    found = _LONE.fullmatch(text[:_MAX_LONE])
-    if not found or len(text) > _MAX_LONE or not _NAME.search(name):
+    match = _LONE.fullmatch(text[:_MAX_LONE])
+    if not match or len(text) > _MAX_LONE or not _NAME.search(name):
         return None
-    value = found[1]
+    value = match[1]
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
 
 
 def is_harmless(kind: str, document: Document, n_masked: int) -> bool:
-    """Whether a file whose name is that of a kind of secret may be indexed, with its secrets masked.
+    """Whether a file whose name suggests a secret may be indexed, with its secrets masked.
 
-    Settings hold much besides; a list of logins holds nothing else, and one of its forms may be unknown.
+    Settings contain much else; a list of logins contains nothing else, and some of its entries may have an unknown
+    form.
     """
     if kind in _SETTINGS:
         return True
@@ -72,16 +73,16 @@ _LOGIN: Final = re.compile(r"[!-~]{1,128}\r?\n([!-~]{6,128})\s{0,4}")
 _LOGIN_NAME: Final = re.compile(
     r"(?i)(?:auth|login|credentials?|creds|userpass|pass(?:wd|word)?)(?:\.(?:txt|conf|cfg))?$"
 )
-"""Files of a user and a password in two lines, as OpenVPN reads them."""
+"""Files with a user and a password on two lines, as OpenVPN reads them."""
 _KEY_PAIR: Final = re.compile(r"\s{0,8}\[(?:\s{0,8}\d{1,3}\s{0,8},){63}\s{0,8}\d{1,3}\s{0,8}\]\s{0,8}")
-"""The 64 bytes of a key and its public half, as programs for Solana keep them."""
+"""The 64 bytes of a private and a public key, as Solana programs store them."""
 _RECOVERY_NAME: Final = re.compile(
     r"(?i)recovery|backup|codes|2fa|mnemonic|seed|phrase|wallet|secret|notfall|wiederherst"
 )
 _PHRASE: Final = re.compile(
     r"\s{0,8}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8}[\s,]{1,8}){11,24}(?:(?:\d{1,2}[.):]?\s{1,4})?[a-z]{3,8})?\s{0,8}"
 )
-"""Words of a wallet and nothing else: what has signs between its words is a text, or code."""
+"""Words of a wallet and nothing else: with other characters between words it is prose or code."""
 _NUMBER: Final = re.compile(r"[\d.):,]+")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,128}")
 _NAME: Final = re.compile(
@@ -97,4 +98,4 @@ _CONTAINERS: Final = (
     (b"kych", rb"(?s)kych\x00[\x00-\xff]\x00\x00", "keyring"),  # macOS
     (b"SSH PRIVATE KEY FILE FORMAT", rb"SSH PRIVATE KEY FILE FORMAT 1\.\d\n\x00", "private key"),
 )
-"""The first bytes, the pattern that must then match, and the kind of secret."""
+"""First bytes, the pattern that must then match, and the kind of secret."""

@@ -1,4 +1,4 @@
-"""Secrets that the form around them gives away: URLs, password hashes, manifests, exports, cookies."""
+"""Secrets recognised by the format around them: URLs, password hashes, manifests, exports, cookies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PASSWORD: Final = Naming.PASSWORD.value
 
 
 def format_spans(text: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
-    """Find secrets by the forms around them."""
+    """Yield secrets by the formats around them."""
     yield from _export_spans(text)
     yield from _cookie_spans(text)
     for rule in _RULES:
@@ -37,25 +37,25 @@ def format_spans(text: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
 
 
 def _identified_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords of accounts of databases."""
+    """Yield the passwords of database accounts."""
     for word in _IDENTIFYING.finditer(text):
-        if found := _IDENTIFIED.match(text, word.start()):
+        if match := _IDENTIFIED.match(text, word.start()):
             is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
-            if is_argument(found[1]) or (is_account and is_chosen(found[1])):
-                yield SecretSpan(*found.span(1), _PASSWORD)
+            if is_argument(match[1]) or (is_account and is_chosen(match[1])):
+                yield SecretSpan(*match.span(1), _PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
         if bare and _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start()):
             yield from _argument_spans(bare)
 
 
-def _argument_spans(found: re.Match[str]) -> Iterator[SecretSpan]:
-    if is_argument(found[1]):
-        yield SecretSpan(*found.span(1), _PASSWORD)
+def _argument_spans(match: re.Match[str]) -> Iterator[SecretSpan]:
+    if is_argument(match[1]):
+        yield SecretSpan(*match.span(1), _PASSWORD)
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values of Kubernetes secrets; their names stay."""
+    """Yield the values of Kubernetes secrets; their names stay."""
     first = _MANIFEST.search(text)
     start = text.rfind("\n---", 0, first.start()) + 1 if first else len(text)
     while start < len(text):
@@ -69,7 +69,7 @@ def _manifest_spans(text: str) -> Iterator[SecretSpan]:
 def _entries(text: str, start: int, end: int) -> Iterator[SecretSpan]:
     covered = start
     for section in _MANIFEST_DATA.finditer(text, start, end):
-        if section.start() < covered:  # a section in a section, whose entries were found with the others
+        if section.start() < covered:  # a nested section, whose entries were yielded with the outer one
             continue
         block = _MANIFEST_BLOCK.match(text, section.end(), end) or _MANIFEST_OBJECT.match(text, section.end(), end)
         if not block:
@@ -78,13 +78,13 @@ def _entries(text: str, start: int, end: int) -> Iterator[SecretSpan]:
         for entry in _MANIFEST_ENTRY.finditer(text, *block.span()):
             span = entry.span(str(entry.lastgroup))
             value = text[slice(*span)].strip()
-            is_shown = entry["block"] is None and len(value) < _MAX_SHOWN and is_placeholder(value)
-            if len(value) >= _MIN_ENTRY and not is_shown and _TEMPLATED.search(value) is None:
+            is_visible = entry["block"] is None and len(value) < _MAX_SHOWN and is_placeholder(value)
+            if len(value) >= _MIN_ENTRY and not is_visible and _TEMPLATED.search(value) is None:
                 yield SecretSpan(*span, "cluster secret")
 
 
 def _export_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords and keys in rows whose first line names the columns."""
+    """Yield the passwords and keys in a CSV file with a header line."""
     start = len(text) - len(text.lstrip("\ufeff \n"))
     end = text.find("\n", start, start + _MAX_HEADER)
     header = text[start:end] if end > 0 else ""
@@ -103,15 +103,15 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     is_vault = is_login and Naming.PASSWORD in secret_columns.values()
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
-    for found in _FIELDS[delimiter].finditer(text, end + 1):
-        value = found[1].strip('"')
-        start = found.start(1) + found[1].find(value)
-        # The quotes stay: between them may be more than one line.
+    for match in _FIELDS[delimiter].finditer(text, end + 1):
+        value = match[1].strip('"')
+        start = match.start(1) + match[1].find(value)
+        # The quotes stay: they may enclose more than one line.
         if at in secret_columns and _is_field(value, secret_columns[at], is_login=is_login):
             yield SecretSpan(start, start + len(value), secret_columns[at].value)
         elif (at in notes or (notes and at >= len(columns))) and value:
             yield SecretSpan(start, start + len(value), NOTE)
-        at = 0 if found[2] == "\n" else at + 1
+        at = 0 if match[2] == "\n" else at + 1
 
 
 def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
@@ -121,41 +121,41 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
 
 
 def _second_factor_spans(text: str) -> Iterator[SecretSpan]:
-    """Find what one-time passwords are made from, in the addresses that programs for them read."""
-    for found in _SECOND_FACTOR.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield the seeds of one-time passwords in `otpauth:` URLs."""
+    for match in _SECOND_FACTOR.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find keys whose encoding stands before them: `key = base64:…`."""
-    for found in _ENCODED_KEY.finditer(text):
-        start = line_start(text, found.start(), _MAX_NAME)
-        if _NAME_OF_KEY.search(text, start, found.start()) and is_strong(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield keys that are preceded by their encoding: `key = base64:…`."""
+    for match in _ENCODED_KEY.finditer(text):
+        start = line_start(text, match.start(), _MAX_NAME)
+        if _NAME_OF_KEY.search(text, start, match.start()) and is_strong(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the words that restore a wallet (BIP 39: 12 to 24 of them)."""
-    for found in _SEED.finditer(text):
-        if len(set(found[1].split())) >= _MIN_SEED_WORDS:
-            yield SecretSpan(*found.span(1), "recovery phrase")
+    """Yield the recovery words of a wallet (BIP 39: 12 to 24 words)."""
+    for match in _SEED.finditer(text):
+        if len(set(match[1].split())) >= _MIN_SEED_WORDS:
+            yield SecretSpan(*match.span(1), "recovery phrase")
 
 
 def _service_spans(text: str) -> Iterator[SecretSpan]:
-    """Find keys that end in the data centre that they are for (Mailchimp)."""
+    """Yield API keys that end in the name of a data centre (Mailchimp)."""
     at = text.find("-us")
     while at >= 0:
-        if found := _DATA_CENTRE.match(text, at):
-            yield SecretSpan(at - 32, found.end(), Naming.TOKEN.value)
+        if match := _DATA_CENTRE.match(text, at):
+            yield SecretSpan(at - 32, match.end(), Naming.TOKEN.value)
         at = text.find("-us", at + 1)
 
 
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
     if not _COOKIES.match(text):
         return
-    for found in _COOKIE.finditer(text):
-        yield SecretSpan(*found.span(1), "cookie")
+    for match in _COOKIE.finditer(text):
+        yield SecretSpan(*match.span(1), "cookie")
 
 
 _MAX_ACCOUNT: Final = 100
@@ -205,7 +205,7 @@ _MAX_NAME: Final = 100
 _ENCODED_KEY: Final = LazyPattern(
     r"(?:base64|b64|hex):((?<=64:)[A-Za-z0-9+/_-]{22,128}+={0,2}|(?<=hex:)[0-9a-fA-F]{32,128}+)(?![\w+/=-])"
 )
-"""16 bytes and more, and how they are written."""
+"""16 bytes or more, and their encoding."""
 _NAME_OF_KEY: Final = LazyPattern(
     r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"
     r"[\"'\])]{0,3}[ \t]{0,20}"
@@ -232,4 +232,4 @@ _RULES: Final = (
     Rule(("phrase", "nemonic"), _phrase_spans),
     Rule(("identified",), _identified_spans),
 )
-MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)
+FORMAT_MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)

@@ -1,4 +1,4 @@
-"""Hashes of passwords, by the forms that systems keep them in."""
+"""Password hashes, by their storage formats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from directory_indexer.credentials.strength import is_placeholder
 
 
 def _hash_spans(text: str, *, pattern: LazyPattern) -> Iterator[SecretSpan]:
-    for found in pattern.finditer(text):
-        if len(set(found[0])) >= _MIN_CHARACTERS and not is_placeholder(found[0].lstrip("*")):
-            yield SecretSpan(*found.span(), "password hash")
+    for match in pattern.finditer(text):
+        if len(set(match[0])) >= _MIN_CHARACTERS and not is_placeholder(match[0].lstrip("*")):
+            yield SecretSpan(*match.span(), "password hash")
 
 
 _MIN_CHARACTERS: Final = 8
@@ -48,7 +48,7 @@ _HASHES: Final = (
     ("0x0100 0x0200", r"0x0[12]00[0-9A-Fa-f]{48,136}(?![0-9A-Fa-f])"),  # SQL Server
     ('"md5', r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
-"""Marks of each form, and the form."""
+"""Marks of each format, and its pattern."""
 HASH_RULES: Final = tuple(
     Rule(tuple(marks.split()), partial(_hash_spans, pattern=LazyPattern(form))) for marks, form in _HASHES
 )

@@ -1,6 +1,6 @@
-"""Private keys in their text forms: PEM, OpenPGP, OpenSSH, SSH2, PuTTY, OpenVPN, XML, JSON web keys.
+"""Private keys in text formats: PEM, OpenPGP, OpenSSH, SSH2, PuTTY, OpenVPN, XML, JSON web keys.
 
-A key must be whole enough: a text that only shows what a key looks like, or a key of x's, holds none.
+A key must be complete enough: an illustration of the format, or a key made of x's, is none.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ PRIVATE_KEY: Final = "private key"
 
 
 def key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find private keys; what frames them stays."""
-    for found in _BEGIN.finditer(text):
-        if body := _BODY.match(text, found.end()):
+    """Yield private keys without their delimiters."""
+    for match in _BEGIN.finditer(text):
+        if body := _BODY.match(text, match.end()):
             yield from _block(body)
     if _PUTTY.match(text) and (lines := _PUTTY_LINES.search(text)):
         yield SecretSpan(*lines.span(1), PRIVATE_KEY)
-    for pattern in _OTHERS:
-        for found in pattern.finditer(text):
-            if _is_random(found[1]):
-                yield SecretSpan(*found.span(1), PRIVATE_KEY)
+    for pattern in _OTHER_BLOCKS:
+        for match in pattern.finditer(text):
+            if _is_random(match[1]):
+                yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def signing_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys that minisign and signify sign with."""
-    for found in _SIGNING_KEY.finditer(text):
-        yield SecretSpan(*found.span(1), PRIVATE_KEY)
+    """Yield the secret keys of minisign and signify."""
+    for match in _SIGNING_KEY.finditer(text):
+        yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def published_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find keys that say themselves what they are, and are seldom in source code."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _PUBLISHED):
-        yield SecretSpan(*found.span(1), PRIVATE_KEY)
+    """Yield keys with a distinctive prefix that rarely occurs in source code."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _PUBLISHED):
+        yield SecretSpan(*match.span(1), PRIVATE_KEY)
 
 
 def _block(body: re.Match[str]) -> Iterator[SecretSpan]:
@@ -69,7 +69,7 @@ _BODY: Final = LazyPattern(
     )""",
     re.VERBOSE,
 )
-_OTHERS: Final = (
+_OTHER_BLOCKS: Final = (
     LazyPattern(
         r"<(?:D|P|Q|DP|DQ|InverseQ)>\s{0,20}([A-Za-z0-9+/=\s]{20,1600}+)</",
         marks=("<D>", "<P>", "<Q>", "<DP>", "<DQ>", "<InverseQ>"),

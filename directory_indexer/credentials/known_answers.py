@@ -1,4 +1,4 @@
-"""Keys of known-answer tests, which everybody may know: beside each stands what a cipher makes of what with it."""
+"""Keys of known-answer tests, which are public: each is accompanied by the input and output of a cipher."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from directory_indexer.credentials.spans import SecretSpan
 
 
 def is_known_answer(text: str, span: SecretSpan) -> bool:
-    """Tell whether a secret is a number in a test vector: with a message and its code, or two texts, near it."""
+    """Whether a secret is part of a test vector: with a message and its code, or plaintext and ciphertext, near it."""
     if not _NUMBER.fullmatch(text, span.start, span.end):
         return False
     near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
-    names = {found[1].lower() for found in _FIELD.finditer(near)}
-    return not names.isdisjoint(_DERIVED) or any(not names.isdisjoint(into) and given in names for given, into in _MADE)
+    names = {match[1].lower() for match in _FIELD.finditer(near)}
+    return not names.isdisjoint(_DERIVED) or any(
+        not names.isdisjoint(into) and source in names for source, into in _MADE
+    )
 
 
 _NEAR: Final = 800
@@ -24,10 +26,10 @@ _FIELD: Final = LazyPattern(
     r"(?![a-z0-9])[\"'\])]{0,2}[ \t]{0,8}(?:[:=]|,(?=[ ]?[\"']))[ \t]{0,8}(?:[\w.]{1,24}\()?b?[\"']?(?:0x)?[0-9a-f]{8}"
 )
 _DERIVED: Final = frozenset(("okm", "prk", "dk"))
-"""What only vectors of functions that derive keys have."""
+"""Fields that only vectors of key derivation functions have."""
 _CODES: Final = frozenset("mac tag md digest ct ciphertext signature sig hash".split())
 _MADE: Final = (
-    *((given, frozenset(("ct", "ciphertext", "cipher", "tag"))) for given in ("pt", "plaintext", "plain")),
-    *((given, _CODES) for given in ("msg", "message")),
+    *((source, frozenset(("ct", "ciphertext", "cipher", "tag"))) for source in ("pt", "plaintext", "plain")),
+    *((source, _CODES) for source in ("msg", "message")),
 )
-"""What goes into a cipher or a code, and what comes out."""
+"""Inputs of a cipher or code, and its outputs."""

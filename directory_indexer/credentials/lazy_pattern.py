@@ -1,6 +1,6 @@
-"""Patterns that are compiled when a text first holds what they look for.
+"""Regular expressions that are compiled on first use.
 
-All of them together take 40 ms, and most texts need few: an edited file must not pay for the others.
+Compiling all of them takes 40 ms, and most texts need few: an edited file must not pay for the others.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _METHODS = ("search", "match", "fullmatch", "finditer", "findall")
 class LazyPattern:
     """A regular expression with the methods of `re.Pattern`.
 
-    Where `marks` are given, no text without one of them can match, and nothing is compiled for it: not for the first
-    few texts, for the engine finds the beginning of a match faster than several marks are looked for.
+    With `marks`, a text without any of them cannot match, and the pattern is not compiled for it. This applies to the
+    first texts only: once compiled, the engine finds the beginning of a match faster than several marks are looked for.
     """
 
     search: Callable[..., re.Match[str] | None]
@@ -33,7 +33,7 @@ class LazyPattern:
         self._n_texts = 0
 
     def __getattr__(self, name: str) -> Any:
-        # Once it is compiled, the methods are found here, and nobody comes this way again.
+        # Once compiled, the methods are instance attributes, and this is not called again.
         if name not in _METHODS:
             raise AttributeError(name)
 

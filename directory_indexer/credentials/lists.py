@@ -1,6 +1,6 @@
-"""Secrets in lists: where one entry is a secret, an entry beside it that is as random is one too.
+"""Secrets in lists: an entry next to a secret that is equally random is a secret, too.
 
-A file of logins has a line for each, and only the first of them may say what it is, or be of a form that is published.
+A list of logins has one per line, and only the first may be labelled, or have a published format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from directory_indexer.credentials.spans import SecretSpan, line_start
 
 
 def listed_spans(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
-    """Find random values behind a label in the lines next to such a secret."""
+    """Yield random labelled values in the lines next to a secret."""
     starts = {line_start(text, span.start, _MAX_LINE): span.kind for span in spans[:_MAX_ENTRIES]}
     for start, kind in starts.items():
         if not _ENTRY.match(text, start):
@@ -62,4 +62,4 @@ _BASE32: Final = LazyPattern(r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}")
 _OPEN: Final = LazyPattern(
     r"(?i)public|print|\bid\b|hash|sum|uuid|version|user|name|mail|url|link|digest|etag|commit|rsa|ssh"
 )
-"""What labels of values say that look random and are no secrets."""
+"""Words in labels of values that look random and are no secrets."""

@@ -1,4 +1,4 @@
-"""Passwords beside who logs in with them: behind an address or a user, or in the line below."""
+"""Passwords next to a user or an address: behind it, or on the line below."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from directory_indexer.credentials.spans import SecretSpan, line_start
 
 
 class _Pair(NamedTuple):
-    """Where a password stands, what must stand before it, and what it must look like."""
+    """A position of passwords, the required context before it, and the required shape."""
 
     pattern: LazyPattern
     before: LazyPattern | None
     needed: Shape
 
     def find(self, text: str) -> Iterator[SecretSpan]:
-        """Find the passwords in such places."""
+        """Yield the passwords in this position."""
         may_be_easy = self.before in (None, _LABELLED) and _TITLE.match(text) is not None
         needed = Shape.CHOSEN if may_be_easy else self.needed
-        for found in self.pattern.finditer(text):
-            first, last = bare(found["word"])
-            if shape_of(found["word"][first:last]) < needed:
+        for match in self.pattern.finditer(text):
+            first, last = bare(match["word"])
+            if shape_of(match["word"][first:last]) < needed:
                 continue
-            start, line = found.start("word"), line_start(text, found.start(), _MAX_BEFORE)
-            if self.before is None or self.before.search(text, line, found.start()):
+            start, line = match.start("word"), line_start(text, match.start(), _MAX_BEFORE)
+            if self.before is None or self.before.search(text, line, match.start()):
                 yield SecretSpan(start + first, start + last, Naming.PASSWORD.value)
 
 
@@ -41,12 +41,12 @@ _USER: Final = LazyPattern(
 _LABELLED: Final = LazyPattern(
     r"(?:\A|(?<=\n))[ \t*\u2022-]{0,8}[^\W\d_][^\n:;,.|]{1,40}?(?::|[ ]-|[ ][ ]|\))[ ]{1,8}[\w.@+-]{2,40}\Z"
 )
-"""What a login is for, and the user: `Library: ann / …`."""
+"""The purpose of a login, and the user: `Library: ann / …`."""
 _TITLE: Final = LazyPattern(
     r"(?i)[\s#*=_\ufeff]{0,12}(?:[^\W\d_][\w-]{0,20}[ ]){0,3}[\w-]{0,20}(?:zug[aä]ng|passw|paßw|logins?|kennw|"
     r"wachtwoord|accounts|accès|mots de passe|contraseñas|senhas|hasła|hesla|lösenord|adgangskoder|salasanat|parole)"
 )
-"""How the first line of a list of logins reads."""
+"""First lines of lists of logins."""
 _BEHIND_ADDRESS: Final = LazyPattern(
     rf"{_ADDRESS}[\"'`*]{{0,2}}"
     rf"(?:[ \t]{{1,2}}[/|\u2013\u2014-][ \t]{{1,2}}|[:;,]|[ \t]{{1,4}}|[ \t\r]{{0,4}}\n[ \t]{{0,8}}){_WORD}"
@@ -72,5 +72,5 @@ _PAIRS: Final = {
     ),
     "ssh ": (_Pair(_BEHIND_HOST, None, Shape.HARD),),
 }
-"""By the mark that a text with such a place has."""
-LOGIN_PAIR_RULES: Final = tuple(Rule((mark,), pair.find) for mark, pairs in _PAIRS.items() for pair in pairs)
+"""Rules by the mark that such a text contains."""
+LOGIN_PAIR_RULES: Final = tuple(Rule((separator,), pair.find) for separator, pairs in _PAIRS.items() for pair in pairs)

@@ -1,7 +1,7 @@
-"""Which marks a text holds: pieces, in lower case, without one of which a rule does not read a text.
+"""Prefilter: marks are lower-case substrings; a rule reads only texts that contain one of its marks.
 
-One pass finds all marks of all rules, in a thirtieth of the time that a search for each of them takes: an automaton
-(Aho and Corasick, 1975) reads a text at 400 MB/s, however many there are.
+One pass finds all marks of all rules, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton
+(1975) reads a text at 400 MB/s, however many marks there are.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ with lazily:
 
 
 class Rule(NamedTuple):
-    """What finds secrets in a text that holds one of its marks; other texts it is not asked about."""
+    """A detector of secrets, and the marks without which it is not run."""
 
     marks: tuple[str, ...]
     find: Callable[[str], Iterator[SecretSpan]]
 
 
 class MarkTable:
-    """All marks that any rule asks for."""
+    """The marks of all rules."""
 
     def __init__(self, marks: Iterable[str]) -> None:
         self._marks = tuple(dict.fromkeys(marks))
 
     def marks_of(self, lowered: str) -> frozenset[str]:
-        """Tell which marks are in a text in lower case."""
-        # Matches come as a list, and a hostile text is a mark again and again: so they are taken in parts.
-        written = memoryview(lowered.encode("utf-8", "replace"))
-        found: set[int] = set()
-        for start in range(0, len(written), _PART_BYTES):
-            part = written[start : start + _PART_BYTES + _MAX_MARK_BYTES]
-            found.update(mark for mark, _, _ in self._automaton.find_matches_as_indexes(part, overlapping=True))
-        return frozenset(self._marks[mark] for mark in found)
+        """Return the marks that occur in a lower-case text."""
+        # Matches are returned as a list, and a hostile text can repeat a mark throughout: it is read in parts.
+        content = memoryview(lowered.encode("utf-8", "replace"))
+        mark_numbers: set[int] = set()
+        for start in range(0, len(content), _PART_BYTES):
+            part = content[start : start + _PART_BYTES + _MAX_MARK_BYTES]
+            mark_numbers.update(mark for mark, _, _ in self._automaton.find_matches_as_indexes(part, overlapping=True))
+        return frozenset(self._marks[mark] for mark in mark_numbers)
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:

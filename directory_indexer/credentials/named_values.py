@@ -1,8 +1,7 @@
-"""Values that a name gives away: `password = "…"`, `"apiKey": "…"`, `<secret>…</secret>`, `--token …`.
+"""Values of variables, keys and options whose name indicates a secret: `password = "…"`, `"apiKey": "…"`, `--token …`.
 
-The name says that a secret may follow, the value must look like one. How much it must look like one depends on where
-it stands: in settings a value is what it says; in source code an expression is no value, and in prose most words
-that follow "password" are words.
+The value must also look like a secret. How much so depends on the context: in settings a value is literal; in source
+code an expression is no value, and in prose most words after "password" are ordinary words.
 """
 
 from __future__ import annotations
@@ -29,48 +28,48 @@ from directory_indexer.credentials.strength import is_password, is_phrase, is_pl
 
 
 def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name: str = "") -> Iterator[SecretSpan]:
-    """Find the values that stand behind names of secrets; `lowered` is the text in lower case, `name` its file's."""
+    """Yield the values after names of secrets; `lowered` is the text in lower case, `name` that of its file."""
     is_translated = is_translation(text, name)
     if kind == "text" and _XML.match(text):
-        kind = "xml"  # as the configurations of .NET are
+        kind = "xml"  # configuration files of .NET
     for stem in _stems(marks, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
-            # A hostile text is a name in the value of a name in the value of a name.
+            # A hostile text can nest names in values without end.
             n_nested = n_nested + 1 if at.start() < end else 0
-            if at.start() < masked_end or n_nested > _MAX_NESTED or not (found := _VALUE.match(text, at.start())):
+            if at.start() < masked_end or n_nested > _MAX_NESTED or not (match := _VALUE.match(text, at.start())):
                 continue
-            end = max(end, found.end())
-            if span := _span(text, found, kind, is_translated=is_translated):
+            end = max(end, match.end())
+            if span := _span(text, match, kind, is_translated=is_translated):
                 masked_end = span.end
                 yield span
 
 
 def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
-    """Choose the names that are in a text, those of other languages too; source code is mostly in English."""
+    """Yield the name patterns whose marks are in a text, including other languages; code is mostly in English."""
     yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
     if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
-def _span(text: str, found: re.Match[str], kind: str, *, is_translated: bool) -> SecretSpan | None:
-    name_start = _name_start(text, found.start())
-    naming = naming_of(text[name_start : found.end("name")])
+def _span(text: str, match: re.Match[str], kind: str, *, is_translated: bool) -> SecretSpan | None:
+    name_start = _name_start(text, match.start())
+    naming = naming_of(text[name_start : match.end("name")])
     is_path = text[name_start - 1 : name_start] == "/" and kind != "ini"
-    if naming is None or is_path or not _is_name_alone(text, name_start, found, kind):
+    if naming is None or is_path or not _is_name_alone(text, name_start, match, kind):
         return None
-    group = str(found.lastgroup)
-    start, end = found.span(group)
+    group = str(match.lastgroup)
+    start, end = match.span(group)
     if group == "odd" and not is_line_of_settings(text, name_start, kind):
         return None
     if group == "bare":
-        end = _end_of_bare(text, name_start, found, kind)
+        end = _end_of_bare(text, name_start, match, kind)
         end -= 2 if text.startswith("]]>", end - 2) else 0
     value = text[start : min(end, start + _MAX_JUDGED)]
     if not (
         _is_basic(text[max(start - 7, 0) : start], value)
-        or _is_secret(found, naming, value, kind)
-        or (not is_translated and is_plain_secret(text, name_start, found, end, kind))
+        or _is_secret(match, naming, value, kind)
+        or (not is_translated and is_plain_secret(text, name_start, match, end, kind))
     ):
         return None
     if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
@@ -80,44 +79,44 @@ def _span(text: str, found: re.Match[str], kind: str, *, is_translated: bool) ->
 
 def _name_start(text: str, at: int) -> int:
     before = text[max(at - 2, 0) : at]
-    if before.isspace() or before[-1:] in _DELIMITERS:  # most names are whole, and the search is slow
+    if before.isspace() or before[-1:] in _DELIMITERS:  # most names start here, and the search is slow
         return at
-    found = _NAME_BEFORE.search(text, max(at - _MAX_BEFORE, 0), at)
-    return found.start() if found else at
+    match = _NAME_BEFORE.search(text, max(at - _MAX_BEFORE, 0), at)
+    return match.start() if match else at
 
 
-def _is_name_alone(text: str, name_start: int, found: re.Match[str], kind: str) -> bool:
-    """Tell whether a name that only blanks separate from its value is an option or a directive, and not a word."""
+def _is_name_alone(text: str, name_start: int, match: re.Match[str], kind: str) -> bool:
+    """Whether a name separated from its value by blanks only is an option or directive, not a word."""
     if _LOOKUP.search(text, max(name_start - _MAX_LOOKUP, 0), name_start):
         return False
-    if found["blank"] is None:
-        if found["tag"] is not None and not _TAG_END.match(text, found.end() - 2):
+    if match["blank"] is None:
+        if match["tag"] is not None and not _TAG_END.match(text, match.end() - 2):
             return False
-        return found["said"] is None or kind in PROSE_KINDS or "|" not in found["said"]
+        return match["said"] is None or kind in PROSE_KINDS or "|" not in match["said"]
     before = text[line_start(text, name_start, _MAX_LINE) : name_start]
     if _DIRECTIVE.search(before):
         return True
-    is_verb = found["name"].lower() == "pass"
-    return not is_verb and found.lastgroup != "bare" and _BEFORE_QUOTED.fullmatch(found["name"]) is not None
+    is_verb = match["name"].lower() == "pass"
+    return not is_verb and match.lastgroup != "bare" and _BEFORE_QUOTED.fullmatch(match["name"]) is not None
 
 
-def _end_of_bare(text: str, name_start: int, found: re.Match[str], kind: str) -> int:
-    """Take the rest of the line for the value where a line of settings is a name and its value."""
-    start, end = found.span("bare")
+def _end_of_bare(text: str, name_start: int, match: re.Match[str], kind: str) -> int:
+    """Return the end of the line if the line is a name and its value, else the end of the word."""
+    start, end = match.span("bare")
     if kind in PROSE_KINDS or not is_line_of_settings(text, name_start, kind):
         return end
     line = _REST.match(text, start)
     return line.end() if line and line.end() > end else end
 
 
-def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
-    """Judge a value by what its name promises and by where it stands."""
+def _is_secret(match: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
+    """Whether a value is a secret, given its kind of name and its context."""
     is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in LINE_KINDS
-    is_loose = found["call"] is not None or found["said"] is not None or (found["blank"] is not None and is_prose)
-    is_bare = found.lastgroup == "bare" and not is_settings
-    if is_bare and not is_prose and not is_loose and not _is_in_connection_string(found):
+    is_loose = match["call"] is not None or match["said"] is not None or (match["blank"] is not None and is_prose)
+    is_bare = match.lastgroup == "bare" and not is_settings
+    if is_bare and not is_prose and not is_loose and not _is_in_connection_string(match):
         return is_strong(value) and _EXPRESSION.search(value) is None
-    if (is_bare and not _is_in_connection_string(found)) or is_loose:
+    if (is_bare and not _is_in_connection_string(match)) or is_loose:
         value = value.rstrip(".,;:!?)")
     if naming == Naming.KEY:
         return _GENERATED_KEY.fullmatch(value) is not None and is_strong(value)
@@ -131,18 +130,18 @@ def _is_secret(found: re.Match[str], naming: Naming, value: str, kind: str) -> b
 
 
 def _is_words_or_digits(value: str, *, is_certain: bool) -> bool:
-    """Tell whether a value is a key of a network in digits, or what a program makes up of words."""
+    """Whether a value is a numeric network key or a generated pass phrase."""
     pattern = _WORDS_OR_DIGITS if is_certain else _HYPHENATED
     return pattern.fullmatch(value) is not None and not is_placeholder(value)
 
 
-def _is_in_connection_string(found: re.Match[str]) -> bool:
-    """Tell whether other settings surround a value: `Server=…;Password=…;Timeout=…`."""
-    return found.string[found.end() : found.end() + 1] in _SEPARATORS and found.string[found.start() - 1] == ";"
+def _is_in_connection_string(match: re.Match[str]) -> bool:
+    """Whether a value is surrounded by other settings: `Server=…;Password=…;Timeout=…`."""
+    return match.string[match.end() : match.end() + 1] in _SEPARATORS and match.string[match.start() - 1] == ";"
 
 
 def _is_mixed(value: str) -> bool:
-    """Tell whether a value that a person made up as a key mixes letters, digits and signs."""
+    """Whether a hand-made key mixes letters, digits and signs."""
     return (
         len(value) >= _MIN_MIXED
         and " " not in value
@@ -154,7 +153,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_basic(before: str, value: str) -> bool:
-    """Tell whether a value is a user and a password in base64, as HTTP and container registries take them."""
+    """Whether a value is a base64 user and password, as in HTTP basic authentication and container registries."""
     if _OTHER_SCHEME.search(before) or not _BASE64.fullmatch(value):
         return False
     try:
@@ -196,7 +195,7 @@ _DIRECTIVE: Final = LazyPattern(
 )
 _MAX_LOOKUP: Final = 40
 _LOOKUP: Final = LazyPattern(r"(?:lookup|query|\bq)\([ ]?[\"'](?:[\w.]{1,20}\.)?\Z")
-"""What Ansible calls a plugin with, by its name."""
+"""Calls of Ansible plugins by name."""
 _TAG_END: Final = LazyPattern(r"..?(?:</|]]>)|]]>", re.DOTALL)
 _BEFORE_QUOTED: Final = LazyPattern(r"(?i)pass(?:word|wort|phrase)?|kennwort|contraseña")
 _EXPRESSION: Final = LazyPattern(r"[(\[{]|\w\.[A-Za-z_]|->|::|^\$|^[A-Za-z_]+\d?$")
@@ -242,7 +241,7 @@ _STEMS: Final = {
         (("_pat",), r"_pat(?![a-z0-9_])"),
     )
 }
-"""What each such name contains, in lower case; the engine looks for the letters before the first bracket."""
+"""Lower-case stems of names; the engine searches for the letters before the first bracket."""
 _FOREIGN_STEMS: Final = {
     word: LazyPattern(word + _VALUE_MAY_FOLLOW, re.VERBOSE)
     for word in (
@@ -250,7 +249,7 @@ _FOREIGN_STEMS: Final = {
         "lösenord adgangskode kodeord salasana jelszó lozinka paßwort slaptažod"
     ).split()
 }
-MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
+NAME_MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 
 _VALUE: Final = LazyPattern(
     r"""

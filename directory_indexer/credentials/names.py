@@ -1,6 +1,6 @@
-"""Which names of variables, keys, columns and options stand before a secret.
+"""Names of variables, keys, columns and options that indicate a secret.
 
-A name counts by how it ends: `db_password` is one, `password_file` is none.
+The last word of a name decides: `db_password` is one, `password_file` is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Naming(Enum):
-    """What a name promises: what a person may have chosen, what was generated, or a key that may be public."""
+    """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
 
     PASSWORD = "password"  # noqa: S105 - a kind of secret
     TOKEN = "token or key"  # noqa: S105 - a kind of secret
@@ -21,7 +21,7 @@ class Naming(Enum):
 
 @lru_cache(maxsize=4_096)
 def naming_of(name: str) -> Naming | None:
-    """Tell what a name stands before, if it is a secret."""
+    """Return the kind of secret that a name indicates, if any."""
     words = [word.lower() for word in _WORD.findall(name)]
     is_hash = False
     while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASHES or words[-1].isdigit()):
@@ -43,7 +43,7 @@ def naming_of(name: str) -> Naming | None:
 
 @lru_cache(maxsize=4_096)
 def is_unmistakable(name: str) -> bool:
-    """Whether what stands behind a name in settings is a secret, whatever it looks like."""
+    """Whether the value of a setting with this name is a secret, whatever it looks like."""
     naming, words = naming_of(name), [word.lower() for word in _WORD.findall(name)]
     if naming is None or not _ABOUT_PASSWORDS.isdisjoint(words) or not _HASHES.isdisjoint(words):
         return False
@@ -58,7 +58,7 @@ def is_unmistakable(name: str) -> bool:
 
 
 def repeats_name(value: str, name: str) -> bool:
-    """Whether a value is a word of its name, or says no more than that: `POSTGRES_PASSWORD: postgres`."""
+    """Whether a value is a word of its name, or contains no more than it: `POSTGRES_PASSWORD: postgres`."""
     words = [word.lower() for word in _WORD.findall(name)]
     written = "".join(words)
     return value.lower() in words or (len(written) > _MIN_WRITTEN and written in "".join(_WORD.findall(value)).lower())
@@ -66,7 +66,7 @@ def repeats_name(value: str, name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def is_open(name: str) -> bool:
-    """Tell whether a name says that what follows is no secret, however random it is; a short one says nothing."""
+    """Whether a name indicates a value that is random but no secret; too short names count as such."""
     words = [word.lower() for word in _WORD.findall(name)]
     if sum(map(len, words)) < _MIN_OPEN:
         return True
@@ -74,7 +74,7 @@ def is_open(name: str) -> bool:
 
 
 def is_vague(name: str) -> bool:
-    """Tell whether a name says no more than that what follows is data."""
+    """Whether a name indicates no more than that its value is data."""
     words = {word.lower() for word in _WORD.findall(name)}
     return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
 
@@ -95,14 +95,14 @@ _ABOUT_PASSWORDS: Final = frozenset(
     "label help hint message msg placeholder title description format field input type mode event action route regex "
     "pattern rule policy expired lost".split()
 )
-"""Words of names that say something of a password, and not what it is."""
+"""Words in names of things about a password, as opposed to the password itself."""
 _KINDS_OF_PLAIN_KEYS: Final = frozenset("api secret access private account auth encryption signing master jwt".split())
 _KINDS_OF_PLAIN_TOKENS: Final = frozenset(
     "access auth api bot refresh bearer personal deploy github gitlab slack npm pypi vault admin webhook oauth "
     "telegram discord registration join bootstrap service agent root secret".split()
 )
 _BASELINE: Final = ["hashed", "secret"]
-"""What detect-secrets lists, so that it is not found again."""
+"""The baseline format of detect-secrets, whose hashes are not reported again."""
 _DATA: Final = frozenset("data encoded payload blob content text message msg body base buffer raw value input".split())
 _OPEN: Final = frozenset(
     "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
@@ -120,7 +120,7 @@ _OPEN: Final = frozenset(
     "span request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey "
     "known recipient thread anchor edition licence license doi isbn".split()
 )
-"""What a name says of values that are random and no secrets."""
+"""Words in names of values that are random but no secrets."""
 _OPEN_ENDS: Final = (
     "id",
     "ids",

@@ -1,6 +1,6 @@
-"""Secrets that stand beside what gives them away: the last argument of a login, a column of a table, a cookie's value.
+"""Rules that need context: the last argument of a login, a column of a table, the value of a cookie.
 
-Each rule reads only texts that hold the word which it is about.
+Each rule reads only texts that contain one of its marks.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ from directory_indexer.credentials.vaults import (
 
 
 def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
-    """Find secrets by their neighbours; `lowered` is the text in lower case."""
+    """Yield secrets by their context; `lowered` is the text in lower case."""
     if not kind or kind in PROSE_KINDS:
         yield from sentence_spans(text, lowered, marks)
         yield from announced_spans(text, lowered, marks, kind)
@@ -89,36 +89,36 @@ def neighbour_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
 
 
 def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find PEM files in base64."""
-    for found in _ENCODED.finditer(text):
-        if b"PRIVATE KEY" in base64.b64decode(found[0][:80]):
-            yield SecretSpan(*found.span(), PRIVATE_KEY)
+    """Yield PEM files in base64."""
+    for match in _ENCODED.finditer(text):
+        if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
+            yield SecretSpan(*match.span(), PRIVATE_KEY)
 
 
 def _login_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `session.login(user, "…")` and `auth=(user, "…")`."""
-    for found in chain(_LOGIN.finditer(text), _LOGIN_KEY.finditer(text), _AUTH.finditer(text)):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the password in `session.login(user, "…")` and `auth=(user, "…")`."""
+    for match in chain(_LOGIN.finditer(text), _LOGIN_KEY.finditer(text), _AUTH.finditer(text)):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _credential_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `new NetworkCredential(user, "…")`."""
-    for found in _CREDENTIAL.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the password in `new NetworkCredential(user, "…")`."""
+    for match in _CREDENTIAL.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _opening_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password that a connection is opened with: `connect("network", "…")`, `Connection(host, user, "…")`."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _OPENINGS):
-        shape = shape_of(found[1])
-        if shape >= Shape.HARD or (shape == Shape.CHOSEN and not found[1].islower() and not found[1].isupper()):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the password in calls that open a connection: `connect("network", "…")`, `Connection(host, user, "…")`."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _OPENINGS):
+        shape = shape_of(match[1])
+        if shape >= Shape.HARD or (shape == Shape.CHOSEN and not match[1].islower() and not match[1].isupper()):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _address_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in an address without a scheme: `ann:…@host:5432`."""
+    """Yield the password in an address without a scheme: `ann:…@host:5432`."""
     for host in _HOST.finditer(text):
         login = _LOGIN_BEFORE.search(text, max(host.start() - _MAX_LOGIN, 0), host.start())
         if login and shape_of(login[1]) >= Shape.HARD:
@@ -126,50 +126,50 @@ def _address_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def _connect_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
-    for found in _CONNECT.finditer(text):
-        if is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the password in `connect(host, user, "…")` and `new PDO(source, user, "…")`."""
+    for match in _CONNECT.finditer(text):
+        if is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _remote_desktop_spans(text: str) -> Iterator[SecretSpan]:
-    for found in _REMOTE_DESKTOP.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _REMOTE_DESKTOP.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _account_spans(text: str) -> Iterator[SecretSpan]:
-    """Find hashes in the form in which Windows' accounts are listed: `name:500:…:…:::`."""
-    for found in _ACCOUNT.finditer(text):
-        yield SecretSpan(*found.span(1), "password hash")
+    """Yield the hashes in listings of Windows accounts: `name:500:…:…:::`."""
+    for match in _ACCOUNT.finditer(text):
+        yield SecretSpan(*match.span(1), "password hash")
 
 
 def _wallet_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys of the accounts that a program for chains of blocks signs with."""
-    for found in _WALLET.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), "private key")
+    """Yield the private keys in the `accounts` of a blockchain development tool."""
+    for match in _WALLET.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), "private key")
 
 
 def _node_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys in the addresses of services that run nodes of chains of blocks."""
-    for found in _NODE.finditer(text):
-        yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield the API keys in URLs of blockchain node services."""
+    for match in _NODE.finditer(text):
+        yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def _cookie_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values in headers of cookies, in requests as they are logged, copied and recorded."""
+    """Yield the values in cookie headers of logged, copied and recorded requests."""
     for header in _HEADER.finditer(text):
-        for found in _PAIR.finditer(text, *header.span(1)):
-            if is_strong(found[1]):
-                yield SecretSpan(*found.span(1), "cookie")
+        for match in _PAIR.finditer(text, *header.span(1)):
+            if is_strong(match[1]):
+                yield SecretSpan(*match.span(1), "cookie")
 
 
 def _cookie_object_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values of cookies that a browser, or an extension of it, wrote as JSON."""
-    for found in _COOKIE_VALUE.finditer(text):
-        if is_strong(found[1]):
-            yield SecretSpan(*found.span(1), "cookie")
+    """Yield the values of cookies that a browser or an extension exported as JSON."""
+    for match in _COOKIE_VALUE.finditer(text):
+        if is_strong(match[1]):
+            yield SecretSpan(*match.span(1), "cookie")
 
 
 def _is_chosen(value: str) -> bool:
@@ -268,7 +268,7 @@ _PROSE_RULES: Final = (
     ),
 )
 _EVERYWHERE: Final = (Rule(("chpasswd",), changed_password_spans),)
-"""What programs in any language hand to a shell."""
+"""Shell commands that programs in any language contain."""
 _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
     "csv": _RULES,
     **dict.fromkeys("bash batch dockerfile fish make powershell".split(), (*_RULES, _SPELLED_RULE)),
@@ -304,9 +304,9 @@ _RULES_OF: Final[dict[str, tuple[Rule, ...]]] = {
         (Rule((".connect(", ":connect(", ".begin(", "database("), _opening_spans),),
     ),
 }
-"""By kind of file."""
+"""Rules by kind of file."""
 _SEED_MARKS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
-MARKS: Final = (
+CONTEXT_MARKS: Final = (
     *(mark for rules in (*_RULES_OF.values(), _EVERYWHERE) for rule in rules for mark in rule.marks),
     *_SEED_MARKS,
 )

@@ -1,4 +1,4 @@
-"""Passwords that a command takes without an option: behind the name of a user, a file or a network."""
+"""Passwords in positional arguments of commands: after the name of a user, a file or a network."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ COMMAND_WORDS: Final = (
         " /pwd",
     ),
 )
-"""One of which, in lower case, is in a text that such a command stands in."""
+"""Marks, in lower case, of texts that contain such a command."""
 
 
 def positional_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords in `htpasswd -b FILE USER PASSWORD` and commands like it."""
-    for found in chain(_COMMAND.finditer(text), _SLASHED.finditer(text)):
-        if is_argument(found["value"]):
-            yield SecretSpan(*found.span("value"), Naming.PASSWORD.value)
-    for found in _ASSIGNING.finditer(text):
-        if shape_of(found["value"]) >= Shape.HARD:
-            yield SecretSpan(*found.span("value"), Naming.TOKEN.value)
+    """Yield the passwords in `htpasswd -b FILE USER PASSWORD` and similar commands."""
+    for match in chain(_COMMAND.finditer(text), _SLASHED.finditer(text)):
+        if is_argument(match["value"]):
+            yield SecretSpan(*match.span("value"), Naming.PASSWORD.value)
+    for match in _ASSIGNING.finditer(text):
+        if shape_of(match["value"]) >= Shape.HARD:
+            yield SecretSpan(*match.span("value"), Naming.TOKEN.value)
 
 
 _WORD: Final = r"(?:\"[^\"\n]{1,80}+\"|'[^'\n]{1,80}+'|[^\s\"'-][^\s\"']{0,80}+)"

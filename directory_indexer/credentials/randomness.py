@@ -1,9 +1,8 @@
-"""Which values are random beyond doubt, whatever they are called.
+"""Values that are random beyond doubt, whatever they are called.
 
-Words and names of programs are made of pairs of characters that often follow each other; in a random value one pair is
-as frequent as another, so each of its characters is a surprise. The table of pairs is made by
-`scripts/build_randomness`. Of random values of 20 characters and more with a digit, 99 in 100 are recognised as such,
-and 1 in 1,000 of the quoted names in source code would be.
+Words and identifiers consist of pairs of characters that often follow each other; in a random value all pairs are
+equally frequent, so their surprisal is high. The table of pairs is made by `scripts/build_randomness`. Of random values
+of 20 characters and more with a digit, 99 in 100 are recognised; of quoted names in source code, 1 in 1,000 would be.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.strength import is_placeholder
 
 ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0_"
-"""What a value is folded to: letters, a digit, and the place where a word ends."""
+"""Folded alphabet of values: letters, a digit, and the end of a word."""
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value of letters and digits is random: neither words nor a number nor a digest."""
+    """Whether a value of letters and digits is random: neither words nor a number nor a digest."""
     size = len(value)
     if not _MIN_SIZE <= size <= _MAX_SIZE or _ALPHABETS.fullmatch(value) is None:
         return False
@@ -33,18 +32,18 @@ def is_random(value: str) -> bool:
 
 
 def folded(value: str) -> str:
-    """Reduce a value to what the table knows; a capital within a word begins another one."""
+    """Fold a value to the alphabet of the table; a capital within a word begins another one."""
     return _OTHER.sub("_", _DIGIT.sub("0", _CAPITAL.sub("_", value).lower()))
 
 
 def surprise(value: str) -> float:
-    """Compute how surprising the pairs of a value are, in bits for each; digits that follow digits tell nothing."""
-    reduced = _DIGITS.sub("0", value)
+    """Return the mean surprisal of the pairs of a value, in bits; digits that follow digits are ignored."""
+    reduced = _DIGIT_RUN.sub("0", value)
     return sum(_SURPRISES[pair] for pair in pairwise(folded(reduced))) / max(2 * len(reduced) - 2, _MIN_PAIRS)
 
 
 def _is_text(value: str) -> bool:
-    """Tell whether a value is text in base64."""
+    """Whether a value is text in base64."""
     try:
         return base64.b64decode(value[: len(value) // 4 * 4]).decode("ascii").isprintable()
     except ValueError:
@@ -68,10 +67,10 @@ _ORDERLY: Final = LazyPattern(
     r"sha\d|md5|pk_|pk-|pub|AAAA|MI[IGH]|eyJ|_[ZD]\d?|\?|Qm[1-9A-Za-z]{44}$|baf[a-z2-7]{50}|bc1|age1|[13][1-9A-HJ-NP-Za-km-z]{25,34}$|"
     r".{0,60}(?:HMAC|AES|SHA)-?\d?|LS0t|iVBOR|R0lGOD|/9j/|UklGR|AGFzbQ|UEsDB|H4sI|JVBER|PHN2Zy|PD94bWw|d09G|T1RUTw|BPL?[\w-]{85,86}$|xn--"
 )
-"""Digests and ids, mangled names, addresses and public keys; the beginnings of pictures, fonts and archives."""
+"""Digests and ids, mangled names, addresses and public keys; beginnings of pictures, fonts and archives."""
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DIGIT: Final = re.compile(r"\d")
-_DIGITS: Final = re.compile(r"\d+")
+_DIGIT_RUN: Final = re.compile(r"\d+")
 _OTHER: Final = re.compile(r"[^a-z0_]")
 _TABLE: Final = (
     "ja89geaf9kc796jak686ccedcgj8"
@@ -103,5 +102,5 @@ _TABLE: Final = (
     "bbbcc9ihknkhihihngiikknhnh24"
     "897999aa9dc99aa8g879bcagggk8"
 )
-"""A row for each character, a column for the one behind it; halves of a bit to base 36."""
+"""One row for each character, one column for its successor; half bits in base 36."""
 _SURPRISES: Final = dict(zip(product(ALPHABET, repeat=2), (int(digit, 36) for digit in _TABLE), strict=True))

@@ -1,4 +1,4 @@
-"""What lets in who has lost the key: words that restore a wallet, codes for one use, keys of encrypted disks."""
+"""Recovery secrets: seed phrases of wallets, backup codes, recovery keys of encrypted disks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ WALLET_WORDS: Final = (
     *"wallet mnemonic metamask ledger trezor electrum bitcoin".split(),
     *("recovery phrase", "secret phrase", "seed phrase", "seed:", '"seed"'),
 )
-"""One of which, in lower case, is in a text that holds the words of a wallet."""
+"""Marks, in lower case, of texts that contain the words of a wallet."""
 
 
 def phrase_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the words that restore a wallet: 12 to 25 of a list (BIP 39), on a line of their own, quoted or numbered."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
-        if is_phrase_of_words(found[1]):
-            yield SecretSpan(*found.span(1), "recovery phrase")
+    """Yield seed phrases: 12 to 25 words of a list (BIP 39), on a line of their own, quoted or numbered."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
+        if is_phrase_of_words(match[1]):
+            yield SecretSpan(*match.span(1), "recovery phrase")
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _COLUMNS):
         lines = block[1].split()
-        if is_phrase_of_words(block[1]) and lines != sorted(lines):  # an extract from a list of words is in order
+        if is_phrase_of_words(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
             yield SecretSpan(*block.span(1), "recovery phrase")
     for block in _NUMBERED.finditer(text):
         words = list(_NUMBERED_WORD.finditer(text, *block.span()))
@@ -34,7 +34,7 @@ def phrase_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
-    """Yield words that restore a wallet, by the list of such words, whether or not anything announces them."""
+    """Yield seed phrases whose words are in the BIP 39 list, whether or not a keyword introduces them."""
     patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
     for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
         listed = [*takewhile(lambda word: word[0] in SEED_WORDS, _LETTERS.finditer(text, *match.span(1)))]
@@ -44,33 +44,33 @@ def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
 
 
 def is_phrase_of_words(phrase: str) -> bool:
-    """Tell whether a text is as many different words as a wallet has, and not a sentence."""
+    """Whether a text has as many distinct words as a seed phrase, and is not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
 
 def is_mostly_listed(phrase: str) -> bool:
-    """Whether most words of a text are words of wallets: some wallets have lists of their own."""
+    """Whether most words of a text are in the BIP 39 list: some wallets have lists of their own."""
     words = phrase.split()
     return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
 
 
 def disk_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys that unlock a disk (BitLocker: eight groups of six digits)."""
-    for found in _DISK_KEY.finditer(text):
-        yield SecretSpan(found.start() - _GROUP, found.end(), "recovery key")
+    """Yield recovery keys of disks (BitLocker: eight groups of six digits)."""
+    for match in _DISK_KEY.finditer(text):
+        yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
 
 
 def recovery_code_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the codes that let someone in who has lost the second factor."""
+    """Yield backup codes for a lost second factor."""
     for heading in _RECOVERY.finditer(text):
-        for found in _CODE.finditer(text, *heading.span(1)):
-            if any(map(str.isdigit, found[1])):
-                yield SecretSpan(*found.span(1), "recovery code")
+        for match in _CODE.finditer(text, *heading.span(1)):
+            if any(map(str.isdigit, match[1])):
+                yield SecretSpan(*match.span(1), "recovery code")
 
 
 def are_codes(text: str) -> bool:
-    """Tell whether a text is a list of codes, all of one form, and nothing else."""
+    """Whether a text is a list of codes of one form, and nothing else."""
     codes = text.split()
     forms = {(len(code), code.count("-")) for code in codes}
     return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))
@@ -83,7 +83,7 @@ _GRAMMAR: Final = frozenset(
     "und der die das ist ein eine nicht mit von auf für den dem les des est une pour dans que los las por una con del "
     "when where which while into does did".split()
 )
-"""Words of sentences, none of which is in the list of a wallet."""
+"""Function words of sentences, none of which is in a wallet's list."""
 _WORDS: Final = r"[a-z]{3,8}+(?:[ ,]{1,2}[a-z]{3,8}+){11,24}+"
 _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
@@ -100,10 +100,10 @@ _LISTED: Final = (
     ),
     LazyPattern(r"\n[ \t\r]{0,8}\n([a-z]{3,8}+(?:[ \t\r]{0,4}\n[a-z]{3,8}+){11,23}+)(?=[ \t\r]{0,4}(?:\n|\Z))"),
 )
-"""In quotes; at the beginning of a text or a line, behind a colon, numbered, and a word in each line."""
+"""In quotes; at the beginning of a text or a line, after a colon, numbered, or one word per line."""
 _COLUMN: Final = r"((?:[a-z]{3,8}+[ \t\r]{0,4}\n){11,25}+(?:[a-z]{3,8}+)?)(?=\s|\Z)(?!\S)"
 _COLUMNS: Final = (LazyPattern(rf"\n(?:(?<=\n\n)|(?<=:\n)|(?<=\n\r\n)){_COLUMN}"), LazyPattern(rf"\A{_COLUMN}"))
-"""One word in each line, between lines that are empty."""
+"""One word per line, between blank lines."""
 _GROUP: Final = 6
 _NUMBERED: Final = LazyPattern(
     r"(?<!\d)(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+[\s,|]{1,8}+){11,24}+(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+)?"

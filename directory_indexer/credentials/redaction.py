@@ -1,7 +1,7 @@
-"""Recognises secrets in texts, by published forms and by what stands around them, and masks them.
+"""Detection of secrets in texts, by published formats and by context, and their masking.
 
-A mask has the length of what it hides, so that every line, section and page stays where it was. Masking twice is
-masking once. Rules cannot know every secret: what is found is hidden, what is not found is indexed.
+A mask is as long as the secret, so that every line, section and page keeps its position. Masking is idempotent. Rules
+cannot know every secret: detected ones are masked, others are indexed.
 """
 
 from __future__ import annotations
@@ -13,27 +13,28 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.credentials import formats, named_values, neighbours, sealed, sentences, wordings
-from directory_indexer.credentials.formats import format_spans
+from directory_indexer.credentials.formats import FORMAT_MARKS, format_spans
 from directory_indexer.credentials.key_blocks import key_spans
 from directory_indexer.credentials.known_answers import is_known_answer
 from directory_indexer.credentials.lists import listed_spans
 from directory_indexer.credentials.marks import MarkTable
-from directory_indexer.credentials.named_values import named_spans
-from directory_indexer.credentials.neighbours import neighbour_spans
-from directory_indexer.credentials.sealed import is_sealed, sealed_blocks
+from directory_indexer.credentials.named_values import NAME_MARKS, named_spans
+from directory_indexer.credentials.neighbours import CONTEXT_MARKS, neighbour_spans
+from directory_indexer.credentials.sealed import SEALED_MARKS, is_sealed, sealed_blocks
+from directory_indexer.credentials.sentences import SENTENCE_MARKS
 from directory_indexer.credentials.settings import PROSE_KINDS
 from directory_indexer.credentials.spans import SecretSpan, masked, merged
 from directory_indexer.credentials.strength import is_strong
 from directory_indexer.credentials.titled import titled_spans
 from directory_indexer.credentials.tokens import token_spans
 from directory_indexer.credentials.unnamed_values import unnamed_spans
+from directory_indexer.credentials.wordings import KEYWORD_MARKS
 from directory_indexer.extractors.document import Document, Metadata, Section
 from directory_indexer.extractors.formats import FORMATS
 
 
 class Redaction(NamedTuple):
-    """A document without its secrets, how many were masked, and which kind it is if it holds little else."""
+    """A document without its secrets, the number of masked ones, and the kind of secret if it contains little else."""
 
     document: Document
     n_masked: int = 0
@@ -41,19 +42,19 @@ class Redaction(NamedTuple):
 
 
 def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
-    """Find the secrets in a text, sorted and apart.
+    """Return the secrets in a text, sorted and disjoint.
 
-    The kind of file tells how a name and a value stand together, its name whether it holds secrets alone.
+    The kind of file determines how a name and a value are written, its name whether it contains only secrets.
     """
     lowered = _lower(text)
     marks = _MARKS.marks_of(lowered)
-    found = chain(
+    candidates = chain(
         *(key_spans(text), token_spans(text), format_spans(text, marks)),
         *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind, name)),
         *(unnamed_spans(text, kind), titled_spans(text, kind, name)),
     )
     blocks = sealed_blocks(text, marks)
-    spans = [span for span in merged(found) if not (is_known_answer(text, span) or is_sealed(text, span, blocks))]
+    spans = [span for span in merged(candidates) if not (is_known_answer(text, span) or is_sealed(text, span, blocks))]
     if not spans:
         return spans
     listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()
@@ -61,19 +62,19 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
 
 
 def redact(text: str, kind: str = "", name: str = "") -> tuple[str, list[SecretSpan]]:
-    """Mask the secrets in a text; the result is as long as the text."""
+    """Mask the secrets in a text; its length is unchanged."""
     spans = secret_spans(text, kind, name)
     return (masked(text, spans) if spans else text), spans
 
 
 def redact_document(document: Document, name: str = "") -> Redaction:
-    """Mask the secrets in the text, the title and the headings of a document that lies in a file of this name."""
+    """Mask the secrets in the text, title, headings and metadata of a document in a file of this name."""
     kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
     text, spans = redact(document.text, kind, name)
     values = _values(document.text, spans)
-    # Words that stand in the text as they are hide nothing in the title, which many texts begin with.
-    is_told = not spans and document.text.startswith(document.title)
-    title = document.title if is_told else _redact_line(document.title, values, kind)
+    # A title that repeats the beginning of a text without secrets needs no masking.
+    repeats_text = not spans and document.text.startswith(document.title)
+    title = document.title if repeats_text else _redact_line(document.title, values, kind)
     sections = _redact_headings(document.sections, values, kind)
     metadata = _redact_metadata(document.metadata, values, kind)
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
@@ -83,12 +84,12 @@ def redact_document(document: Document, name: str = "") -> Redaction:
 
 
 def _lower(text: str) -> str:
-    # The one letter that becomes two in lower case would move what follows.
+    # The only letter that becomes two in lower case; it would shift the rest.
     return text.replace("\u0130", "I").lower()
 
 
 def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
-    """Find the same secrets elsewhere in the text, where nothing gives them away."""
+    """Yield other occurrences of the same secrets, which no rule recognises."""
     kinds = {text[start:end]: kind for start, end, kind in spans[:_MAX_REPEATED]}
     for value, kind in kinds.items():
         if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or not is_strong(value):
@@ -109,7 +110,7 @@ def _values(text: str, spans: Sequence[SecretSpan]) -> list[str]:
 def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
     for value in values:
         if value in line:
-            # A plain word that is a secret in one place is a part of names in others, such as `test_config`.
+            # A plain word that is a secret in one place is part of a name in another, such as `test_config`.
             place = rf"(?<!\w){value}(?!\w)" if value.isalpha() and not is_strong(value) else re.escape(value)
             line = re.sub(place, masked(value, [SecretSpan(0, len(value), "")]), line)
     return _redacted_line(line, kind) if line else line
@@ -117,21 +118,21 @@ def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _redacted_line(line: str, kind: str) -> str:
-    """Mask the secrets in a short text: many documents have the same authors and headings."""
+    """Mask the secrets in a short text; cached, since many documents share authors and headings."""
     return redact(line, kind)[0]
 
 
 def _redact_metadata(metadata: Metadata, values: Sequence[str], kind: str) -> Metadata:
-    """Mask whatever a document says about itself: a person can be named, and a thread identified, by a secret."""
-    said: dict[str, Any] = metadata._asdict()
-    listed = {name: value for name, value in said.items() if isinstance(value, tuple)}
-    written = {name: value for name, value in said.items() if isinstance(value, str)}
-    clean = _redact_lines(chain(written.values(), *listed.values()), values, kind)
+    """Mask the secrets in all metadata: a person's name or a thread's id can be a secret."""
+    fields: dict[str, Any] = metadata._asdict()
+    listed = {name: value for name, value in fields.items() if isinstance(value, tuple)}
+    texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+    clean = _redact_lines(chain(texts.values(), *listed.values()), values, kind)
     if not clean:
         return metadata
-    said |= {name: clean.get(value, value) for name, value in written.items()}
-    said |= {name: tuple(clean.get(one, one) for one in value) for name, value in listed.items()}
-    return Metadata(**said)
+    fields |= {name: clean.get(value, value) for name, value in texts.items()}
+    fields |= {name: tuple(clean.get(item, item) for item in value) for name, value in listed.items()}
+    return Metadata(**fields)
 
 
 def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind: str) -> tuple[Section, ...]:
@@ -139,12 +140,13 @@ def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind:
     if not clean:
         return sections
     return tuple(
-        section._replace(headings=tuple(clean.get(one, one) for one in section.headings)) for section in sections
+        section._replace(headings=tuple(clean.get(heading, heading) for heading in section.headings))
+        for section in sections
     )
 
 
 def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dict[str, str]:
-    """Mask the secrets in short texts, all at once; only those that have some are in the answer."""
+    """Mask the secrets in short texts, all at once; the result has only the texts that changed."""
     lines = [line for line in dict.fromkeys(texts) if line and not _MOMENT.fullmatch(line)]
     together = "\n".join(line.replace("\n", " ") for line in lines)
     clean = _redact_line(together, values, kind)
@@ -154,7 +156,7 @@ def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dic
 
 
 def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
-    """Name what a text is that consists of a secret for the most part."""
+    """Return the kind of secret that makes up most of a text, if any."""
     sizes: Counter[str] = Counter()
     for start, end, kind in spans:
         sizes[kind] += end - start
@@ -164,11 +166,9 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
     return sizes.most_common(1)[0][0]
 
 
-_MARKS: Final = MarkTable(
-    mark for room in (formats, sentences, wordings, neighbours, named_values, sealed) for mark in room.MARKS
-)
+_MARKS: Final = MarkTable((*FORMAT_MARKS, *SENTENCE_MARKS, *KEYWORD_MARKS, *CONTEXT_MARKS, *NAME_MARKS, *SEALED_MARKS))
 _KIND_OF_OTHERS: Final = "text"
-"""What a file counts as that the configuration has read: nothing is known of its kind."""
+"""The kind of files that a configured extractor read: theirs is unknown."""
 
 _MAX_REPEATED: Final = 200
 _MIN_REPEATED: Final = 8
@@ -177,4 +177,4 @@ _MAX_REPEATED_LENGTH: Final = 500
 _MOST: Final = 0.6
 _BLANKS: Final = re.compile(r"\s+")
 _MOMENT: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
-"""A time as documents give it, which is no secret."""
+"""A timestamp as documents have it, which is no secret."""

@@ -1,4 +1,4 @@
-"""Values that are encrypted already, in manifests that may be shown: they open nothing without the key of a cluster."""
+"""Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they need the cluster's key."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final
 from directory_indexer.credentials.lazy_pattern import LazyPattern
 from directory_indexer.credentials.spans import SecretSpan
 
-MARKS: Final = ("encrypteddata",)
+SEALED_MARKS: Final = ("encrypteddata",)
 
 
 def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
-    """Find where the encrypted values of sealed secrets stand, in their order."""
-    if marks.isdisjoint(MARKS) or not _SEALED.search(text):
+    """Return the spans of the encrypted values of sealed secrets, in order."""
+    if marks.isdisjoint(SEALED_MARKS) or not _SEALED.search(text):
         return []
-    return [found.span() for found in _BLOCK.finditer(text)]
+    return [match.span() for match in _BLOCK.finditer(text)]
 
 
 def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a value stands in such a block, and is as long as what is encrypted for a cluster."""
+    """Whether a value is inside such a block, and as long as a sealed value."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
     return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
 

@@ -1,4 +1,4 @@
-"""The words that wallets are restored with: the English list of BIP 39, in its order."""
+"""The English word list of BIP 39, in order."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Secrets that people tell each other: in notes, letters, chats and what programs say when they are set up.
+"""Secrets stated in prose: notes, letters, chats and set-up messages.
 
-A sentence names many passwords and holds few, so a value in one must be harder than a value in settings.
+Sentences mention many passwords and contain few, so a value in one must be stronger than a value in settings.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from directory_indexer.credentials.strength import is_password, is_placeholder, 
 from directory_indexer.credentials.wordings import EXAMPLE
 
 _PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
-"""How the first words of a sentence about a password begin, in lower case."""
+"""Stems of words for a password, in lower case."""
 _KEY_WORDS: Final = tuple("key token secret schlüssel clé".split())
-MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
+SENTENCE_MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
 
 
 def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
-    """Find passwords in sentences that tell one, or announce that it stands alone in a line below."""
+    """Yield the passwords stated in sentences, or announced by one and alone on a line below."""
     for word in (*_PASSWORD_WORDS, *_KEY_WORDS):
         at = lowered.find(word) if word in marks else -1
         while at >= 0:
-            yield from _told(text, at, word)
+            yield from _stated_spans(text, at, word)
             at = lowered.find(word, at + len(word))
-    for found in _NETWORK_CODE.finditer(text) if "wifi:" in marks else ():
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in _NETWORK_CODE.finditer(text) if "wifi:" in marks else ():
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[SecretSpan]:
-    for found in matches:
-        if len(set(found[1])) > 1:
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in matches:
+        if len(set(match[1])) > 1:
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
-def _told(text: str, at: int, word: str) -> Iterator[SecretSpan]:
+def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     subject = _SUBJECT.match(text, at)
     if subject and word in _PASSWORD_WORDS:
         yield from _stated(text, subject)
-    # Most sentences about a key neither end in a colon nor go on to anything with a digit or a sign.
+    # Most sentences about a key neither end in a colon nor contain a digit or sign after it.
     if subject is None or not _PROMISING.match(text, subject.end()):
         return
     start, end = line_start(text, at, _MAX_BEFORE), subject.end()
-    if (found := _TELLING.match(text, end)) and _is_told(word, text[start : found.start("value")], found):
-        value = found["value"].rstrip(_MARKS)
-        yield SecretSpan(found.start("value"), found.start("value") + len(value), Naming.PASSWORD.value)
+    if (match := _TELLING.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
+        value = match["value"].rstrip(_MARKS)
+        yield SecretSpan(match.start("value"), match.start("value") + len(value), Naming.PASSWORD.value)
     elif (announced := _ANNOUNCING.match(text, end)) and is_strong(announced[1]):
         yield SecretSpan(*announced.span(1), Naming.TOKEN.value)
     elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
@@ -60,7 +60,7 @@ def _told(text: str, at: int, word: str) -> Iterator[SecretSpan]:
 
 
 def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
-    """Find a number, or four words of four letters without sense, that are stated to be a password."""
+    """Yield a number, or four random words of four letters, stated to be a password."""
     number = _STATED.match(text, subject.end())
     before = max(subject.start() - _MAX_BEFORE, 0)
     if number and (number["bare"] is None or _USER.search(text, before, subject.start())):
@@ -80,31 +80,31 @@ def login_sentence_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def pin_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the numbers of cards and locks."""
+    """Yield the PINs of cards and locks."""
     if "PIN" not in text and "PUK" not in text:
         return
     yield from _numbers(chain(_PIN.finditer(text), _PUK.finditer(text), _PUK_ALONE.finditer(text)))
-    for found in _PIN_ALONE.finditer(text):
-        if _PIN_OF.search(text, max(found.start() - _MAX_BEFORE, 0), found.start()):
-            yield from _numbers((found,))
+    for match in _PIN_ALONE.finditer(text):
+        if _PIN_OF.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
+            yield from _numbers((match,))
 
 
 def safe_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the numbers of safes, and of cards in German."""
-    for found in _SAFE.finditer(text):
-        yield SecretSpan(*found.span(1 if found[1] else 2), Naming.PASSWORD.value)
+    """Yield the numbers of safes, and of cards in German."""
+    for match in _SAFE.finditer(text):
+        yield SecretSpan(*match.span(1 if match[1] else 2), Naming.PASSWORD.value)
 
 
 def entry_code_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the numbers that open doors and silence alarms."""
-    for found in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRY_CODES):
-        if _LOCK.search(text, max(found.start() - _MAX_BEFORE, 0), found.start(1)):
-            yield from _numbers((found,))
+    """Yield the codes of doors and alarms."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRY_CODES):
+        if _LOCK.search(text, max(match.start() - _MAX_BEFORE, 0), match.start(1)):
+            yield from _numbers((match,))
 
 
-def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
-    """Judge a value by the word for it: a key is generated, and opens something; people choose passwords."""
-    value, is_quoted = found["value"].rstrip(_MARKS), bool(found["quote"])
+def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
+    """Whether a value is a secret, given its keyword: keys are generated; passwords are chosen by people."""
+    value, is_quoted = match["value"].rstrip(_MARKS), bool(match["quote"])
     if EXAMPLE.search(before):
         return False
     if word in _KEY_WORDS and not (word == "secret" and is_quoted):
@@ -112,11 +112,11 @@ def _is_told(word: str, before: str, found: re.Match[str]) -> bool:
     if is_strong(value) or _APP_PASSWORD.fullmatch(value):
         return True
     is_hard = is_quoted or _EASY.fullmatch(value) is None
-    return len(value) >= _MIN_TOLD and is_hard and is_password(value) and _TECHNICAL.search(value) is None
+    return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL.search(value) is None
 
 
 _MARKS: Final = ".,;:)"
-_MIN_TOLD: Final = 8
+_MIN_STATED: Final = 8
 _MAX_BEFORE: Final = 60
 LOGIN_SENTENCE_MARKS: Final = (
     *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),

@@ -1,7 +1,7 @@
-"""Settings: the kinds of files that hold them, and those that are secrets by their names, whatever their values are.
+"""Kinds of settings files, and settings that are secrets by their names, whatever their values.
 
-Strength decides in prose and in code, where a name is often only spoken of. In code a setting is a constant, or the
-password beside a host or a database.
+In prose and code, where a name is often only mentioned, the strength of a value decides. In code a setting is a
+constant, or the password next to a host or a database.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from directory_indexer.credentials.spans import line_start
 from directory_indexer.credentials.strength import is_stand_in
 
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
-"""Kinds of files in which what follows a name is its value as it stands."""
+"""Kinds of files in which values are literal."""
 PROSE_KINDS: Final = frozenset(
     "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
     "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
     "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
     "xlsx hwpx mobi".split()
 )
-"""Kinds of files that people write or speak, scan or photograph."""
+"""Kinds of files that people write, speak, scan or photograph."""
 LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-"""Kinds of files in which a line is a name and its value."""
+"""Kinds of files with one name and value per line."""
 
 
 def is_translation(text: str, name: str) -> bool:
-    """Whether a file holds the words of a user interface: `password` is followed by what people read there."""
+    """Whether a file contains the texts of a user interface: there `password` is followed by a label."""
     return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
 
 
 def is_plain_secret(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
-    """Whether a value, which ends at `end`, is a secret because a setting of that name holds one."""
+    """Whether a value, which ends at `end`, is a secret because of the name of its setting."""
     name, start = text[name_start : match.end("name")], match.start(str(match.lastgroup))
     value = text[start : min(end, start + _MAX_JUDGED)]
     if not is_unmistakable(name) or is_stand_in(value) or _BLANK.search(value) or repeats_name(value, name):
@@ -44,13 +44,13 @@ def is_plain_secret(text: str, name_start: int, match: re.Match[str], end: int, 
 
 
 def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
-    """Whether a name begins a line in a file whose lines are names and values."""
+    """Whether a name begins a line in a file with one name and value per line."""
     start = line_start(text, name_start, _MAX_LINE)
     return kind in LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
 
 
 def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
-    """Whether a name and a value are a setting: no sentence, no comparison, no code."""
+    """Whether a name and a value form a setting, not a sentence, comparison or code."""
     is_quoted, between = match["quote"] is not None, text[match.end("name") : match.start(str(match.lastgroup))]
     if match["call"] is not None or match["said"] is not None or _COMPARISON.search(between):
         return False
@@ -67,7 +67,7 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
 
 
 def _is_assigned(text: str, name_start: int, match: re.Match[str], between: str, kind: str) -> bool:
-    """Whether a value is that of the name, and the name not a reference nor a word of many meanings."""
+    """Whether the value belongs to the name, and the name is neither a reference nor ambiguous."""
     is_reference = text[name_start - 1 : name_start] in _REFERRING or text.endswith(("${", "#{", "{{"), 0, name_start)
     if is_reference or not _ASSIGNING.search(between):
         return False
@@ -76,7 +76,7 @@ def _is_assigned(text: str, name_start: int, match: re.Match[str], between: str,
 
 
 def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], between: str) -> bool:
-    """Whether a string is the value of a constant, or of the password beside a host or a database."""
+    """Whether a string is the value of a constant, or of the password next to a host or a database."""
     name, naming = text[name_start : match.end("name")], naming_of(text[name_start : match.end("name")])
     if "," in between and not _DEFINING.search(text, max(name_start - _NEAR, 0), name_start):
         return False
@@ -89,7 +89,7 @@ def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], betwee
 
 
 def _is_among_lines(text: str, name_start: int, end: int) -> bool:
-    """Whether a name and a value are a line of a text, next to another such line."""
+    """Whether a name and a value form a line next to another such line."""
     start = line_start(text, name_start, _MAX_LINE)
     if not _INDENT.fullmatch(text, start, name_start) or not _LINE_END.match(text, end):
         return False
@@ -98,7 +98,7 @@ def _is_among_lines(text: str, name_start: int, end: int) -> bool:
 
 
 def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: str) -> bool:
-    """Whether a value without quotes is all that stands behind its name."""
+    """Whether an unquoted value is all that follows its name."""
     if kind not in LINE_KINDS:
         return kind in _ENDS and _ENDS[kind].match(text, end) is not None
     is_pair = between == "=" and text[name_start - 1 : name_start] in _BEFORE_PAIRS
@@ -109,7 +109,7 @@ def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: s
 
 
 def _is_user(text: str, name_start: int, value: str) -> bool:
-    """Whether a value is the name of the user before it, too, as the passwords of many examples are."""
+    """Whether a value equals the user name before it, as passwords of many examples do."""
     before = text[max(name_start - _NEAR, 0) : name_start].lower()
     at = before.rfind(value.lower())
     return at >= 0 and _USER_BEFORE.search(before, 0, at) is not None

@@ -1,6 +1,6 @@
-"""How much a word looks like a password when no name stands beside it: what the text around speaks of must decide.
+"""Resemblance of a word to a password when no name precedes it: the topic of the surrounding text has to decide.
 
-A word of a language, a version, an address or the name of a program is none, however many digits it has.
+A word of a language, a version, an address or an identifier is none, however many digits it has.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from directory_indexer.credentials.strength import is_password, is_placeholder, 
 
 
 class Shape(IntEnum):
-    """How little a word looks like anything but a password."""
+    """Resemblance of a word to a password, as opposed to anything else."""
 
     PLAIN = 0
     CHOSEN = 1
-    """Letters and digits, as in many a name."""
+    """Letters and digits, as in many identifiers."""
     HARD = 2
-    """Letters and digits with a sign among them or behind them, or cases and digits that change places."""
+    """Letters and digits with a sign among or after them, or alternating cases and digits."""
     RANDOM = 3
 
 
 def shape_of(word: str) -> Shape:
-    """Judge a word by itself; what encloses it must be gone."""
+    """Return the shape of a word without its delimiters."""
     if _DIGITS.fullmatch(word):
         return Shape.PLAIN if is_placeholder(word) else Shape.CHOSEN
     if not _HAS_LETTER_AND_MORE.match(word) or not is_password(word) or _TECHNICAL.search(word):
@@ -37,7 +37,7 @@ def shape_of(word: str) -> Shape:
 
 
 def bare(word: str) -> tuple[int, int]:
-    """Tell where a word begins and ends without the quotes around it and the marks of a sentence behind it."""
+    """Return the bounds of a word without the quotes around it and the punctuation after it."""
     start, end = 0, len(word)
     while end and word[end - 1] in _MARKS:
         end -= 1
@@ -53,13 +53,14 @@ _MARKS: Final = ".,;:"
 _QUOTES: Final = "\"'`(<[_"
 _CLOSING: Final = "\"'`)>].,;:"
 _DIGITS: Final = LazyPattern(r"\d{16}|\d{20,63}")
-"""The keys that routers are sold with."""
+"""Factory-set keys of routers."""
 _HAS_LETTER_AND_MORE: Final = LazyPattern(r"(?=[^A-Za-z]*+[A-Za-z])[A-Za-z]*+[^A-Za-z]")
 _HARD: Final = LazyPattern(
     r"(?=[^a-zA-Z]*+[a-zA-Z])(?=\D*+\d)[^!#$%&*+?~^=@]*+[!#$%&*+?~^=@].*|"  # a letter, a digit and a sign
     r"(?=[^a-z]*+[a-z])(?=[^A-Z]*+[A-Z])(?:\w*\d[a-z]+\w*\d\w*|[A-Za-z]{4,}(?:\d{3,}[A-Za-z]{4,}|\d{2}[A-Za-z]{4,}\d{2,})|[a-z]+[A-Z][a-z]+\d{2,}|(?:[A-Z][a-z]{3,}_?){2,3}\d{2,4})"
 )
-"""What follows no rule of writing: a sign among letters and digits, digits for letters, two words and a year."""
+"""Patterns that follow no rule of spelling: a sign among letters and digits, digits for letters, two words and a year.
+"""
 _NAME: Final = LazyPattern(r"[a-z]+(?:[-_.][a-z]+)*[-_.]?[a-z]?\d{1,4}|(?:[a-z0-9]+[-_.]){3,}[a-z0-9]+")
 _TECHNICAL: Final = LazyPattern(
     r"(?i)[/\\(){}<>\[\]|\"`]|\w[=:]\S*[a-z]|::|->|@[\w-]+\.[a-z]|^[@#&$%+-]|&\w+;|\.(?:[a-z]{2,4}|html|conf|json|yaml)$|"

@@ -1,4 +1,4 @@
-"""Where secrets stand in a text, and how they are masked so that no other character moves."""
+"""Spans of secrets in a text, and their masking, which moves no other character."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASK: Final = "*"
 
 
 class SecretSpan(NamedTuple):
-    """Characters `start` to `end` of a text (exclusive) are a secret of this kind."""
+    """Characters `start` to `end` (exclusive) of a text are a secret of this kind."""
 
     start: int
     end: int
@@ -18,7 +18,7 @@ class SecretSpan(NamedTuple):
 
 
 def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """Sort spans and join those that overlap; the first one names the kind."""
+    """Sort spans and join overlapping ones; the first one determines the kind."""
     result: list[SecretSpan] = []
     for span in sorted(spans):
         if result and span.start < result[-1].end:
@@ -29,7 +29,7 @@ def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def masked(text: str, spans: Iterable[SecretSpan]) -> str:
-    """Mask sorted spans; white space stays, so every line and every offset stays where it was."""
+    """Mask sorted spans; white space stays, so that every line and offset is unchanged."""
     parts: list[str] = []
     end = 0
     for span in spans:
@@ -39,7 +39,7 @@ def masked(text: str, spans: Iterable[SecretSpan]) -> str:
 
 
 def line_start(text: str, at: int, max_length: int) -> int:
-    """Find where the line begins that holds a place in a text, or what is `max_length` characters before the place."""
+    """Return the start of the line that contains a position, but at most `max_length` characters before it."""
     lowest = max(at - max_length, 0)
     return text.rfind("\n", lowest, at) + 1 or lowest
 

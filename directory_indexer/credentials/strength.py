@@ -1,6 +1,6 @@
-"""Which values are secrets and which only stand for one: placeholders, names, references, words.
+"""Strength of values: secrets as opposed to placeholders, names, references and words.
 
-All of it is judged by the value alone, in time proportional to its length.
+Judged by the value alone, in time proportional to its length.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value only stands where a secret would: a template, a reference, an example, a mask."""
+    """Whether a value is not a secret but a template, a reference, an example or a mask."""
     lowered = value.lower()
     return (
         len(set(lowered)) <= _MAX_REPEATED
         or _TEMPLATE.search(value) is not None
         or _RUN.search(lowered) is not None
-        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
         or _WORD.fullmatch(lowered) is not None
     )
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether the value in the place of a secret is none: an example, a reference, a type or a choice.
+    """Whether a value in the position of a secret is none: an example, a reference, a type or a choice.
 
     `is_placeholder` also excludes what looks like a word; people choose words as passwords.
     """
@@ -34,7 +34,7 @@ def is_stand_in(value: str) -> bool:
         or set(lowered) <= _FILLING
         or _TEMPLATE.search(value) is not None
         or _SETTING.fullmatch(value) is not None
-        or (_STAND_IN if len(value) < _LONG else _LONG_STAND_IN).search(lowered) is not None
+        or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
         or _WORD.fullmatch(lowered) is not None
         or _CHOICE.fullmatch(lowered) is not None
         or _NAMED_SECRET.search(lowered) is not None
@@ -42,7 +42,7 @@ def is_stand_in(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Tell whether a value looks generated: letters and digits, or cases, change places all the time."""
+    """Whether a value looks generated: letters and digits, or cases, alternate throughout."""
     size = len(value)
     if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
         return False
@@ -54,7 +54,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value may be a password that a person chose: letters with digits or signs among them."""
+    """Whether a value may be a password that a person chose: letters mixed with digits or signs."""
     if not _MIN_PASSWORD <= len(value) <= _MAX_PASSWORD or is_placeholder(value) or " " in value:
         return False
     if _is_scrambled(value):
@@ -66,19 +66,19 @@ def is_password(value: str) -> bool:
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value is a password, where it can only be a password or a stand-in for one."""
+    """Whether a value is a password, in a position of nothing but passwords and their placeholders."""
     return not is_stand_in(value) or is_password(value) or is_strong(value)
 
 
 def _is_scrambled(value: str) -> bool:
-    """Tell whether the cases of letters change as in no word and no name of a program."""
+    """Whether the cases of letters change as in no word and no identifier."""
     if len(value) < _MIN_SCRAMBLED or not (value.isalpha() and value.isascii()) or value.islower() or value.isupper():
         return False
     return len(_PARTS.findall(value[:_SAMPLED])) >= max(min(len(value), _SAMPLED) / _MEAN_PART, _MIN_PARTS)
 
 
 def is_phrase(value: str) -> bool:
-    """Tell whether a value is a pass phrase: letters alone, but more than one word of them."""
+    """Whether a value is a pass phrase: letters only, but more than one word."""
     return _PHRASE.fullmatch(value) is not None and not is_placeholder(value) and not _ABOUT_SECRETS.search(value)
 
 
@@ -104,7 +104,7 @@ _MAX_STRONG: Final = 65_536
 _SAMPLED: Final = 256
 _MIN_LETTERS: Final = 20
 _SHORT: Final = 20
-_LONG: Final = 28
+_LONG_PHRASE: Final = 28
 _MIN_SCRAMBLED: Final = 10
 _MEAN_PART: Final = 3.6
 _MIN_PARTS: Final = 4
@@ -144,7 +144,7 @@ _SETTING: Final = LazyPattern(
     r"\w+:[^@]*/.*|[a-z]+(?::[\w-]+){2,}|\w+(?:\|[\w:]+)+|"
     r".*\.(?:txt|key|pem|json|ya?ml|conf|properties|html?|php|py|md|crt|cer|env)"
 )
-"""Names of variables, calls, paths and other references, as settings have them."""
+"""Variables, calls, paths and other references in settings."""
 _CHOICE: Final = LazyPattern(
     r"(?:(?:str(?:ing)?|bytes?|(?:small|big)?int(?:eger)?|bool(?:ean)?|uuid|object|array|number|any|text|char|id|email|uri|"
     r"secretstr|secretbytes|(?:var)?char|binary|blob|\w+field|\w+type|password)[!?]?)|"
@@ -164,7 +164,7 @@ _NAMED_SECRET: Final = LazyPattern(
     r"(?:^|[-_./: ])(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|credentials?|api[-_]?key|"
     r"(?:access|private|ssh)[-_]key)(?:$|[-_./: ])"
 )
-"""Names of secrets in the store that keeps them: `db-password`."""
+"""Names of secrets in a secret store: `db-password`."""
 _NAMES: Final = LazyPattern(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\]?(?:[a-z][a-z0-9_.-]*[/\\]){1,12}[\w.-]*|"
     r"[A-Za-z_]+\d{0,2}(?:(?:\.|::|->|/|-)[A-Za-z_]+\d{0,2}){1,8}|(?:[A-Za-z]+_){1,12}[A-Za-z]+\d?"

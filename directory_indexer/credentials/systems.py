@@ -1,4 +1,4 @@
-"""Secrets in the languages of systems: databases, network devices, installers, brokers, scripted dialogues."""
+"""Secrets in the formats of databases, network devices, installers, brokers and scripted dialogues."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ DEVICE_WORDS: Final = (
     "rwcommunity",
     "createuser",
 )
-"""What the configuration of a network device with a secret contains, in lower case."""
+"""Marks, in lower case, of network device configurations with a secret."""
 LOGIN_SECTIONS: Final = ("[admins]", "[users]", "[passwords]", "[credentials]", "[logins]", "[accounts]", "[secrets]")
-"""The headings, in lower case, of sections with a password in each line."""
+"""Headings, in lower case, of sections with one password per line."""
 
 
 def insert_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords and keys in rows that a statement of SQL inserts, by the names of their columns."""
+    """Yield passwords and keys in rows of SQL INSERT statements, by column name."""
     columns_of: dict[str, list[str]] = {}
     for table in _CREATE_TABLE.finditer(text):
         names = (_COLUMN_NAME.match(column[0]) for column in _COLUMN.finditer(table[2]))
@@ -50,10 +50,10 @@ def insert_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def copy_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords and keys in the rows of a dump of PostgreSQL, by the names of their columns."""
+    """Yield passwords and keys in rows of a PostgreSQL dump, by column name."""
     end = 0
     for copy in _COPY.finditer(text):
-        if copy.start() < end:  # in a row of another
+        if copy.start() < end:  # inside the rows of the previous one
             continue
         columns = _namings(copy[1].split(","))
         end = copy.end()
@@ -67,39 +67,39 @@ def copy_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def serialized_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values that PHP wrote behind their names: `s:4:"pass";s:12:"…"`."""
-    for found in _SERIALIZED.finditer(text):
-        naming = naming_of(found[1])
-        if naming and _is_chosen(found[2]):
-            yield SecretSpan(*found.span(2), naming.value)
+    """Yield values after their names in PHP serialization: `s:4:"pass";s:12:"…"`."""
+    for match in _SERIALIZED.finditer(text):
+        naming = naming_of(match[1])
+        if naming and _is_chosen(match[2]):
+            yield SecretSpan(*match.span(2), naming.value)
 
 
 def value_first_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the values that stand before their names: `"value": "…", "key": "password"`."""
-    for found in _VALUE_FIRST.finditer(text):
-        naming = naming_of(found[2])
-        if naming and (is_strong(found[1]) or (naming == Naming.PASSWORD and _is_chosen(found[1]))):
-            yield SecretSpan(*found.span(1), naming.value)
+    """Yield values before their names: `"value": "…", "key": "password"`."""
+    for match in _VALUE_FIRST.finditer(text):
+        naming = naming_of(match[2])
+        if naming and (is_strong(match[1]) or (naming == Naming.PASSWORD and _is_chosen(match[1]))):
+            yield SecretSpan(*match.span(1), naming.value)
 
 
 def oracle_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the password in `user/password@host:1521` and `sqlplus user/password@name`."""
-    for found in _SQLPLUS.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
-    for found in _ORACLE_HOST.finditer(text):
-        login = _ORACLE_LOGIN.search(text, max(found.start() - _MAX_LOGIN, 0), found.start())
+    """Yield the password in `user/password@host:1521` and `sqlplus user/password@name`."""
+    for match in _SQLPLUS.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
+    for match in _ORACLE_HOST.finditer(text):
+        login = _ORACLE_LOGIN.search(text, max(match.start() - _MAX_LOGIN, 0), match.start())
         if login and _is_chosen(login[1]):
             yield SecretSpan(*login.span(1), Naming.PASSWORD.value)
 
 
 def device_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords, keys and communities in the configuration of network devices."""
+    """Yield passwords, keys and communities in configurations of network devices."""
     words = chain.from_iterable(word.finditer(text) for word in _DEVICE_LINES)
     lines = sorted({line_start(text, word.start(), _MAX_LINE) for word in words})
-    for found in chain(filter(None, (_DEVICE.match(text, start) for start in lines)), _COMMUNITY.finditer(text)):
-        if (_is_chosen(found[1]) or _NUMBER.fullmatch(found[1])) and not _COMMON.fullmatch(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    for match in chain(filter(None, (_DEVICE.match(text, start) for start in lines)), _COMMUNITY.finditer(text)):
+        if (_is_chosen(match[1]) or _NUMBER.fullmatch(match[1])) and not _COMMON.fullmatch(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
     for user in _SNMP_USER.finditer(text):
         for phrase in ("login", "privacy"):
             if user[phrase] and not is_placeholder(user[phrase]):
@@ -107,73 +107,73 @@ def device_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def installer_spans(text: str) -> Iterator[SecretSpan]:
-    """Find what an installer is told beforehand, and the accounts and networks that a new machine gets."""
-    for found in chain(_PRESEED.finditer(text), _NETWORK_PROFILE.finditer(text)):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the passwords in preseed files, network profiles and cloud-init accounts."""
+    for match in chain(_PRESEED.finditer(text), _NETWORK_PROFILE.finditer(text)):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
     for block in _ACCOUNTS.finditer(text):
-        for found in _ACCOUNT.finditer(text, *block.span(1)):
-            if not is_placeholder(found[1]) and found[1] not in {"RANDOM", "R"}:
-                yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+        for match in _ACCOUNT.finditer(text, *block.span(1)):
+            if not is_placeholder(match[1]) and match[1] not in {"RANDOM", "R"}:
+                yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def access_list_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords in the access lists of Redis: `user ann on >…`."""
-    for found in _ACCESS_LIST.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield passwords in Redis access lists: `user ann on >…`."""
+    for match in _ACCESS_LIST.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def dialogue_spans(text: str) -> Iterator[SecretSpan]:
-    """Find what a script sends when it is asked for a password."""
-    for found in _DIALOGUE.finditer(text):
-        if _is_chosen(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield what an expect script sends at a password prompt."""
+    for match in _DIALOGUE.finditer(text):
+        if _is_chosen(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def section_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find a key that its section, not its name, says to be one: `jwt: {key: …}`."""
-    for found in _KEY.finditer(text):
-        start = max(found.start() - _MAX_SECTION, 0)
-        if is_strong(found[1]) and _SECTION.search(text, start, found.start()):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield a key that is identified by its section, not its name: `jwt: {key: …}`."""
+    for match in _KEY.finditer(text):
+        start = max(match.start() - _MAX_SECTION, 0)
+        if is_strong(match[1]) and _SECTION.search(text, start, match.start()):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def section_secret_spans(text: str) -> Iterator[SecretSpan]:
-    """Find random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`."""
+    """Yield random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`."""
     for section in _SECRETS.finditer(text):
-        for found in _SECRET_OF.finditer(text, *section.span(2)):
-            if is_strong(found[1]):
-                yield SecretSpan(*found.span(1), Naming.TOKEN.value)
-    for found in _SECRET_PATH.finditer(text):
-        if is_strong(found[1]):
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+        for match in _SECRET_OF.finditer(text, *section.span(2)):
+            if is_strong(match[1]):
+                yield SecretSpan(*match.span(1), Naming.TOKEN.value)
+    for match in _SECRET_PATH.finditer(text):
+        if is_strong(match[1]):
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def byte_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Find keys that are lists of bytes: `network_key: [86, 85, …]`."""
-    for found in _BYTES.finditer(text):
-        if len(set(found[1].replace(",", " ").split())) >= _MIN_BYTES:
-            yield SecretSpan(*found.span(1), Naming.TOKEN.value)
+    """Yield keys written as lists of bytes: `network_key: [86, 85, …]`."""
+    for match in _BYTES.finditer(text):
+        if len(set(match[1].replace(",", " ").split())) >= _MIN_BYTES:
+            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
 
 
 def section_login_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the passwords in a section that lists who logs in: `[admins]`, and below it `ann = …`."""
+    """Yield the passwords in a section of logins: `[admins]`, and below it `ann = …`."""
     for section in _LOGIN_SECTION.finditer(text):
-        for found in _LOGIN_OF.finditer(text, *section.span(1)):
-            if _is_chosen(found[1]):
-                yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+        for match in _LOGIN_OF.finditer(text, *section.span(1)):
+            if _is_chosen(match[1]):
+                yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def router_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the keys of networks in the configuration of OpenWrt."""
-    for found in _ROUTER_KEY.finditer(text):
-        if not is_placeholder(found[1]):
-            yield SecretSpan(*found.span(1), Naming.PASSWORD.value)
+    """Yield the network keys in OpenWrt configurations."""
+    for match in _ROUTER_KEY.finditer(text):
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
 
 
 def _namings(columns: Iterable[str]) -> list[Naming | None]:
-    """Tell what columns hold; a hash is one of a password where another column holds a secret."""
+    """Return the kind of secret in each column; a hash column is one of passwords if another column holds a secret."""
     names = [column.strip(" \t\r\n\"'`[]") for column in columns]
     namings = [naming_of(name) for name in names]
     if not any(namings):
@@ -184,7 +184,7 @@ def _namings(columns: Iterable[str]) -> list[Naming | None]:
 
 
 def _bare(table: str) -> str:
-    """Take the name of a table without its schema and its quotes."""
+    """Return the name of a table without schema and quotes."""
     return table.rpartition(".")[2].strip('"`[]').lower()
 
 
@@ -230,7 +230,7 @@ _SQLPLUS: Final = LazyPattern(r"sqlplus(?: -\w{1,4}){0,3} [\w$#]{1,40}/\"?([^\s/
 _ORACLE_LOGIN: Final = LazyPattern(r"[\w$#]{1,40}/\"?([^\s/@\"']{4,64})\"?\Z")
 _MAX_LINE: Final = 400
 _DEVICE_LINES: Final = tuple(map(LazyPattern, "ecret asswd assword ommunity ipher key psk tandby".split()))
-"""What each line has that `_DEVICE` matches; a search from every line start takes five times as long."""
+"""Substrings of all lines that `_DEVICE` matches; matching at every line start takes five times as long."""
 _DEVICE: Final = LazyPattern(
     r"(?i)[ \t]{0,20}(?:set [^\n]{0,80}?)??"
     r"(?:enable (?:secret|password)(?: level \d{1,2})?|(?:tacacs|radius)-server (?:host \S{1,64} [^\n]{0,80}?)?key"

@@ -1,4 +1,4 @@
-"""Passwords in tables, by what the heads of their columns say: in Markdown, in spreadsheets and in documents."""
+"""Passwords in tables, by column header: in Markdown, spreadsheets and documents."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from directory_indexer.credentials.strength import is_chosen, is_password, is_st
 
 
 def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords and keys in tables whose heads stand above a rule, as Markdown has them."""
+    """Yield passwords and keys in tables whose header is above a rule, as in Markdown."""
     end = 0
     for rule in _RULE.finditer(text):
-        if rule.start() < end:  # in a table that was read
+        if rule.start() < end:  # inside the previous table
             continue
         head = text[text.rfind("\n", max(rule.start() - _MAX_HEAD, 0), rule.start()) + 1 : rule.start()]
         if columns := _columns(head):
@@ -28,7 +28,7 @@ def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def sheet_spans(text: str) -> Iterator[SecretSpan]:
-    """Find passwords and keys in tables of spreadsheets and documents, whose heads are in one of the first rows."""
+    """Yield passwords and keys in tables of spreadsheets and documents, whose header is one of the first rows."""
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _BLOCKS):
         columns: _Columns | None = None
         for at, row in enumerate(_BLOCK_ROW.finditer(text, *block.span(1))):
@@ -41,7 +41,7 @@ def sheet_spans(text: str) -> Iterator[SecretSpan]:
 
 
 class _Columns(NamedTuple):
-    """What each column holds, and whether another says who logs in with it."""
+    """The kind of secret in each column, and whether another column names the user."""
 
     namings: Sequence[Naming | None]
     is_login: bool
@@ -94,4 +94,4 @@ USER: Final = LazyPattern(
     r"anmeld|utilis|compte|identif|usuari|cuenta|servi[cz]|utente|sito|gebruiker|użytk|uživ|användar|bruker|bruger|käyttäjä|"
     r"felhaszn|логин|пользов|сайт|имя|用户|账号|帳號|ユーザ|アカウント|아이디|사용자|kullan\u0131c\u0131|^id$|^ip\b|wlan|ssid|netz|network|gerät|device"
 )
-"""How columns are called that say who logs in with a password, and where."""
+"""Headers of columns that name a user or a service."""

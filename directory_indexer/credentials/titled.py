@@ -1,6 +1,6 @@
-"""Files of which the name or the title says that they hold secrets: settings called secrets, lists of passwords.
+"""Files whose name or title announces secrets: settings called secrets, lists of passwords.
 
-In them a label need not say again what stands behind it.
+In them, labels need not be names of secrets.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_password, is_phrase, is_placeholder, is_strong
 
 _READ_KINDS: Final = PROSE_KINDS - frozenset("html man latex numbers ods xls xlsb xlsx subtitles".split())
-"""Kinds of files in which people keep lists of passwords, a line for each."""
+"""Kinds of files in which people keep lists of passwords, one per line."""
 
 
 def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
-    """Find the secrets of a file with the name `name`, where that or its first line says that it has some."""
+    """Yield the secrets of a file whose name or first line announces them."""
     if kind in SETTINGS_KINDS:
         if _SECRETS_NAME.fullmatch(name) and not _MANIFEST.search(text):
             yield from _scalar_spans(text)
@@ -30,16 +30,16 @@ def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
 
 
 def _is_list(text: str, name: str) -> bool:
-    found = _FIRST_LINE.match(text)
-    first = found[1] if found else ""
-    called = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
-    if not (is_title(first) or is_title(called)) or _OTHER.search(first):
+    match = _FIRST_LINE.match(text)
+    first = match[1] if match else ""
+    title = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
+    if not (is_title(first) or is_title(title)) or _OTHER.search(first):
         return False
-    return is_title(first) or _OTHER.search(called) is None
+    return is_title(first) or _OTHER.search(title) is None
 
 
 def is_title(line: str) -> bool:
-    """Tell whether a line names passwords; most hold nothing that a word for them begins with."""
+    """Whether a line is a title that mentions passwords; the stem test is a fast path."""
     lowered = line.lower()
     if line.isascii() and not any(stem in lowered for stem in _STEMS):
         return False
@@ -47,33 +47,33 @@ def is_title(line: str) -> bool:
 
 
 def _scalar_spans(text: str) -> Iterator[SecretSpan]:
-    """Find every value that stands in the file and is not looked up elsewhere."""
-    for found in _SCALAR.finditer(text):
-        start, end = found.span(str(found.lastgroup))
+    """Yield every literal value."""
+    for match in _SCALAR.finditer(text):
+        start, end = match.span(str(match.lastgroup))
         value = text[start:end].rstrip()
-        if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (found["quote"] or _is_one(value)):
+        if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (match["quote"] or _is_single_value(value)):
             yield SecretSpan(start, start + len(value), Naming.TOKEN.value)
 
 
-def _is_one(value: str) -> bool:
+def _is_single_value(value: str) -> bool:
     return " " not in value or is_phrase(value)
 
 
 def _entry_spans(text: str) -> Iterator[SecretSpan]:
-    """Find what stands behind a label, and numbers behind a word for a code."""
-    for found in _ENTRY.finditer(text):
-        first, last = bare(found["word"])
-        value = found["word"][first:last]
+    """Yield the values after labels, and numbers after a word for a code."""
+    for match in _ENTRY.finditer(text):
+        first, last = bare(match["word"])
+        value = match["word"][first:last]
         if (
-            not _OTHER_LABEL.search(found["label"])
+            not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
             and (shape_of(value) >= Shape.CHOSEN or is_strong(value))
         ):
-            yield SecretSpan(found.start("word") + first, found.start("word") + last, Naming.PASSWORD.value)
-    for found in _CODE.finditer(text):
-        value = found["word"]
+            yield SecretSpan(match.start("word") + first, match.start("word") + last, Naming.PASSWORD.value)
+    for match in _CODE.finditer(text):
+        value = match["word"]
         if value.isdigit() or is_password(value):
-            yield SecretSpan(*found.span("word"), Naming.PASSWORD.value)
+            yield SecretSpan(*match.span("word"), Naming.PASSWORD.value)
 
 
 _SECRETS_NAME: Final = LazyPattern(
@@ -83,7 +83,7 @@ _SECRETS_NAME: Final = LazyPattern(
 _MANIFEST: Final = LazyPattern(
     r"(?:\A|\n)[ \t]{0,4}\"?(?:apiVersion|sops|jobs|runs-on|\$schema|openapi|swagger)\"?[ \t]{0,4}:"
 )
-"""What settings have that are about secrets and hold none: manifests, workflows, descriptions."""
+"""Keys of files about secrets that contain none: manifests, workflows, descriptions."""
 _SCALAR: Final = LazyPattern(
     r"(?m)^[ \t{]{0,40}+[\"']?[\w.:$/ -]{1,80}?[\"']?[ \t]{0,8}[:=][ \t]{1,8}"
     r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{4,4000}+)[\"']|"
@@ -113,11 +113,11 @@ _WORDS: Final = (
     ),
     *("รหัสผ่าน", "पासवर्ड"),
 )
-"""Words for passwords, as patterns."""
+"""Patterns of words for passwords."""
 
 
 def _stem(word: str) -> str:
-    """Give what everything in ASCII begins with that a pattern matches; nothing for what matches none in ASCII."""
+    """Return the ASCII prefix of everything that a pattern matches; "" if there is none."""
     letters = re.match("[a-z ]*", word)[0]  # type: ignore[index]  # which matches every text
     following = word[len(letters) :]
     if following and not following[0].isascii():
@@ -137,7 +137,7 @@ _OTHER: Final = LazyPattern(
     r"change|änder|chang|manag|hash|generat|best|good|strong|test|api|\?|about|explain|instruct|anleitung|help|hilfe|spec|"
     r"format|tutorial|protect|secur|sicher|forgot|vergess|lost|expir|storage|wordlist|common|breach"
 )
-"""What the titles of texts about passwords say, and those of lists of them do not."""
+"""Words in titles of texts about passwords, as opposed to lists of them."""
 _ENTRY: Final = LazyPattern(
     r"(?m)^[ \t>*\u2022-]{0,12}+(?P<label>[^\W_][^\n:=|\t>→]{0,60}?)[ \t*_]{0,4}(?::|=>?|->|→|\||\t|[ ][\u2013\u2014-])"
     r"[ \t*_]{1,12}"
@@ -156,4 +156,4 @@ _CODE: Final = LazyPattern(
     r"(?:[ ](?:[^\W\d_]{2,16}[ ]?){1,2})?[ ]?[:=]?[ \t]{0,8}[\"'`(]?(?<![^\W\d_])"
     r"(?P<word>\d{4,32}|(?=[A-Za-z]{0,40}\d)[!#-~]{6,64})(?=[\"'`),;.]|[ \t\r]{0,8}(?:[\n(]|\Z))"
 )
-"""A word for a code, in the midst of a line as well, and the number or the password behind it."""
+"""A word for a code, anywhere in a line, and the number or password after it."""

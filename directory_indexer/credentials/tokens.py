@@ -1,8 +1,8 @@
-"""Tokens that say themselves what they are: by a prefix that their issuer publishes, and by their length.
+"""Tokens with a published format: a prefix of the issuer, and a length.
 
-Nearly all of them have a separator in front of the random part. A separator that 16 such characters follow is rare, and
-the regular expression engine finds it at 400 to 1,000 MB/s; what stands before it then picks the rule. So a token more
-in the table costs nothing, where an alternation of all prefixes reads 30 MB/s.
+Nearly all of them have a separator before the random part. A separator followed by 16 such characters is rare, and the
+regular expression engine finds it at 400 to 1,000 MB/s; the text before it then selects the rule. Additional tokens
+therefore cost nothing, whereas an alternation of all prefixes reads 30 MB/s.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from directory_indexer.credentials.strength import is_placeholder
 
 
 def token_spans(text: str) -> Iterator[SecretSpan]:
-    """Find tokens with a published form."""
+    """Yield tokens with a published format."""
     for anchor in _ANCHORS:
         yield from _anchored(text, anchor)
-    for pattern, kind in _OTHERS:
-        for found in pattern.finditer(text):
-            if not _is_example(found[0].lstrip("A")):
-                yield SecretSpan(*found.span(), kind)
-                if kind == "access key" and (behind := _BEHIND.match(text, found.end())):
+    for pattern, kind in _OTHER_TOKENS:
+        for match in pattern.finditer(text):
+            if not _is_example(match[0].lstrip("A")):
+                yield SecretSpan(*match.span(), kind)
+                if kind == "access key" and (behind := _BEHIND.match(text, match.end())):
                     yield SecretSpan(*behind.span(1), kind)
 
 
@@ -36,9 +36,9 @@ class _Rule(NamedTuple):
 
 def _anchored(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
     end = masked_end = n_nested = 0
-    for found in anchor.finditer(text):
-        at = found.start()
-        # A hostile text is a prefix in the token of a prefix in the token of a prefix.
+    for match in anchor.finditer(text):
+        at = match.start()
+        # A hostile text can nest prefixes in tokens without end.
         n_nested = n_nested + 1 if at < end else 0
         if at < masked_end or n_nested > _MAX_NESTED:
             continue
@@ -61,8 +61,8 @@ def _prefixed(text: str, at: int) -> Iterator[SecretSpan]:
 
 def _dotted(text: str, at: int) -> Iterator[SecretSpan]:
     for pattern, kind in _DOTTED if text[at] == "." else ():
-        if found := pattern.match(text, at):
-            yield SecretSpan(*found.span(), kind)
+        if match := pattern.match(text, at):
+            yield SecretSpan(*match.span(), kind)
 
 
 def _is_example(token: str) -> bool:
@@ -89,7 +89,7 @@ _WELL_KNOWN: Final = (
     "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l",  # "John Doe" of jwt.io
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAs",  # "joe" of RFC 7519
 )
-"""Parts of tokens that documentation shows and that open nothing."""
+"""Parts of tokens in public documentation, which grant no access."""
 
 _ESCAPES: Final = frozenset(("\\n", "\\t", "\\r", "2F", "3D", "3d", "3A", "22"))
 _HEX: Final = "[0-9a-fA-F]"
@@ -221,7 +221,7 @@ _TOKENS: Final = {
         ("A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}(?:-[A-Z0-9]{5})?"),
     ),
 }
-"""Prefix, up to and with its separator, and what follows it; by kind."""
+"""Prefix including its separator, and the pattern of the rest; by kind."""
 
 _RULES: Final = _rules()
 _ANCHORS: Final = (
@@ -233,8 +233,8 @@ _ANCHORS: Final = (
     LazyPattern(r"\.(?=[\w-]{16})"),
 )
 _BEHIND: Final = LazyPattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
-"""The secret that stands behind the name of an access key: `("AKIA…", "…")`."""
-_OTHERS: Final = (
+"""The secret after the id of an access key: `("AKIA…", "…")`."""
+_OTHER_TOKENS: Final = (
     (
         LazyPattern(
             r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"

@@ -1,4 +1,4 @@
-"""Exports of password managers: what their notes and hidden fields say is as secret as their passwords."""
+"""Exports of password managers: their notes and hidden fields are as secret as their passwords."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from directory_indexer.credentials.spans import SecretSpan
 from directory_indexer.credentials.strength import is_placeholder
 
 NOTE: Final = "secret note"
-"""The kind of what a password manager keeps beside a password."""
+"""The kind of other secrets in a password manager's entry."""
 
 
 def vault_object_spans(text: str) -> Iterator[SecretSpan]:
-    """Find notes and custom fields in the JSON of Bitwarden, 1Password, Proton Pass, Enpass and others."""
+    """Yield notes and custom fields in JSON exports of Bitwarden, 1Password, Proton Pass, Enpass and others."""
     if _VAULT.search(text):
-        for found in chain.from_iterable(pattern.finditer(text) for pattern in (_NOTE, _CUSTOM_FIELD, *_HIDDEN)):
-            yield SecretSpan(*found.span(1), NOTE)
+        for match in chain.from_iterable(pattern.finditer(text) for pattern in (_NOTE, _CUSTOM_FIELD, *_HIDDEN)):
+            yield SecretSpan(*match.span(1), NOTE)
 
 
 def vault_element_spans(text: str) -> Iterator[SecretSpan]:
-    """Find notes and protected fields in the XML of KeePass, Password Safe and others."""
-    for found in chain.from_iterable(
+    """Yield notes and protected fields in XML exports of KeePass, Password Safe and others."""
+    for match in chain.from_iterable(
         element.finditer(text) for element in (_NOTES_ELEMENT, _PROTECTED, _FIELD_ELEMENT)
     ):
-        yield SecretSpan(*found.span(1), NOTE)
+        yield SecretSpan(*match.span(1), NOTE)
     if _PASSWORD_ELEMENT.search(text):
-        for found in _NOTE_ELEMENT.finditer(text):
-            yield SecretSpan(*found.span(1), NOTE)
+        for match in _NOTE_ELEMENT.finditer(text):
+            yield SecretSpan(*match.span(1), NOTE)
 
 
 def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the value in an object of JSON that says of itself that it is a password, or not to be shown."""
-    for found in _OBJECT.finditer(text):
-        members = list(_MEMBER.finditer(text, *found.span(1)))
+    """Yield the value in a JSON object that is marked as a password or as hidden."""
+    for match in _OBJECT.finditer(text):
+        members = list(_MEMBER.finditer(text, *match.span(1)))
         if any(_HIDING.fullmatch(member[0]) for member in members):
             for member in members:
                 if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
@@ -44,14 +44,14 @@ def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def field_cell_spans(text: str) -> Iterator[SecretSpan]:
-    """Find the cell behind one that says password, in exports that write names and values in turns (Enpass)."""
-    for found in _CELL.finditer(text):
-        if shape_of(found[1]) >= Shape.CHOSEN:
-            yield SecretSpan(*found.span(1), NOTE)
+    """Yield the cell after a password label, in CSV exports with alternating names and values (Enpass)."""
+    for match in _CELL.finditer(text):
+        if shape_of(match[1]) >= Shape.CHOSEN:
+            yield SecretSpan(*match.span(1), NOTE)
 
 
 def is_note_column(column: str) -> bool:
-    """Tell by its head, in lower case, whether a column of such an export holds notes, fields or second factors."""
+    """Whether a column header, in lower case, denotes notes, fields or second factors in such an export."""
     return _NOTE_COLUMN.fullmatch(column) is not None
 
 
@@ -59,7 +59,7 @@ _SCALAR: Final = r"(?:\"(?:[^\"\\]|\\.){0,20000}+\"|[\w.+-]{1,40}+|\[\s{0,8}\])"
 _OBJECT: Final = LazyPattern(
     rf"\{{\s{{0,80}}+((?:\"[^\"\\\n]{{1,60}}+\"\s{{0,4}}:\s{{0,4}}{_SCALAR}\s{{0,80}}+,?\s{{0,80}}+){{2,30}}+)"
 )
-"""The members of an object up to the first that is an object or a list itself."""
+"""The members of an object up to the first nested object or list."""
 _MEMBER: Final = LazyPattern(
     r"\"(?P<name>[^\"\\\n]{1,60}+)\"\s{0,4}:\s{0,4}(?:\"(?P<value>(?:[^\"\\]|\\.){0,20000}+)\"|[\w.+-]{1,40}+|\[)"
 )

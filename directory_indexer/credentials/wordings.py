@@ -1,4 +1,4 @@
-"""The words for passwords in the languages that people keep their notes in."""
+"""Words for passwords in many languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.credentials.lazy_pattern import LazyPattern
 
 
 class Mention(NamedTuple):
-    """Where a text speaks of a password, or only of a login that may have one."""
+    """A word for a password, or (`is_vague`) only for a login that may have one."""
 
     start: int
     end: int
@@ -17,20 +17,20 @@ class Mention(NamedTuple):
 
 
 def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
-    """Find the words for passwords, word by word; `lowered` is the text in lower case."""
-    for stem in MARKS:
-        where, written = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
-        at = where.find(written) if stem in marks else -1
+    """Yield the words for passwords, stem by stem; `lowered` is the text in lower case."""
+    for stem in KEYWORD_MARKS:
+        haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
+        at = haystack.find(needle) if stem in marks else -1
         while at >= 0:
-            found = _WORD.match(text, at)
-            if found and not (found["short"] and at and _LETTER.match(text, at - 1)):
-                yield Mention(*found.span(), found["vague"] is not None)
-            at = where.find(written, at + len(stem))
+            match = _KEYWORD.match(text, at)
+            if match and not (match["short"] and at and _WORD_CHARACTER.match(text, at - 1)):
+                yield Mention(*match.span(), match["vague"] is not None)
+            at = haystack.find(needle, at + len(stem))
 
 
 _CAPITALS: Final = ("pin", "puk")
-"""What is a word for a password in capitals alone."""
-MARKS: Final = (
+"""Stems that mean a password only in capitals."""
+KEYWORD_MARKS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
     *(
@@ -68,9 +68,9 @@ MARKS: Final = (
     *"パスワード パスコード 暗号化キー 暗証番号 비밀번호 암호 السر المرور".split(),
     *("mật khẩu", "clé wpa", "clé wi"),
 )
-"""How each word begins, in lower case."""
-_LETTER: Final = LazyPattern(r"\w")
-_WORD: Final = LazyPattern(
+"""Stems in lower case."""
+_WORD_CHARACTER: Final = LazyPattern(r"\w")
+_KEYWORD: Final = LazyPattern(
     r"(?i)(?P<short>mdp|ww|pwd?|psw|pswd|p/w|haslo|psk|clave|heslo|geslo|sifre|senha|parola)(?:s|y|m|a)?(?!\w)|"
     r"passw(?:or[dt]s?|örter|d)(?!\d{1,4}[,;)!])"
     r"(?![ \t]{1,24}(?:\[[\w= -]{3,80}\]|\w{6,10})[ \t]{1,24}\S{0,40}pam_)|"  # not of PAM
@@ -90,4 +90,4 @@ EXAMPLE: Final = LazyPattern(
     r"comme|par exemple|exemple|p\. ?ej\.|por ejemplo|ejemplo|zoals|bijvoorbeeld|per esempio|np\.)[:,]?[ ]?"
     r"[\s*\"'`„“«(]{0,4}\Z"
 )
-"""What stands before a value that is shown as an example."""
+"""Text before a value that is given as an example."""

@@ -1,1 +1,1 @@
-"""Whether an index is whole and its parts agree, and mending what they lack from the texts in SQLite."""
+"""Integrity checks of an index, and repairs from the texts in SQLite."""

@@ -1,4 +1,4 @@
-"""Looks at an index without changing it: what is whole, what agrees, and what is missing."""
+"""Read-only checks of an index: integrity, consistency and completeness."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _REPAIR = "dirindex doctor --repair mends it"
 
 
 class Checkup:
-    """Look at everything that an index is made of; one of the vector stores holds its vectors."""
+    """Checks all parts of an index; `vectorstore` is the one that holds its vectors."""
 
     def __init__(self, docstore: DocStore, vectorstore: VectorStore) -> None:
         self._docstore = docstore
         self._vectorstore = vectorstore
 
     def findings(self) -> Iterator[Finding]:
-        """Look at permissions, space, database, full-text index, directories and vectors."""
+        """Yield findings on permissions, space, database, full-text index, directories and vectors."""
         yield self._permissions()
         yield self._space()
         yield self._database()
@@ -50,7 +50,7 @@ class Checkup:
         yield from self._vectors()
 
     def open_to_others(self) -> list[Path]:
-        """List what of the index other users of this machine can read."""
+        """Return the paths of the index that other users of this machine can read."""
         directory = self._docstore.path.parent
         return [path for path in (directory, *directory.glob("*")) if path.exists() and _is_open(path)]
 
@@ -80,7 +80,7 @@ class Checkup:
             yield Finding("values", Verdict.PROBLEM, message, _REPAIR)
 
     def words(self) -> Finding:
-        """Look whether the full-text index can be read and has every chunk."""
+        """Check that the full-text index can be read and has every chunk."""
         try:
             with self._docstore.snapshot() as snapshot:
                 snapshot.words.read_through()
@@ -107,21 +107,21 @@ class Checkup:
             message = f"vectors that are lost: {len(lost):,}; that belong to no chunk: {len(unknown):,}"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
         n_stored, n_pending = len(snapshot.vectors.embedded_chunk_ids()), snapshot.vectors.count_pending()
-        kept = f"{n_stored:,} in the vector store, {n_pending:,} in the database until they are merged"
-        return Finding("vectors", Verdict.OK, f"every vector belongs to a chunk: {kept}")
+        places = f"{n_stored:,} in the vector store, {n_pending:,} in the database until they are merged"
+        return Finding("vectors", Verdict.OK, f"every vector belongs to a chunk: {places}")
 
     def disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
-        """Compare both stores: vectors that should be there and are not, and the other way round.
+        """Compare both stores; return the ids of missing vectors and of unknown ones.
 
         Raises:
-            VectorsLostError: they are damaged.
-            GenerationGoneError: they are not there, or were replaced meanwhile.
+            VectorsLostError: the vectors are damaged.
+            GenerationGoneError: they are missing, or were replaced meanwhile.
         """
         generation = snapshot.vector_sets.generation(self._vectorstore.place)
         expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
         stored = set(self._vectorstore.at(generation).ids()) if generation else set()
-        # A merge that was cut off may have brought pending vectors to a server.
+        # An interrupted merge may have written pending vectors to a server.
         pending = snapshot.vectors.pending_of(list(stored - expected))
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 

@@ -1,4 +1,4 @@
-"""Examines an index and repairs it, also where there is none to open: it is missing, damaged, or in the way."""
+"""Check and repair of an index, even if it cannot be opened: missing, damaged, or blocked by another file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from directory_indexer.vectorstores import VectorStores
 
 
 class Doctor:
-    """Check one index, and with `repair` mend it under the write lock; what it needs is opened when it is needed."""
+    """Checks one index, and repairs it under the write lock; its parts are opened when they are needed."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Doctor:
         self._lock_path = lock_path
 
     def check(self) -> Iterator[Finding]:
-        """Look whether the index is whole, its parts agree, and the embedder answers; without an index, only that."""
+        """Yield findings on the integrity of the index and on the embedder; without an index, on the embedder only."""
         if not self._database.exists():
             yield Finding("database", Verdict.WARNING, "there is no index yet", "dirindex index PATH makes one")
         else:
@@ -49,11 +49,11 @@ class Doctor:
         yield from self._services()
 
     def repair(self) -> Iterator[Finding]:
-        """Mend what can be mended, then look at everything; a damaged database is set aside and must be built again.
+        """Repair what can be repaired, then check everything; a damaged database is set aside and must be rebuilt.
 
         Raises:
-            LockedError: an index run is going on; it mends much by itself.
-            VectorStoreError: the vector store cannot be reached; what does not need it is mended.
+            LockedError: an index run is in progress; it repairs much by itself.
+            VectorStoreError: the vector store cannot be reached; everything else is repaired.
         """
         for path in self._vectorstores.misplaced():
             with write_lock(self._lock_path, wait=False):
@@ -63,7 +63,7 @@ class Doctor:
         try:
             yield from self._repair_index()
         except CorruptIndexError as error:
-            with contextlib.suppress(CorruptIndexError):  # if it cannot be opened, nothing of it is open
+            with contextlib.suppress(CorruptIndexError):  # if it cannot be opened, there is nothing to close
                 self._docstore().close()
             damaged = set_aside(self._database)
             self._vectorstores.on_disk.discard()

@@ -1,4 +1,4 @@
-"""Whether what an index needs is there: the model, and what reads scanned pages."""
+"""Checks of the services of an index: the embedding model, and OCR."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _MIB = 1 << 20
 
 
 def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
-    """Name the engine that reads scanned pages, and count those that are kept; a service is not asked."""
+    """Return the OCR engine and the size of its cache; a service is not called."""
     summary = cache.summary()
     pages = "page" if summary.n_pages == 1 else "pages"
-    kept = f"{summary.n_pages:,} {pages} kept in {math.ceil(10 * summary.n_bytes / _MIB) / 10:,.1f} MiB"
+    cached = f"{summary.n_pages:,} {pages} kept in {math.ceil(10 * summary.n_bytes / _MIB) / 10:,.1f} MiB"
     try:
         name = reading.name()
     except ProviderError as error:
         return Finding("OCR", Verdict.PROBLEM, error.message, error.hint or "")
     if name is None:
-        return Finding("OCR", Verdict.OK, f"scanned pages are not read; {kept}", reading.advice())
-    return Finding("OCR", Verdict.OK, f"{name}; {kept}")
+        return Finding("OCR", Verdict.OK, f"scanned pages are not read; {cached}", reading.advice())
+    return Finding("OCR", Verdict.OK, f"{name}; {cached}")
 
 
 def language_findings(get_advice: Callable[[], LanguageAdvice | None]) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def language_findings(get_advice: Callable[[], LanguageAdvice | None]) -> Iterat
 
 
 def provider_finding(load: Callable[[], Embedder]) -> Finding:
-    """Have the model embed a few words."""
+    """Embed a few words, and return the result as a finding."""
     started = time.monotonic()
     try:
         embedder = load()

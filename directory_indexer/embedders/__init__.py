@@ -1,4 +1,4 @@
-"""What turns text into vectors: the boundary that every provider implements, and the providers by name."""
+"""Interface of embedders, which every provider implements."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ with lazily:
 
 
 class Embedder(Protocol):
-    """Turn texts into vectors of one space: float32, of Euclidean length 1.
+    """Turns texts into vectors of one space: float32, of Euclidean length 1.
 
     Raises:
-        ProviderError: from any verb, when the provider cannot answer.
+        ProviderError: from any method, when the provider cannot answer.
     """
 
     @property
     def space(self) -> EmbeddingSpace:
-        """The space that all vectors of this embedder lie in."""
+        """The space of all vectors of this embedder."""
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens of one text the model reads, where that is known; what is beyond is cut off."""
+        """Maximum tokens of one text that the model reads, if known; the rest is cut off."""
 
     @property
     def batch_size(self) -> int:
-        """How many texts are best given at a time."""
+        """Optimal number of texts in one call."""
 
     @property
     def concurrency(self) -> int:
-        """How many calls at a time make it fastest."""
+        """Optimal number of concurrent calls."""
 
     @property
     def usage(self) -> EmbeddingUsage:
-        """What it was given since it was made, as far as it costs anything."""
+        """Billable usage since its creation."""
 
     def check(self) -> None:
-        """Make sure that it can embed now."""
+        """Raise unless it can embed now."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts that are to be found; an array of shape (texts, dimensions), in the order given.
+        """Embed texts to be indexed; an array of shape (texts, dimensions), in the given order.
 
         Raises:
             TextsRefusedError: the provider refuses some of them and embeds the others.
         """
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed the text that is looked for; an array of shape (dimensions,)."""
+        """Embed a query; an array of shape (dimensions,)."""
 
     def close(self) -> None:
-        """Give back what the embedder holds; calling it twice is harmless."""
+        """Release resources; calling it twice is harmless."""

@@ -1,4 +1,4 @@
-"""Builds the embedder that settings ask for, and tells before what space its vectors will lie in."""
+"""Construction of the configured embedder, and the space of its vectors, which is known before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with lazily:
 
 
 class Access(NamedTuple):
-    """How to reach a provider and how much to ask of it; nothing here changes a vector."""
+    """Key and limits for a provider; nothing here affects a vector."""
 
     api_key: str | None = None
     batch_size: int = 32
@@ -29,7 +29,7 @@ class Access(NamedTuple):
     keep_alive: str | None = None
 
     def __repr__(self) -> str:
-        return f"Access({self.batch_size=}, {self.concurrency=}, {self.keep_alive=})"  # the key is for nobody to see
+        return f"Access({self.batch_size=}, {self.concurrency=}, {self.keep_alive=})"  # without the key
 
 
 def planned_space(
@@ -41,7 +41,7 @@ def planned_space(
     document_prefix: str | None,
     query_prefix: str | None,
 ) -> EmbeddingSpace:
-    """Describe the space that settings mean; 0 dimensions where only the provider knows them."""
+    """Return the space that settings define; 0 dimensions if only the provider knows them."""
     if provider == "embedded":
         return embedded_model(model).space
     known = known_prefixes(model)
@@ -57,10 +57,10 @@ def planned_space(
 
 
 def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> Embedder:
-    """Build the embedder of a space; a provider on the network is not asked anything yet.
+    """Build the embedder of a space, without a request to a provider on the network.
 
     Raises:
-        ProviderError: it cannot be loaded, or what it needs is not configured.
+        ProviderError: it cannot be loaded, or its configuration is incomplete.
     """
     if space.provider == "embedded":
         return EmbeddedEmbedder(embedded_model(space.model))

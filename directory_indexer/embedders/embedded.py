@@ -1,4 +1,4 @@
-"""Models that embed in this process, in int8 on the processor, without any network.
+"""Models that embed in this process, in int8 on the processor, without a network.
 
 Texts are run one at a time at their exact length, so a vector never depends on the texts beside it. Several threads
 share one session, which scales better than threads inside an operator (2.0 against 1.3 to 1.6 times on two cores).
@@ -30,19 +30,18 @@ with lazily:
 
 
 Windows: TypeAlias = Callable[[str, str], list[list[int]]]
-"""Gives the ids of a text behind a prefix, in parts that the model reads at once."""
+"""Returns the token ids of a text after a prefix, in parts that fit into the model's window."""
 
 
 class EmbeddedEmbedder:
-    """Embed with a model, on `threads` threads or as many as there are cores.
+    """Embeds with a model, on `threads` threads or as many as there are cores.
 
     Raises:
-        ProviderError: when the model is not installed or damaged, or the installed ONNX Runtime cannot run it.
-
+        ProviderError: the model is not installed or damaged, or the installed ONNX Runtime cannot run it.
     """
 
     batch_size = 128
-    """One to four seconds of embedding on two cores: the most that a kill can cost."""
+    """One to four seconds of embedding on two cores: the most that an interruption can cost."""
 
     concurrency = 1
     """It has threads of its own."""
@@ -63,26 +62,26 @@ class EmbeddedEmbedder:
 
     @property
     def space(self) -> EmbeddingSpace:
-        """The space that all vectors of this embedder lie in."""
+        """The space of all vectors of this embedder."""
         return self._model.space
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of one text the model reads, as its tokenizer counts them."""
+        """Maximum tokens of one text that the model reads, as its tokenizer counts them."""
         return self._model.max_tokens
 
     @property
     def usage(self) -> EmbeddingUsage:
-        """What it was given: nothing of it costs anything."""
+        """Empty: it costs nothing."""
         return EmbeddingUsage()
 
     def check(self) -> None:
-        """Find nothing to check: the model was verified when it was loaded."""
+        """Do nothing: the model was verified when it was loaded."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts that are to be found."""
+        """Embed texts to be indexed."""
         vectors = np.empty((len(texts), self._model.dimensions), np.float32)
-        # The longest first, so that at the end no thread works on a long one alone.
+        # The longest first, so that no thread is left alone with a long one.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True)
         embedded = self._pool.map(self._embed_document, [texts[index] for index in order])
         for index, vector in zip(order, embedded, strict=True):
@@ -90,7 +89,7 @@ class EmbeddedEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed the text that is looked for."""
+        """Embed a query."""
         return self._embed(text, self._model.prefixes.query)
 
     def close(self) -> None:
@@ -111,12 +110,12 @@ class EmbeddedEmbedder:
 
     def _vector(self, ids: list[int]) -> NDArray[np.float32]:
         try:
-            found: NDArray[np.float32] = self._session.run(["embedding"], {"input_ids": np.array([ids], np.int64)})[0][
+            vector: NDArray[np.float32] = self._session.run(["embedding"], {"input_ids": np.array([ids], np.int64)})[0][
                 0
             ]
         except RUNTIME_ERRORS as error:
             raise ProviderError(f"the embedded model failed: {error}") from error
-        return found
+        return vector
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -152,7 +151,7 @@ def _n_cores() -> int:
 
 def _load_session(model: str) -> Session:
     options = session_options()
-    # The graph is written as it runs best; what an optimiser of a later runtime would make of it is not measured.
+    # The graph is already optimised; the effect of a later runtime's optimiser is not measured.
     options.graph_optimization_level = AS_WRITTEN
     try:
         return load_session(str(model), options)

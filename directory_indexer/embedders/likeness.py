@@ -1,6 +1,6 @@
-"""How alike a question and passages are by the static table, without numpy, which a search by words does not load.
+"""Similarity of a question and passages by the static table, without numpy, which keyword searches do not load.
 
-The sums are those of `static_table`, weighted by how rare a token is, judging by its place in the vocabulary. A row is
+The sums are those of `static_table`, weighted by token rarity, estimated from the position in the vocabulary. A row is
 one large integer with a lane of 32 bits for each dimension, so that a token costs one multiplication and one addition.
 """
 
@@ -23,19 +23,19 @@ from directory_indexer.errors import ProviderError
 
 
 def likeness(question: str, passages: Sequence[str]) -> float | None:
-    """Give the mean cosine of a question with passages, from -1 to 1; None where one side has no word of the table.
+    """Return the mean cosine of a question with passages, from -1 to 1; None if one side has no word of the table.
 
-    Letters with accents count as those without, and what is not written in Latin letters is left out.
+    Accented letters count as those without, and non-Latin letters are ignored.
     """
     try:
         table = _table()
     except ProviderError:
-        return None  # embedding reports what is wrong with the package
-    asked = table.vector(question)
-    found = [vector for vector in map(_kept_vector, passages) if vector]
-    if not asked or not found:
+        return None  # embedding reports the damaged package
+    question_vector = table.vector(question)
+    vectors = [vector for vector in map(_cached_vector, passages) if vector]
+    if not question_vector or not vectors:
         return None
-    return math.fsum(_product(asked, vector) for vector in found) / len(found)
+    return math.fsum(_product(question_vector, vector) for vector in vectors) / len(vectors)
 
 
 class _Table(NamedTuple):
@@ -43,7 +43,7 @@ class _Table(NamedTuple):
     halves: mmap.mmap
 
     def vector(self, text: str) -> list[float]:
-        """Add up the rows of the tokens of a text, brought to length 1; nothing where there is none."""
+        """Return the normalised sum of the rows of a text's tokens, or [] without tokens."""
         total = offset = 0
         for token, n_times in _tokens(text).items():
             weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _UNIT)
@@ -52,10 +52,10 @@ class _Table(NamedTuple):
         lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
         sums = [lane - offset for lane in lanes]
         length = math.sqrt(_product(sums, sums))
-        return [one / length for one in sums] if length else []
+        return [component / length for component in sums] if length else []
 
     def _row(self, token: int) -> int:
-        """Spread the four bits of each dimension over lanes, those of even dimensions before the others."""
+        """Spread the four bits of each dimension over lanes, even dimensions first."""
         start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
         halves = self.halves[start : start + DIMENSIONS // 2]
         lanes = bytearray(4 * DIMENSIONS)
@@ -65,8 +65,8 @@ class _Table(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _kept_vector(passage: str) -> array[float]:
-    """Give the vector of a passage; who types on is nearly always shown the same ones with the next key."""
+def _cached_vector(passage: str) -> array[float]:
+    """Return the vector of a passage; cached, since consecutive searches while typing have mostly the same hits."""
     return array("d", _table().vector(passage))
 
 
@@ -81,7 +81,7 @@ def _table() -> _Table:
 
 def _tokens(text: str) -> Counter[int]:
     parted = text if text.isascii() else unicodedata.normalize("NFD", text)
-    words = words_of("".join(one if one.isascii() else _instead_of(one) for one in parted))
+    words = words_of("".join(letter if letter.isascii() else _instead_of(letter) for letter in parted))
     pieces = chain.from_iterable(map(pieces_of_ascii_word, map(bytes.decode, words[:_MOST_WORDS])))
     return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
 
@@ -90,8 +90,8 @@ def _instead_of(letter: str) -> str:
     return "" if unicodedata.combining(letter) else " "
 
 
-def _product(one: Sequence[float], other: Sequence[float]) -> float:
-    total: float = sum(map(mul, one, other))
+def _product(left: Sequence[float], right: Sequence[float]) -> float:
+    total: float = sum(map(mul, left, right))
     return total
 
 

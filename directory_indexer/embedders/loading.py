@@ -1,4 +1,4 @@
-"""Loads embedders: the one that is configured, and those that made vectors which still answer."""
+"""Loading of embedders: the configured one, and those of vectors that are still searched."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from directory_indexer.heaps import loading
 
 
 class Embedders:
-    """The embedders of one index, each loaded once; threads may share them.
+    """The embedders of one index, each loaded once; thread-safe.
 
-    `configured` is the space of what embeds now. Its key belongs to its service alone: an embedder of another endpoint,
-    which the index remembers, is reached without one.
+    `configured` is the space of the current embedder. Its key belongs to its service alone: an embedder of another
+    endpoint, which the index remembers, is used without one.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Embedders:
         self._loaded: dict[str, Embedder] = {}
 
     def current(self) -> Embedder:
-        """Give the embedder that is configured.
+        """Return the configured embedder.
 
         Raises:
             ProviderError: it cannot be loaded.
@@ -41,20 +41,20 @@ class Embedders:
         return self.of(self.configured)
 
     def of(self, space: EmbeddingSpace | None) -> Embedder:
-        """Give the embedder that made the vectors of a space; the configured one while there are no vectors.
+        """Return the embedder of a space's vectors; the configured one while there are no vectors.
 
         Raises:
             ProviderError: it cannot be loaded.
         """
-        wanted = self.configured if space is None or space.name == self.configured.name else space
+        resolved = self.configured if space is None or space.name == self.configured.name else space
         with self._lock:
-            if wanted.name not in self._loaded:
+            if resolved.name not in self._loaded:
                 with loading("the model", ProviderError):
-                    self._loaded[wanted.name] = self._build(wanted, self._access_to(wanted))
-            return self._loaded[wanted.name]
+                    self._loaded[resolved.name] = self._build(resolved, self._access_to(resolved))
+            return self._loaded[resolved.name]
 
     def close(self) -> None:
-        """Give back what the embedders hold."""
+        """Release the resources of all embedders."""
         for embedder in self._loaded.values():
             embedder.close()
 

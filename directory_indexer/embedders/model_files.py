@@ -1,6 +1,6 @@
-"""Where the files of the packaged model lie, and that files of a model are those that were tested.
+"""Files of the packaged model, and their verification.
 
-Light to import: it knows the shape of the model's vectors for those who need no vector.
+Cheap to import: it has the dimensions of vectors for code that needs no vector.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from directory_indexer.errors import ProviderError
 DIMENSIONS = 384
 
 STATIC_TABLE_VERSION = 2
-"""Raised with every change after which static vectors of before cannot be compared with new ones."""
+"""Incremented with every change that makes static vectors incomparable with earlier ones."""
 
-# A worker that parses one file does without pathlib, which takes 5 ms to import.
+# Without pathlib, which takes 5 ms to import and which a worker for one file does not need.
 MODEL_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "all-MiniLM-L6-v2")
 
 
@@ -24,11 +24,10 @@ _HINT = "install dirindex again: the embedded model is part of the package"
 
 
 def verified_file(name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY, *, hint: str = _HINT) -> str:
-    """Give the path of a file of a model after comparing its hash with the one in `model.json`.
+    """Return the path of a model file after comparing its hash with the one in `model.json`.
 
     Raises:
         ProviderError: when the file is missing, cannot be read, or is another one.
-
     """
     path = os.path.join(directory, name)
     try:
@@ -37,7 +36,7 @@ def verified_file(name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY
         actual = blake3().update_mmap(path).hexdigest()
     except OSError as error:
         raise ProviderError(f"cannot read '{path}': {error.strerror}", hint=hint) from error
-    # To import what reads JSON takes 2 ms, a thirtieth of what a worker needs to start.
+    # Importing json takes 2 ms, a thirtieth of a worker's start-up.
     if f'"{name}": "{actual}"'.encode() not in manifest:
         raise ProviderError(f"'{path}' is damaged: its hash {actual} is not the one in 'model.json'", hint=hint)
     return path

@@ -1,7 +1,7 @@
-"""The models that embed in this process: the one that comes with the package, and those of packages beside it.
+"""Embedded models: the packaged one, and those in separate packages.
 
-A package is found by the metadata of its own distribution, is never imported, and its files must be those that this
-version was tested with: what else lies on the path of modules under its name is refused.
+A package is found by the metadata of its distribution and never imported, and its files must be those that this version
+was tested with: any other package of its name is rejected.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ with lazily:
 
 
 class ModelPackage(NamedTuple):
-    """The distribution that brings a model.
+    """The distribution of a model.
 
-    `folder` holds its files, `manifest` is the BLAKE3 of `model.json` there, and `source` the directory of a checkout
-    that builds it.
+    `folder` contains its files, `manifest` is the BLAKE3 of `model.json` there, and `source` the directory of a
+    checkout that builds it.
     """
 
     distribution: str
@@ -41,9 +41,9 @@ class EmbeddedModel(NamedTuple):
     """A model that embeds in this process.
 
     It reads `window` tokens at once, and of longer texts up to `n_windows` such parts, whose vectors are summed.
-    `tokenizer` names the kind of its vocabulary. `tokens_a_second` is how fast one core of a server of 2024 embeds, in
-    the tokens that chunks are counted in (`scripts/bench embedding`). `package` is what it is installed with, unless it
-    comes with dirindex; `judged` is what ranking knows about its cosines.
+    `tokenizer` is the kind of its vocabulary. `tokens_a_second` is the speed of one core of a server of 2024, in chunk
+    tokens (`scripts/bench embedding`). `package` is its distribution, unless it comes with dirindex; `judged` are the
+    parameters of its cosines for ranking.
     """
 
     name: str
@@ -58,7 +58,7 @@ class EmbeddedModel(NamedTuple):
 
     @property
     def space(self) -> EmbeddingSpace:
-        """The space that all of its vectors lie in."""
+        """The space of all of its vectors."""
         return EmbeddingSpace(
             provider="embedded",
             model=self.name,
@@ -69,12 +69,12 @@ class EmbeddedModel(NamedTuple):
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of one text it reads, as its own tokenizer counts them."""
+        """Maximum tokens of one text that it reads, as its own tokenizer counts them."""
         return self.window * self.n_windows
 
     @property
     def repair(self) -> str:
-        """What brings missing or damaged files back."""
+        """Instructions for restoring missing or damaged files."""
         if self.package is None:
             return "install dirindex again: the embedded model is part of the package"
         source = self.package.source
@@ -83,11 +83,11 @@ class EmbeddedModel(NamedTuple):
 
 _UPGRADE: Final = "update the checkout of dirindex and run pip install . in it"
 
-# Each knows 512 positions, of which two go to the marks of start and end.
+# Each has 512 positions, two of which are the start and end tokens.
 _WINDOW: Final = 510
 
 PACKAGED_MODEL: Final = EmbeddedModel(
-    # It was trained on texts of up to 256 tokens, so chunks should be no longer; the rest leaves room for headings.
+    # It was trained on texts of up to 256 tokens, the recommended chunk size; the rest is room for headings.
     name="all-MiniLM-L6-v2",
     dimensions=DIMENSIONS,
     window=_WINDOW,
@@ -100,7 +100,7 @@ PACKAGED_MODEL: Final = EmbeddedModel(
 )
 
 MULTILINGUAL: Final = EmbeddedModel(
-    # A chunk of 256 tokens of Latin letters has 75 to 230 of this one's; other scripts were not counted anew.
+    # A chunk of 256 tokens of Latin letters has 75 to 230 of this model's; other scripts were not measured.
     name="multilingual-e5-small",
     dimensions=384,
     window=_WINDOW,
@@ -121,10 +121,10 @@ EMBEDDED_MODELS: Final = {model.name: model for model in (PACKAGED_MODEL, MULTIL
 
 
 def embedded_model(name: str) -> EmbeddedModel:
-    """Look up a model by its name.
+    """Return a model by its name.
 
     Raises:
-        ProviderError: this version knows none of that name, as an index may that a later one made.
+        ProviderError: this version has no model of that name; an index of a later version may name one.
     """
     try:
         return EMBEDDED_MODELS[name]
@@ -133,17 +133,17 @@ def embedded_model(name: str) -> EmbeddedModel:
 
 
 def directory_of(model: EmbeddedModel) -> str:
-    """Find the files of a model.
+    """Return the directory of a model's files.
 
     Raises:
-        ProviderError: its package is not installed, or is another one than this version was tested with.
+        ProviderError: its package is not installed, or not the one that this version was tested with.
     """
     if model.package is None:
         return MODEL_DIRECTORY
     distribution, folder, manifest, _ = model.package
     try:
-        found = metadata.distribution(distribution)
-        directory = os.path.abspath(str(found.locate_file(folder)))
+        installed = metadata.distribution(distribution)
+        directory = os.path.abspath(str(installed.locate_file(folder)))
     except ImportError as error:  # what `PackageNotFoundError` is, without an import to name it
         message = f"the model '{model.name}' is not installed; it comes with the package {distribution}"
         raise ProviderError(message, hint=model.repair) from error
@@ -154,14 +154,14 @@ def directory_of(model: EmbeddedModel) -> str:
         raise ProviderError(f"cannot read '{error.filename}': {error.strerror}", hint=model.repair) from error
     if not is_known:
         message = (
-            f"{distribution} {found.version} in '{directory}' is not what this version of dirindex was tested with"
+            f"{distribution} {installed.version} in '{directory}' is not what this version of dirindex was tested with"
         )
         raise ProviderError(message, hint=f"{_UPGRADE}, then {model.repair}")
     return directory
 
 
 def missing(space: EmbeddingSpace) -> ProviderError | None:
-    """Tell what is wrong with the package of an embedded model, without loading anything of it."""
+    """Return the error of an embedded model's package, without loading it; None if there is none."""
     if space.provider != "embedded":
         return None
     try:
@@ -172,7 +172,7 @@ def missing(space: EmbeddingSpace) -> ProviderError | None:
 
 
 def advice(space: EmbeddingSpace) -> str:
-    """Say what is wrong with the package of an embedded model and what to do; "" if nothing is."""
+    """Format the error of an embedded model's package and its remedy; "" if there is none."""
     error = missing(space)
     return f"{error.message}: {error.hint}" if error else ""
 
@@ -212,6 +212,6 @@ _MOST_NAMED: Final = 2
 
 
 def judged_as(space: EmbeddingSpace) -> Model:
-    """Tell what ranking knows about the cosines of a space."""
+    """Return the parameters of a space's cosines for ranking."""
     known = EMBEDDED_MODELS.get(space.model) if space.provider == "embedded" else None
     return OTHER_MODEL if known is None else known.judged

@@ -1,4 +1,4 @@
-"""Embeds through an Ollama server, by its own API."""
+"""Embedding by an Ollama server, with its own API."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from directory_indexer.errors import ProviderError
 
 
 class OllamaService:
-    """One model of an Ollama server; `dimensions` asks for shorter vectors than the model makes.
+    """One model of an Ollama server; `dimensions` requests shorter vectors than the model's.
 
-    The client of the package lets all requests wait equally long and drops the headers of errors, so both are seen
-    to in hooks of its HTTP client.
+    The client of the package has one timeout for all requests and drops the headers of errors, so hooks of its HTTP
+    client handle both.
     """
 
     def __init__(
@@ -42,21 +42,21 @@ class OllamaService:
             endpoint,
             headers={"Authorization": f"Bearer {api_key}"} if api_key else None,
             timeout=CONNECT_SECONDS,
-            limits=httpx.Limits(),  # indexing.concurrency is the limit
-            event_hooks={"request": [self._set_patience], "response": [self._require_success]},
+            limits=httpx.Limits(),  # indexing.concurrency is the only limit
+            event_hooks={"request": [self._set_timeout], "response": [self._require_success]},
         )
 
     @property
     def place(self) -> str:
-        """Name the service and its address, for messages."""
+        """The service and its address, for messages."""
         return f"Ollama at {self._endpoint}"
 
     def count_tokens(self, text: str) -> int:
-        """Estimate how many tokens a text is: the server keeps the tokenizer to itself."""
+        """Return an estimated number of tokens: the server does not expose its tokenizer."""
         return estimated_tokens(text)
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
-        """Ask for vectors; a text that the model cannot read as a whole is an error, not cut off in silence."""
+        """Request vectors; a text that exceeds the model's context is an error, not silently truncated."""
         self._now.seconds = seconds
         try:
             answer = self._client.embed(
@@ -67,7 +67,7 @@ class OllamaService:
         return Answer(answer.embeddings, answer.prompt_eval_count)
 
     def context_tokens(self) -> int | None:
-        """Ask how many tokens of a text the model reads."""
+        """Request the context length of the model."""
         self._now.seconds = CONNECT_SECONDS
         try:
             facts = self._client.show(self._model).modelinfo or {}
@@ -78,9 +78,9 @@ class OllamaService:
 
     def close(self) -> None:
         """Close connections."""
-        self._client.close()  # type: ignore[no-untyped-call]  # the package leaves it without annotations
+        self._client.close()  # type: ignore[no-untyped-call]  # unannotated in the package
 
-    def _set_patience(self, request: httpx.Request) -> None:
+    def _set_timeout(self, request: httpx.Request) -> None:
         request.extensions["timeout"]["read"] = self._now.seconds
 
     def _require_success(self, response: httpx.Response) -> None:

@@ -1,4 +1,4 @@
-"""Embeds through any server that speaks OpenAI's API: OpenAI, Azure, vLLM, llama.cpp, LM Studio, TEI and others."""
+"""Embedding by any server with OpenAI's API: OpenAI, Azure, vLLM, llama.cpp, LM Studio, TEI and others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WORTH_COUNTING = 2000
 
 
 class OpenAIService:
-    """One model of an OpenAI-compatible server; `dimensions` asks for shorter vectors than the model makes."""
+    """One model of an OpenAI-compatible server; `dimensions` requests shorter vectors than the model's."""
 
     def __init__(self, *, endpoint: str, model: str, api_key: str | None, dimensions: int | None) -> None:
         self._endpoint = endpoint
@@ -45,20 +45,20 @@ class OpenAIService:
 
     @property
     def place(self) -> str:
-        """Name the service and its address, for messages."""
+        """The service and its address, for messages."""
         return f"the embedding server at {self._endpoint}"
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a long text for a model of OpenAI's; otherwise estimate them."""
+        """Return the number of tokens of a long text for a model of OpenAI's; otherwise an estimate."""
         estimate = estimated_tokens(text)
-        # Servers of others must not cause a download, whatever they call their models.
+        # Third-party servers must not cause a download, whatever their models are called.
         if estimate < _WORTH_COUNTING or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
             return estimate
 
         return openai_tokens(text, model=self._model) or estimate
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
-        """Ask for vectors, which the server may send in any order."""
+        """Request vectors, which the server may return in any order."""
         try:
             answer = self._client.embeddings.create(
                 input=list(texts),
@@ -70,15 +70,15 @@ class OpenAIService:
         except openai.OpenAIError as error:
             failure = self._translated(error, seconds)
         except (AttributeError, TypeError, ValueError):
-            # The client hands on whatever the server sends, and stumbles over what is missing.
+            # The client does not validate answers, and fails on missing fields.
             message = f"{self.place} answered something that is not what OpenAI's API answers"
             failure = ServiceError(Trouble.BROKEN, message, hint="check embedding.endpoint")
-        # Raised outside of the handlers: the errors of the client hold the request with its key.
+        # Raised outside the handlers: errors of the client contain the request with its key.
         raise failure
 
     def context_tokens(self) -> int | None:
-        """Look whether the list of models tells, as it does of vLLM and llama.cpp."""
-        facts = next((one for one in self._models() if one.id == self._model), None)
+        """Return the context length from the list of models, which vLLM and llama.cpp include."""
+        facts = next((model for model in self._models() if model.id == self._model), None)
         n_tokens = getattr(facts, "max_model_len", None) or (getattr(facts, "meta", None) or {}).get("n_ctx_train")
         return n_tokens if isinstance(n_tokens, int) else _KNOWN_CONTEXT.get(self._model)
 
@@ -118,13 +118,13 @@ class OpenAIService:
         return status_error(self.place, error.status_code, message, error.response.headers)
 
     def _models_hint(self) -> str:
-        names = [one.id for one in self._models()][:_MOST_MODELS_NAMED]
+        names = [model.id for model in self._models()][:_MOST_MODELS_NAMED]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
 
 
 def _answer(answer: openai.types.CreateEmbeddingResponse) -> Answer:
-    ordered = sorted(answer.data, key=lambda one: one.index)
-    return Answer([one.embedding for one in ordered], getattr(answer.usage, "prompt_tokens", None))
+    ordered = sorted(answer.data, key=lambda item: item.index)
+    return Answer([item.embedding for item in ordered], getattr(answer.usage, "prompt_tokens", None))
 
 
 _KNOWN_CONTEXT = dict.fromkeys(
@@ -133,13 +133,13 @@ _KNOWN_CONTEXT = dict.fromkeys(
 
 
 def _client(endpoint: str, api_key: str | None) -> openai.OpenAI:
-    """Make a client for an address; Azure's older addresses want another header and the version in every URL."""
+    """Return a client for an endpoint; Azure's older endpoints need another header and the version in every URL."""
     url = urlsplit(endpoint)
     versions = parse_qs(url.query).get("api-version")
     is_azure = url.hostname is not None and url.hostname.endswith(_AZURE_HOSTS)
     base = url._replace(query="").geturl().rstrip("/")
     if not versions and (not is_azure or url.path.rstrip("/").endswith("/v1")):
-        # Without one the client would take the key of OpenAI from the environment and give it to another server.
+        # Without a key the client would send OpenAI's key from the environment to another server.
         return openai.OpenAI(base_url=base, api_key=api_key or "none", max_retries=0)
     if not api_key:
         raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=KEY_HINT)

@@ -1,6 +1,6 @@
-"""The words that retrieval models were trained to see before a query or a passage, by what their names begin with.
+"""Prompt prefixes of retrieval models for queries and passages, by the beginning of their names.
 
-Without them a model answers, but ranks worse. The configuration overrides them: "" means none.
+Without them a model works, but ranks worse. The configuration overrides them: "" means none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Prefixes(NamedTuple):
-    """What stands before a query and before a passage."""
+    """Text before a query and before a passage."""
 
     query: str = ""
     document: str = ""
@@ -42,7 +42,7 @@ _KNOWN: tuple[tuple[str, Prefixes], ...] = (
     (r"snowflake-arctic-embed(?:2|-[lm]-v2)", Prefixes("query: ")),
     # huggingface.co/Snowflake/snowflake-arctic-embed-m-v1.5
     (r"snowflake-arctic-embed", Prefixes(_SEARCH)),
-    # huggingface.co/Qwen/Qwen3-Embedding-0.6B: no blank behind "Query:"
+    # huggingface.co/Qwen/Qwen3-Embedding-0.6B: no blank after "Query:"
     (r"qwen3-embedding", Prefixes(_INSTRUCT.rstrip(" "))),
     # huggingface.co/Alibaba-NLP/gte-Qwen2-7B-instruct
     (r"gte-qwen", Prefixes(_INSTRUCT)),
@@ -52,6 +52,6 @@ _KNOWN: tuple[tuple[str, Prefixes], ...] = (
 
 
 def known_prefixes(model: str) -> Prefixes:
-    """Look up the prefixes of a model by its name, with or without the organisation before and a tag behind it."""
+    """Return the prefixes of a model by its name, ignoring an organisation before and a tag after it."""
     name = model.lower().rpartition("/")[2]
     return next((prefixes for pattern, prefixes in _KNOWN if re.match(pattern, name)), Prefixes())

@@ -1,9 +1,8 @@
-"""Embeds through a service on the network, and stands between its moods and a run that takes hours.
+"""Embedding by a network service, with retries, for runs that take hours.
 
-What it guards: a vector is only accepted if it is one of the model's space, and one bad text costs nothing but itself.
-Whatever a request fails of, the request is repeated with patience where that helps, and otherwise halved until the
-text that cannot be embedded stands alone; a text that the model finds too long is cut. Before that, a harmless text
-shows whether the service answers at all.
+A vector is only accepted if it belongs to the model's space, and one bad text costs only itself. A failed request is
+retried where that helps, and otherwise halved until the offending text is alone; a text that is too long for the model
+is truncated. Before that, a harmless text shows whether the service works at all.
 """
 
 from __future__ import annotations
@@ -28,26 +27,26 @@ with lazily:
 
 
 _PATIENT = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 4, Trouble.SLOW: 1, Trouble.REFUSED: 1}
-"""How often a request of a run is made: the waits between seven of them add up to a minute, a usual rate limit."""
+"""Attempts for a request of a run: the waits between seven of them add up to a minute, a usual rate limit."""
 
 _BRISK = {Trouble.THROTTLED: 7, Trouble.AWAY: 5, Trouble.BROKEN: 2, Trouble.SLOW: 1, Trouble.REFUSED: 1}
-"""The same for parts of a request that failed although the service is well."""
+"""Attempts for parts of a failed request if the service works."""
 
 _AT_ONCE = {Trouble.THROTTLED: 1, Trouble.AWAY: 1, Trouble.BROKEN: 2, Trouble.SLOW: 1, Trouble.REFUSED: 1}
-"""The same where a person waits; a second time only for a connection that was closed while nobody used it."""
+"""Attempts when a person waits; a second one only for an idle connection that was closed."""
 
 _BEFORE_A_RUN = {Trouble.THROTTLED: 7, Trouble.AWAY: 1, Trouble.BROKEN: 3, Trouble.SLOW: 1, Trouble.REFUSED: 1}
-"""The same for the harmless text: a service that is away is reported at once, a busy one is waited for."""
+"""Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
 
 _FATAL = frozenset({Trouble.THROTTLED, Trouble.AWAY})
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 120.0
 _BASE_SECONDS = 20.0
 _SECONDS_PER_CHAR = 0.01
-"""Some 25 tokens a second: what a large model does on a processor."""
+"""Some 25 tokens a second: the speed of a large model on a processor."""
 
 _MOST_TOKENS = 300_000
-"""What OpenAI takes in a request; others take less or more, and are then asked for half of it."""
+"""OpenAI's limit for a request; other services have other limits, and then get half of it."""
 
 _PROBE = "Is anybody there?"
 _ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
@@ -55,9 +54,9 @@ _SHORTEST_CUT = 64
 
 
 class RemoteEmbedder:
-    """Embed with a model of a service; the first call that needs it asks for the length of its vectors.
+    """Embeds with a model of a service; the dimensions of its vectors are determined by the first call that needs them.
 
-    `space` says what is known before: 0 dimensions when only the service knows.
+    `space` is what is known before: 0 dimensions if only the service knows.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class RemoteEmbedder:
 
     @property
     def space(self) -> EmbeddingSpace:
-        """The space that all vectors of this embedder lie in."""
+        """The space of all vectors of this embedder."""
         if not self._dimensions:
             self.check()
         return self._known_space._replace(dimensions=self._dimensions)
 
     @cached_property
     def max_tokens(self) -> int | None:
-        """How many tokens of one text the model reads, as the service tells."""
+        """Maximum tokens of one text that the model reads, as the service reports."""
         try:
             return self._service.context_tokens()
         except ServiceError as error:
@@ -95,7 +94,7 @@ class RemoteEmbedder:
 
     @property
     def usage(self) -> EmbeddingUsage:
-        """What was sent so far."""
+        """Tokens sent so far."""
         return self._usage
 
     def check(self) -> None:
@@ -106,7 +105,7 @@ class RemoteEmbedder:
             raise ProviderError(error.message, hint=error.hint) from error
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts that are to be found.
+        """Embed texts to be indexed.
 
         Raises:
             TextsRefusedError: some texts cannot be embedded; it carries the vectors of the others.
@@ -125,7 +124,7 @@ class RemoteEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed the text that is looked for."""
+        """Embed a query."""
         try:
             vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _AT_ONCE)[0]
         except ServiceError as error:
@@ -137,7 +136,7 @@ class RemoteEmbedder:
         self._service.close()
 
     def _outcomes(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | str]:
-        """Give a vector for each text, or the reason why it has none."""
+        """Return a vector for each text, or the reason why it has none."""
         try:
             return list(self._ask(texts, _PATIENT))
         except ServiceError as error:
@@ -157,7 +156,7 @@ class RemoteEmbedder:
         return outcomes
 
     def _cut(self, text: str, error: ServiceError) -> NDArray[np.float32] | str:
-        """Embed as much of a text as the model reads, if its length is what is wrong with it."""
+        """Embed as much of a text as fits into the model's context, if its length is the cause of the error."""
         while _ABOUT_LENGTH.search(error.message) and len(text) > _SHORTEST_CUT:
             text = text[: len(text) * 3 // 4]
             try:
@@ -170,32 +169,32 @@ class RemoteEmbedder:
                 return vector
         return error.message
 
-    def _ask(self, texts: Sequence[str], patience: Mapping[Trouble, int]) -> NDArray[np.float32]:
-        """Make one request as often as it takes.
+    def _ask(self, texts: Sequence[str], max_tries: Mapping[Trouble, int]) -> NDArray[np.float32]:
+        """Make one request with retries.
 
         Raises:
-            ServiceError: the service does not want this request.
-            ProviderError: the service takes no requests.
+            ServiceError: the service rejects this request.
+            ProviderError: the service accepts no requests.
         """
         n_tries = 0
         while True:
             n_tries += 1
             try:
                 with spans.span("ask embedder", n_texts=len(texts)):
-                    return self._accepted(self._service.embed(texts, seconds=_patience_seconds(texts)), len(texts))
+                    return self._accepted(self._service.embed(texts, seconds=_timeout_seconds(texts)), len(texts))
             except ServiceError as error:
                 wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
-                if n_tries >= patience[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
+                if n_tries >= max_tries[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
                     raise _final(error) from error
                 with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
                     self._sleep(wait)
 
     def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
-        """Check an answer and make its vectors one long."""
+        """Validate an answer and normalise its vectors."""
         vectors = self._matrix(answer, n_texts)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise self._nonsense("vectors with values that are no numbers, or nothing but zeros")
+            raise self._invalid_answer("vectors with values that are no numbers, or nothing but zeros")
         with self._lock:
             self._dimensions = vectors.shape[1]
             self._usage = self._usage._replace(n_tokens=self._usage.n_tokens + (answer.n_tokens or 0))
@@ -204,31 +203,31 @@ class RemoteEmbedder:
 
     def _matrix(self, answer: Answer, n_texts: int) -> NDArray[np.float64]:
         if len(answer.rows) != n_texts:
-            raise self._nonsense(f"{len(answer.rows)} vectors for {n_texts} texts")
+            raise self._invalid_answer(f"{len(answer.rows)} vectors for {n_texts} texts")
         widths = sorted({len(row) for row in answer.rows})
         if widths != [self._dimensions or widths[0]] or not widths[0]:
-            wanted = self._dimensions or "one number of"
-            raise self._nonsense(f"vectors of {' and '.join(map(str, widths))} dimensions instead of {wanted}")
+            expected = self._dimensions or "one number of"
+            raise self._invalid_answer(f"vectors of {' and '.join(map(str, widths))} dimensions instead of {expected}")
         try:
             return np.array(answer.rows, np.float64)
         except (TypeError, ValueError) as error:
-            raise self._nonsense("vectors that hold something else than numbers") from error
+            raise self._invalid_answer("vectors that hold something else than numbers") from error
 
-    def _nonsense(self, what: str) -> ServiceError:
+    def _invalid_answer(self, what: str) -> ServiceError:
         hint = "check embedding.model and embedding.dimensions; the server's log may say more"
         return ServiceError(Trouble.REFUSED, f"{self._service.place} answered {what}", hint=hint)
 
 
 def _final(error: ServiceError) -> ServiceError | ProviderError:
-    """Tell an error that belongs to one request from one that every other request would meet."""
+    """Return a ProviderError for an error that would affect every request, else the error itself."""
     if error.trouble not in _FATAL:
         return error
-    wanted = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
-    return ProviderError(error.message + wanted, hint=error.hint)
+    suffix = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
+    return ProviderError(error.message + suffix, hint=error.hint)
 
 
 def _requests(texts: Sequence[str], most_texts: int, count_tokens: Callable[[str], int]) -> Iterator[tuple[int, int]]:
-    """Cut a list into requests of limited number and size, each given as start and end."""
+    """Yield the bounds of requests of limited number and size of texts."""
     start, n_tokens = 0, 0
     for index, n_more in enumerate(map(count_tokens, texts)):
         if index > start and (index - start == most_texts or n_tokens + n_more > _MOST_TOKENS):
@@ -240,14 +239,14 @@ def _requests(texts: Sequence[str], most_texts: int, count_tokens: Callable[[str
 
 
 def _sendable(prefix: str, text: str) -> str:
-    """Put a question mark for each lone surrogate, and for a text of nothing: JSON and OpenAI refuse these."""
+    """Replace lone surrogates and blank texts by question marks: JSON and OpenAI reject these."""
     return prefix + (text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "?")
 
 
-def _patience_seconds(texts: Sequence[str]) -> float:
+def _timeout_seconds(texts: Sequence[str]) -> float:
     return _BASE_SECONDS + _SECONDS_PER_CHAR * sum(map(len, texts))
 
 
 def _backoff_seconds(n_tries: int) -> float:
-    """Double the wait each time; by chance up to a half shorter, so that many clients do not come back as one."""
+    """Return the exponential backoff, with jitter of up to a half, so that clients do not retry in lockstep."""
     return _FIRST_WAIT_SECONDS * float(2 ** (n_tries - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - chance, not a secret

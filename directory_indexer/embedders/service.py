@@ -1,7 +1,7 @@
-"""What a service that embeds over HTTP is asked, and the ways in which it fails that are worth telling apart.
+"""Interface of embedding services over HTTP, and the kinds of their failures.
 
-None of this leaves the embedders: `RemoteEmbedder` answers every failure with patience, with smaller requests, or with
-a `ProviderError` that says what to do.
+Neither leaves this package: `RemoteEmbedder` answers failures with retries, smaller requests, or a `ProviderError` with
+a hint.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from urllib.parse import urlsplit
 from directory_indexer.errors import ProviderError
 
 CONNECT_SECONDS = 5.0
-"""A server that is there takes a connection at once."""
+"""A reachable server accepts connections at once."""
 
 KEY_HINT = "set embedding.api_key_file, or DIRINDEX_EMBEDDING__API_KEY in the environment"
 
 
 class Trouble(StrEnum):
-    """Kinds of failure, by what helps."""
+    """Kinds of failure, by remedy."""
 
-    AWAY = "away"  # nobody takes the connection: it may be starting
-    THROTTLED = "throttled"  # it asks for less, or for later
-    BROKEN = "broken"  # it failed, or its answer did not arrive whole
-    SLOW = "slow"  # it did not answer in time
-    REFUSED = "refused"  # it does not want this request, or answers it with nonsense
+    AWAY = "away"  # the connection is not accepted; the server may be starting
+    THROTTLED = "throttled"  # rate limit or quota
+    BROKEN = "broken"  # server error or incomplete answer
+    SLOW = "slow"  # timeout
+    REFUSED = "refused"  # rejected request or invalid answer
 
 
 class ServiceError(Exception):
@@ -50,56 +50,56 @@ class ServiceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One vector for each text as the service sent them, unchecked, and the tokens that it counted."""
+    """One vector for each text as the service sent them, unchecked, and the number of tokens it counted."""
 
     rows: Sequence[Sequence[float]]
     n_tokens: int | None
 
 
 class EmbeddingService(Protocol):
-    """One model of one server; threads may share it.
+    """One model of one server; thread-safe.
 
     Raises:
         ServiceError: a request failed and another one may succeed.
-        ProviderError: no request will succeed before somebody changes something.
+        ProviderError: no request will succeed before the configuration or account is changed.
     """
 
     @property
     def place(self) -> str:
-        """Name the service and its address, for messages."""
+        """The service and its address, for messages."""
 
     def count_tokens(self, text: str) -> int:
-        """Tell how many tokens a text is, or more."""
+        """Return an upper bound of the number of tokens of a text."""
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
-        """Ask for vectors, waiting so long for the answer."""
+        """Request vectors with a timeout."""
 
     def context_tokens(self) -> int | None:
-        """Ask how many tokens of a text the model reads; None when the server does not tell."""
+        """Request the context length of the model; None if the server does not report it."""
 
     def close(self) -> None:
         """Close connections."""
 
 
 def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> ServiceError | ProviderError:
-    """Tell what an HTTP status other than success means."""
-    said = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
+    """Return the error of an unsuccessful HTTP status."""
+    text = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return ProviderError(said, hint=f"check the key: {KEY_HINT}")
+        return ProviderError(text, hint=f"check the key: {KEY_HINT}")
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return ServiceError(
             Trouble.THROTTLED,
-            said,
+            text,
             hint="run dirindex index again later, or lower indexing.concurrency; what is embedded is kept",
             retry_after=_seconds_to_wait(headers),
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
-        return ServiceError(Trouble.BROKEN, said)
-    return ServiceError(Trouble.REFUSED, said)
+        return ServiceError(Trouble.BROKEN, text)
+    return ServiceError(Trouble.REFUSED, text)
 
 
 def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Read `Retry-After`, in seconds or as a date."""
+    """Parse `Retry-After`, in seconds or as a date."""
     value = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
         return max(float(value), 0.0)
@@ -109,27 +109,27 @@ def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def estimated_tokens(text: str) -> int:
-    """Give about twice as many tokens as prose has: no text has more than one for two bytes, or nearly none."""
+    """Return an estimate of about twice as many tokens as prose has: almost no text has more than one for two bytes."""
     return len(text.encode("utf-8", "replace")) // 2 + 1
 
 
 def message_of(body: str, *, key: str | None) -> str:
-    """Find what an error says in the usual places: `{"error": "…"}`, `{"error": {"message": "…"}}`, or as it is.
+    """Return the message of an error from `{"error": "…"}`, `{"error": {"message": "…"}}` and the like, or the body.
 
-    The key is taken out: some services repeat it.
+    The key is removed, since some services repeat it.
     """
-    found: object = body
+    content: object = body
     with contextlib.suppress(ValueError):
-        found = json.loads(body)
+        content = json.loads(body)
     for name in ("error", "detail", "message"):
-        if isinstance(found, dict):
-            found = found.get(name, found)
-    message = " ".join(str(found).split())
+        if isinstance(content, dict):
+            content = content.get(name, content)
+    message = " ".join(str(content).split())
     return (message.replace(key, "***") if key else message)[:_LONGEST_MESSAGE]
 
 
 def is_on_this_machine(endpoint: str) -> bool:
-    """Tell whether a service is one that the user can start here."""
+    """Whether a service is on this machine, where the user can start it."""
     return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
 
 

@@ -1,11 +1,10 @@
-"""Static vectors: what a text is roughly about, from a table of tokens instead of the model.
+"""Static vectors: an approximate embedding from a table of tokens instead of the model.
 
-A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks that have none yet.
-The table holds the model's own vector of each token by itself, without the mean and the first principal component of
-all of them; a text is the sum over its tokens, the rare ones weighing more (Arora, Liang and Ma 2017; model2vec makes
-such tables of any model). An index has rows of its own for tokens of which it has learned more (`static_lessons`).
-What is stored of a text is the sign of each of its dimensions. `scripts/build_static_table` builds the table;
-docs/ranking.md has what was measured.
+A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks without vectors. The
+table holds the model's own vector of each single token, without the mean and the first principal component; a text is
+the sum over its tokens, weighted by rarity (Arora, Liang and Ma 2017; model2vec makes such tables of any model). An
+index has rows of its own for tokens that it was trained on (`static_lessons`). Of a text, the sign of each dimension is
+stored. `scripts/build_static_table` builds the table; docs/ranking.md has the measurements.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ with lazily:
 
 
 CODE_BYTES: Final = DIMENSIONS // 8
-"""What is stored of a text: a bit for each dimension."""
+"""Size of a stored code: one bit for each dimension."""
 
 _TABLE = "static.bin"
 _SPECIAL_TOKENS = 998
-"""So many tokens at the start of the vocabulary stand for nothing that is written."""
+"""Number of special tokens at the start of the vocabulary."""
 
 _NEAR = 10
-"""So many times as many as are wanted are taken by their bits before the query's own values decide between them."""
+"""Oversampling: this multiple of the limit is selected by bits before the query's exact values rank them."""
 
 
 class OwnRows(NamedTuple):
-    """Rows that one index has in place of those of the table: the tokens, ascending, and their rows, packed alike."""
+    """Rows of one index that replace those of the table: the tokens, ascending, and their rows, packed alike."""
 
     tokens: NDArray[np.uint16]
     scales: NDArray[np.float32]
     halves: NDArray[np.uint8]
 
     def __bytes__(self) -> bytes:
-        """Give what `own_rows` reads."""
+        """Return the format that `own_rows` parses."""
         return b"".join((self.tokens.tobytes(), self.scales.tobytes(), self.halves.tobytes()))
 
 
 @dataclass(frozen=True)
 class StaticModel:
-    """How the texts of one index become static vectors: what each token weighs, what is usual, and rows of its own.
+    """The static model of one index: token weights, the mean vector, and rows of its own.
 
     `weights` has a value for each token of the vocabulary, `mean` one for each dimension; both are float32.
     """
@@ -62,30 +61,30 @@ class StaticModel:
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows it goes by."""
+        """The rows of the table with those of the index."""
         return Rows(self.own)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give the static vectors of texts, of shape (texts, dimensions); what is usual is zero in every dimension."""
+        """Return the centred static vectors of texts, of shape (texts, dimensions)."""
         vectors: NDArray[np.float32] = unit(self._sums(bags_of(texts))) - self.mean
         return vectors
 
     def codes(self, texts: Sequence[str]) -> NDArray[np.uint8]:
-        """Give what is stored of texts, of shape (texts, CODE_BYTES)."""
+        """Return the stored codes of texts, of shape (texts, CODE_BYTES)."""
         return np.packbits(self.vectors(texts) > 0, axis=1)
 
     def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
-        """Take what these texts have in common for what is usual."""
+        """Return a model whose mean is that of these texts."""
         if not texts:
             return replace(self, mean=np.zeros(DIMENSIONS, np.float32))
         return replace(self, mean=unit(self._sums(bags_of(texts))).mean(axis=0))
 
     def _sums(self, bags: Bags) -> NDArray[np.float32]:
-        """Add up the weighed rows over each bag."""
+        """Return the weighted sum of the rows of each bag."""
         return np.concatenate([self._sums_of_few(part) for part in bags.parts(_TEXTS_AT_A_TIME)])
 
     def _sums_of_few(self, bags: Bags) -> NDArray[np.float32]:
-        """Multiply a matrix of counts with the rows that are needed; few texts have few zeros in it."""
+        """Return the sums by one matrix product; with few texts, the matrix of counts is dense."""
         used = np.unique(bags.tokens)
         scales, values = self.rows.of(used)
         sums: NDArray[np.float32] = (counts(bags, used) * (scales * self.weights[used])) @ values
@@ -93,9 +92,9 @@ class StaticModel:
 
 
 class Rows:
-    """The rows that one index goes by, each unpacked when it is first asked for: most texts have much the same tokens.
+    """The rows of one index, each unpacked on first use: most texts share most of their tokens.
 
-    `of` gives them as float32 values without their scales, which weigh a token as its weight does.
+    `of` returns them as float32 values without their scales, which act like weights of tokens.
     """
 
     def __init__(self, own: OwnRows) -> None:
@@ -105,7 +104,7 @@ class Rows:
         self._is_known = np.zeros(N_TOKENS, np.bool_)
 
     def of(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the scales and the values of the rows of tokens, each of which is there once."""
+        """Return the scales and the values of the rows of distinct tokens."""
         new = tokens[~self._is_known[tokens]]
         if new.size:
             self._unpack(new)
@@ -123,10 +122,10 @@ class Rows:
 
 
 def static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
-    """Make a model of what an index has stored of it.
+    """Return the model that an index has stored.
 
     Raises:
-        ValueError: it is not as it was stored.
+        ValueError: it is damaged.
     """
     if (len(weights), len(mean)) != (_FLOAT_BYTES * N_TOKENS, _FLOAT_BYTES * DIMENSIONS):
         raise ValueError("not the weights and the mean of this table")
@@ -137,7 +136,7 @@ def static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
 
 
 def own_rows(packed: bytes) -> OwnRows:
-    """Read the rows of an index from what `bytes` of them gave."""
+    """Parse the packed rows of an index."""
     n_rows = len(packed) // (2 + 4 + DIMENSIONS // 2)
     return OwnRows(
         np.frombuffer(packed, np.uint16, n_rows),
@@ -147,20 +146,20 @@ def own_rows(packed: bytes) -> OwnRows:
 
 
 def rarity(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Learn from a sample of the texts of an index what each token weighs there."""
+    """Return the weight of each token, computed from a sample of an index's texts."""
     bags = bags_of(texts)
     n_texts = np.zeros(N_TOKENS, np.float32)
     for tokens in np.split(bags.tokens, np.cumsum(bags.lengths)[:-1]):
         n_texts[np.unique(tokens)] += 1
     rare_here = np.log((len(texts) + 1) / (n_texts + 1))
-    # In a sample most tokens are equally rare, and the vocabulary is ordered by frequency.
+    # Most tokens are equally rare in a sample, so the vocabulary's order by frequency is used, too.
     usual_rarity = np.log1p(np.maximum(np.arange(N_TOKENS) - _SPECIAL_TOKENS, 0))
     weights: NDArray[np.float32] = (rare_here * usual_rarity / usual_rarity.max()).astype(np.float32)
     return weights
 
 
 def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: int) -> list[int]:
-    """Give the places of the `limit` codes nearest to a static vector, or of all there are, nearest first."""
+    """Return the indexes of the `limit` codes nearest to a static vector, or of all codes, nearest first."""
     n_chosen = min(len(codes), limit * _NEAR)
     signs = np.packbits(vector > 0)
     distances = np.bitwise_count(codes.view(np.uint64) ^ signs.view(np.uint64)).sum(axis=1, dtype=np.uint16)
@@ -170,7 +169,7 @@ def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: 
 
 
 def similarities(codes: NDArray[np.uint8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Tell how near codes are to a static vector: the cosines of their signs with it, from -1 to 1."""
+    """Return the cosines of the signs of codes with a static vector, from -1 to 1."""
     sums = 2 * (np.unpackbits(codes, axis=1) @ vector) - vector.sum()
     length = max(float(np.linalg.norm(vector)) * DIMENSIONS**0.5, _TINY)
     cosines: NDArray[np.float32] = (sums / length).astype(np.float32)
@@ -185,7 +184,7 @@ def packed_rows(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDAr
 
 
 def packed_table(vectors: NDArray[np.float32]) -> bytes:
-    """Pack a table of shape (tokens, dimensions) as it lies in the package."""
+    """Pack a table of shape (tokens, dimensions) in the format of the package."""
     scales, halves = packed_rows(vectors)
     return bytes(scales.tobytes() + halves.tobytes())
 
@@ -200,13 +199,13 @@ _ZERO = 8
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Bring vectors to length 1, and leave those alone that have none."""
+    """Normalise vectors to length 1; zero vectors are unchanged."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Give the rows of the table in the package."""
+    """Return the rows of the packaged table."""
     scales, halves = _table()
     return _unpacked(scales[tokens], halves[tokens])
 

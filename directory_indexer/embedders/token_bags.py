@@ -1,4 +1,4 @@
-"""Texts as bags of tokens of the packaged model, quickly: their order does not matter, nor how long a text is."""
+"""Texts as bags of tokens of the packaged model, computed quickly; order does not matter."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ with lazily:
 
 
 class Bags(NamedTuple):
-    """The tokens of texts, one text after the other, and how many each text has."""
+    """The tokens of texts, one text after the other, and the number of tokens of each text."""
 
     tokens: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
     def parts(self, n_texts: int) -> Iterator[Bags]:
-        """Give them so many texts at a time."""
+        """Yield batches of `n_texts` texts."""
         ends = np.append(0, np.cumsum(self.lengths))
         for start in range(0, max(self.lengths.size, 1), n_texts):
             lengths = self.lengths[start : start + n_texts]
@@ -31,31 +31,31 @@ class Bags(NamedTuple):
 
 
 def bags_of(texts: Sequence[str]) -> Bags:
-    """Cut texts into tokens."""
+    """Tokenise texts."""
     return _words.bags(texts)
 
 
 def counts(bags: Bags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Count how often each bag has each of these tokens; an array of shape (bags, tokens)."""
+    """Return the counts of these tokens in each bag; an array of shape (bags, tokens)."""
     columns = np.full(N_TOKENS, -1, np.int64)
     columns[tokens] = np.arange(tokens.size)
     column = columns[bags.tokens]
     bag = np.repeat(np.arange(bags.lengths.size), bags.lengths)
-    found = np.bincount((bag * tokens.size + column)[column >= 0], minlength=bags.lengths.size * tokens.size)
-    return found.reshape(bags.lengths.size, tokens.size).astype(np.float32)
+    cell_counts = np.bincount((bag * tokens.size + column)[column >= 0], minlength=bags.lengths.size * tokens.size)
+    return cell_counts.reshape(bags.lengths.size, tokens.size).astype(np.float32)
 
 
 class _Words(dict[bytes, int]):
-    """The words seen, each with its number: its tokens end where `_ends` says in one long row of tokens.
+    """The words seen so far, numbered; the tokens of a word end at its entry of `_ends` in one long array.
 
-    So a text costs one look-up a word. The punctuation of ASCII is left out, which says nothing here.
+    A text then costs one look-up per word. ASCII punctuation is left out, since it carries no meaning here.
     """
 
     def __init__(self) -> None:
         self._tokens, self._ends = array("i"), array("q", [0])
 
     def bags(self, texts: Sequence[str]) -> Bags:
-        """Cut texts into tokens."""
+        """Tokenise texts."""
         if len(self._tokens) >= _MOST_TOKENS:
             self.clear()
             self._tokens, self._ends = array("i"), array("q", [0])

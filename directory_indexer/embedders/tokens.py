@@ -1,6 +1,6 @@
-"""The tokens of OpenAI's models, counted by OpenAI's own tokenizer.
+"""Token counts of OpenAI's models, by OpenAI's own tokenizer.
 
-The package tiktoken downloads the vocabulary when it is first needed, and keeps it.
+The package tiktoken downloads the vocabulary on first use, and keeps it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tiktoken
 
 
 def openai_tokens(text: str, *, model: str) -> int | None:
-    """Count the tokens of a text; None when the model is none of OpenAI's, or its vocabulary cannot be had."""
+    """Return the number of tokens of a text; None if the model is unknown, or its vocabulary cannot be downloaded."""
     encoding = _encoding(model)
     return None if encoding is None else len(encoding.encode_ordinary(text))
 
@@ -20,5 +20,5 @@ def openai_tokens(text: str, *, model: str) -> int | None:
 def _encoding(model: str) -> tiktoken.Encoding | None:
     try:
         return tiktoken.encoding_for_model(model)
-    except (KeyError, OSError, ValueError):  # a download that fails is an OSError
+    except (KeyError, OSError, ValueError):  # a failed download is an OSError
         return None

@@ -1,8 +1,8 @@
-"""The tokens of a model with a SentencePiece vocabulary (XLM-RoBERTa): the likeliest pieces of each word.
+"""Tokenizer for SentencePiece unigram vocabularies (XLM-RoBERTa): the likeliest pieces of each word.
 
-Cut here because reading such a vocabulary takes the tokenizers library 0.8 s of processor time, and this 0.1 s. The
-pieces are those of its `Unigram` model behind `Nmt` and `NFKC`. The published table differs from NFKC in the wide tilde
-(U+FF5E) and in characters that Unicode has got since. (Kudo, "Subword Regularization", 2018, section 3.2.)
+Own code because loading such a vocabulary takes the tokenizers library 0.8 s of processor time, and this 0.1 s. The
+pieces are those of its `Unigram` model after `Nmt` and `NFKC`. The published table differs from NFKC in the wide tilde
+(U+FF5E) and in characters added to Unicode since. (Kudo, "Subword Regularization", 2018, section 3.2.)
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ UNKNOWN_TOKEN: Final = 3
 
 _START_TOKEN, _END_TOKEN = 0, 2
 _MARKS: Final = frozenset({"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
-"""What only the model itself may read: a file that speaks of "<mask>" means the word."""
+"""Special tokens, which a text cannot produce: "<mask>" in a file is plain text."""
 
 _WORD_START: Final = "\u2581"
 _WORSE_THAN_ANY: Final = 10.0
-"""How much less likely an unknown character is than the least likely piece, as SentencePiece has it."""
+"""Penalty of an unknown character below the least likely piece, as in SentencePiece."""
 
 _LONGEST_PIECE: Final = 16
 _LONGEST_CACHED: Final = 100
@@ -30,7 +30,7 @@ _MAX_CACHED: Final = 1 << 17
 
 
 class Vocabulary:
-    """The pieces of a vocabulary in the order of their ids, and the logarithms of how likely they are."""
+    """The pieces of a vocabulary in the order of their ids, and their log probabilities."""
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float]) -> None:
         self._ids = dict(zip(pieces, range(len(pieces)), strict=True))
@@ -42,15 +42,15 @@ class Vocabulary:
         self._ids_of_word: dict[str, tuple[int, ...]] = {}
 
     def token_ids(self, text: str, *, limit: int) -> list[int]:
-        """Give the ids of the first pieces of a text, no more than `limit`."""
+        """Return the ids of the first pieces of a text, at most `limit`."""
         ids: list[int] = []
-        # Only so much is looked at that a text of any length costs little.
+        # Only a prefix is processed, so that a text of any length costs little.
         for word in _words(text[: limit * _LONGEST_PIECE]):
-            found = self._ids_of_word.get(word)
-            ids += self._remembered(word) if found is None else found
+            word_ids = self._ids_of_word.get(word)
+            ids += self._cached_ids(word) if word_ids is None else word_ids
         return ids[:limit]
 
-    def _remembered(self, word: str) -> tuple[int, ...]:
+    def _cached_ids(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_CACHED:
             return tuple(self._likeliest(word))
         if len(self._ids_of_word) >= _MAX_CACHED:
@@ -58,19 +58,19 @@ class Vocabulary:
         return self._ids_of_word.setdefault(word, tuple(self._likeliest(word)))
 
     def _likeliest(self, word: str) -> Iterator[int]:
-        """Cut a word into the pieces whose logarithms have the largest sum (Viterbi)."""
+        """Split a word into the pieces with the largest sum of log probabilities (Viterbi)."""
         starts, ids = self._best_cuts(word)
-        found: list[int] = []
+        path: list[int] = []
         end = len(word)
         while end > 0:
             # Unknown characters in a row are one token.
-            if not (found and found[-1] == ids[end] == UNKNOWN_TOKEN):
-                found.append(ids[end])
+            if not (path and path[-1] == ids[end] == UNKNOWN_TOKEN):
+                path.append(ids[end])
             end = starts[end]
-        return reversed(found)
+        return reversed(path)
 
     def _best_cuts(self, word: str) -> tuple[list[int], list[int]]:
-        """Tell for each place in a word where the last piece of the best cut up to it starts, and its id."""
+        """Return for each position in a word the start and id of the last piece of the best segmentation up to it."""
         n, known = len(word), self._ids
         best = [0.0, *[-sys.float_info.max] * n]
         starts, ids = [0] * (n + 1), [UNKNOWN_TOKEN] * (n + 1)
@@ -103,14 +103,14 @@ def read_vocabulary(pieces_path: str, scores_path: str) -> Vocabulary:
 
 
 def windows(ids: Sequence[int], *, prefix: Sequence[int], size: int) -> list[list[int]]:
-    """Cut ids into as few equal parts as are no longer than `size` behind the prefix, each between its two marks."""
+    """Split ids into as few equal parts as fit into `size` after the prefix, each between start and end tokens."""
     n_windows = max(-(-len(ids) // (size - len(prefix))), 1)
     cuts = [len(ids) * number // n_windows for number in range(n_windows + 1)]
     return [[_START_TOKEN, *prefix, *ids[start:end], _END_TOKEN] for start, end in pairwise(cuts)]
 
 
 def _words(text: str) -> Iterator[str]:
-    # A lone surrogate, which has no form in UTF-8, is a question mark to every tokenizer here.
+    # A lone surrogate, which UTF-8 cannot encode, is a question mark in every tokenizer here.
     known = text if text.isascii() else unicodedata.normalize("NFKC", _readable(text))
     return (f"{_WORD_START}{word}" for word in known.translate(_NMT).split())
 
@@ -130,4 +130,4 @@ def _longest_by_first(pieces: dict[str, int]) -> dict[str, int]:
 _BLANKS: Final = "\t\n\x0c\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd"
 _DELETED: Final = [*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F]
 _NMT: Final[dict[int, str | None]] = {**dict.fromkeys(map(ord, _BLANKS), " "), **dict.fromkeys(_DELETED)}
-"""What SentencePiece takes for a blank or leaves out before NFKC."""
+"""Characters that SentencePiece treats as blanks or drops before NFKC."""

@@ -1,8 +1,8 @@
-"""The tokens of all-MiniLM-L6-v2: what the model reads, and how many there are without asking the tokenizer each time.
+"""Tokens of all-MiniLM-L6-v2: ids for the model, and fast counts without the tokenizer.
 
-A token is a word, a part of a word or a punctuation mark, and never reaches over white space. So the count of a text
-is the sum over its words, and words repeat: counting is a look-up. ASCII words are cut here, for the tokenizer, which
-knows all of Unicode, takes 40 ms of processor time to load. Both agree with it on every string.
+A token is a word, a part of a word or a punctuation mark, and never spans white space. The count of a text is therefore
+the sum over its words, and words repeat: counting is a look-up. ASCII words are split here, since the tokenizer, which
+handles all of Unicode, takes 40 ms of processor time to load. Both agree on every string.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ with lazily:
 START_TOKEN = 101
 END_TOKEN = 102
 N_TOKENS = 30_522
-"""The size of the vocabulary."""
+"""Size of the vocabulary."""
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text, without the two that mark the start and the end of what the model is given."""
+    """Return the number of tokens of a text, without the start and end tokens."""
     if text.isascii():
         return _count_ascii(text.encode("ascii"))
     spaced, n_single = re.subn(_SINGLE, " ", text)
@@ -34,8 +34,8 @@ def count_tokens(text: str) -> int:
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
-    """Give the ids that the model reads: of no more than `limit` tokens of the text, between start and end."""
-    # Only so much is looked at that a text of any length costs little; prose and code have 3 to 6 characters a token.
+    """Return the ids for the model: at most `limit` tokens of the text, between start and end tokens."""
+    # Only a prefix is processed, so that long texts cost little; prose and code have 3 to 6 characters a token.
     start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
     if start.isascii():
         ids = [id_ for word in _ASCII_WORD.findall(start.translate(_WITHOUT_CONTROLS)) for id_ in _ids_of_word[word]]
@@ -45,17 +45,17 @@ def token_ids(text: str, *, limit: int) -> list[int]:
 
 
 def words_of(text: str) -> list[bytes]:
-    """Give the words of a text without the punctuation of ASCII, whose letters are put in lower case."""
+    """Return the lower-case words of a text without ASCII punctuation."""
     return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROLS).split()
 
 
 def pieces_of_ascii_word(word: str) -> tuple[int, ...]:
-    """Cut a word in lower case into the tokens that the model reads."""
+    """Return the token ids of a lower-case word."""
     return _ids_of(word)
 
 
 def pieces_of_text(text: str) -> list[int]:
-    """Cut any text into the tokens that the model reads, however long it is."""
+    """Return the token ids of any text, however long."""
     ids: list[int] = _tokenizer().encode(_encodable(text), add_special_tokens=False).ids
     return ids
 
@@ -72,27 +72,26 @@ def _tokenizer() -> Tokenizer:
     tokenizer = Tokenizer.from_file(verified_file("tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # A file that speaks of "[SEP]" means the word, not the mark between two texts.
+    # "[SEP]" in a file is plain text, not the separator token.
     tokenizer.encode_special_tokens = True
     return tokenizer
 
 
-# The longest words that the tokenizer takes apart; what is longer is one unknown token.
+# Longer words are one unknown token.
 _MAX_WORD_CHARS = 100
 _MAX_CHARS_PER_TOKEN = 32
 _MAX_CACHED = 1 << 17
 
-# Chinese characters and their punctuation, each of which is a token by itself. Not compiled, which takes 2 ms, before a
-# text needs it.
+# Chinese characters and their punctuation, each of which is a token by itself. Compiled on first use, which takes 2 ms.
 _SINGLE = (
     "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\uf900-\ufaff\U0002f800-\U0002fa1f\u3001-\u3003\u3008-\u3011\uff01-\uff03\uff08-\uff0a\uff0c-\uff0f]"
 )
 
-# What the tokenizer takes for white space in ASCII. The other control characters it deletes, so they join words.
+# ASCII white space of the tokenizer. It deletes other control characters, so they join words.
 _WHITE_SPACE = re.compile("[ \t\n\r]+")
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
-# What `string` names; it takes 1 ms to import.
+# As in `string`, which takes 1 ms to import.
 _PUNCTUATION = bytes(code for code in range(33, 127) if not chr(code).isalnum())
 _CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 _ALL_BUT_PUNCTUATION = bytes(set(range(256)) - set(_PUNCTUATION))
@@ -112,7 +111,7 @@ def _count_ascii(text: bytes) -> int:
 
 
 def _ids_of(word: str) -> tuple[int, ...]:
-    """Cut an ASCII word into the longest parts that the model knows, from its start on."""
+    """Split an ASCII word greedily into the longest pieces of the vocabulary."""
     if len(word) > _MAX_WORD_CHARS:
         return (_UNKNOWN_TOKEN,)
     ids: list[int] = []
@@ -138,12 +137,12 @@ def _count_pieces(text: str) -> int:
 
 
 def _encodable(text: str) -> str:
-    """Put a question mark for each lone surrogate, which the tokenizer refuses."""
+    """Replace lone surrogates by question marks, since the tokenizer rejects them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class _WordCounts(dict[bytes, int]):
-    """The number of tokens of each word seen, in lower case; forgotten when there are too many of them."""
+    """Cache of the number of tokens of lower-case words; cleared when it is full."""
 
     def __missing__(self, word: bytes) -> int:
         if len(word) > _MAX_WORD_CHARS:
@@ -154,7 +153,7 @@ class _WordCounts(dict[bytes, int]):
 
 
 class _ChunkCounts(dict[str, int]):
-    """The same for what stands between white space and is not all ASCII."""
+    """Cache of the number of tokens of other strings between white space."""
 
     def __missing__(self, chunk: str) -> int:
         if len(self) >= _MAX_CACHED:
@@ -163,7 +162,7 @@ class _ChunkCounts(dict[str, int]):
 
 
 class _WordIds(dict[str, tuple[int, ...]]):
-    """The tokens of each ASCII word seen, in lower case."""
+    """Cache of the token ids of lower-case ASCII words."""
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MAX_CACHED:

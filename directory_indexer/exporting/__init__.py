@@ -1,1 +1,1 @@
-"""What the index holds, written for other programs: a SQLite database, JSON Lines or CSV."""
+"""Export of the index for other programs: a SQLite database, JSON Lines or CSV."""

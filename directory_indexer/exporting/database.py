@@ -1,4 +1,4 @@
-"""Writes an export as a SQLite database, with sqlite-utils, which no other command imports."""
+"""Export as a SQLite database, with sqlite-utils, which no other command imports."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ with lazily:
 _BATCH_CHUNKS: Final = 2000
 _BATCH_FILES: Final = 500
 _STEPS_BETWEEN_STOPS: Final = 100_000
-"""Instructions of SQLite, a few milliseconds, after which it looks whether it should stop."""
+"""SQLite instructions, a few milliseconds, between checks for a stop request."""
 
 _PRAGMAS = (
-    # What is stopped is thrown away, so nothing has to be taken back; it is made durable when it is whole.
+    # A stopped export is deleted, so no rollback is needed; a complete one is flushed to disk at the end.
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
     "PRAGMA foreign_keys = ON",
@@ -60,7 +60,7 @@ _INDEXES = (
 
 
 class DatabaseWriter:
-    """Writes the tables batch by batch, and at the end the indexes and the full-text index.
+    """Writes the tables in batches, and finally the indexes and the full-text index.
 
     Raises:
         UnavailableError: from the constructor and every method, when the file cannot be written.
@@ -73,7 +73,7 @@ class DatabaseWriter:
         self._chunks: list[Row] = []
         self._n_headings = self._n_chunks = 0
         with self._translated_errors():
-            # Plugins of sqlite-utils are code that somebody installed for something else.
+            # sqlite-utils would run plugins that were installed for other purposes.
             self._database = Database(sqlite3.connect(path), execute_plugins=False)
             self._database.conn.set_progress_handler(start.must_stop, _STEPS_BETWEEN_STOPS)
             for pragma in _PRAGMAS:
@@ -81,7 +81,7 @@ class DatabaseWriter:
             self._create(start)
 
     def add(self, exported: ExportedFile) -> None:
-        """Take a file with its chunks, and write the batch when it is full."""
+        """Add a file with its chunks, and write the batch when it is full."""
         file_id = exported.file.id
         self._files.append(file_row(exported))
         for heading, group in groupby(exported.chunks, key=lambda stored: stored.chunk.heading):
@@ -99,7 +99,7 @@ class DatabaseWriter:
             self._write_batch()
 
     def finish(self) -> None:
-        """Write the last batch, the indexes and the full-text index, and let SQLite look at the statistics."""
+        """Write the last batch, the indexes and the full-text index, and update the statistics."""
         self._write_batch()
         with self._translated_errors():
             for table, columns, is_unique in _INDEXES:

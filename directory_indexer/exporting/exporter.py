@@ -1,4 +1,4 @@
-"""Writes one moment of the index, or of some directories in it, into one file or stream."""
+"""Export of one snapshot of the index, or of some directories, to a file or stream."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from directory_indexer.ids import new_chunk_id
 from directory_indexer.paths import FilePath, display, lies_in
 
 EXPORT_VERSION = 1
-"""Grows when a column or key goes or changes its meaning; what is only added changes nothing."""
+"""Incremented when a column or key is removed or changes its meaning; additions change nothing."""
 
 
 class ExportRequest(NamedTuple):
-    """What to export and as what; `within` are directories or files, none for everything."""
+    """The format and the paths to export; without `within`, everything."""
 
     format: ExportFormat
     within: tuple[FilePath, ...] = ()
@@ -36,7 +36,7 @@ class ExportRequest(NamedTuple):
 
 
 class ExportReport(NamedTuple):
-    """What an export came to. `tracked_in` is the tracked directory that its file lies in, where there is one."""
+    """The result of an export. `tracked_in` is the tracked directory that contains the file, if any."""
 
     outcome: Outcome
     seconds: float
@@ -49,7 +49,7 @@ class ExportReport(NamedTuple):
 
 
 class Exporter:
-    """Exports the index; `own` are the paths that no export may be written to."""
+    """Exports the index; `own` are paths that must not be written to."""
 
     def __init__(self, *, docstore: DocStore, own: Sequence[FilePath]) -> None:
         self._docstore = docstore
@@ -75,7 +75,7 @@ class Exporter:
         listener: Callable[[RunProgress], None] = lambda _: None,
         must_stop: Callable[[], bool] = lambda: False,
     ) -> ExportReport:
-        """Write a file, which is there when it is whole, or not at all.
+        """Write a file atomically.
 
         Raises:
             UsageError: something is there, or it belongs to the index.
@@ -108,12 +108,12 @@ class Exporter:
     ) -> ExportReport:
         started = time.monotonic()
         n_files = n_chunks = 0
-        wanted = FileFilter(within=request.within)
+        file_filter = FileFilter(within=request.within)
         with self._docstore.snapshot() as snapshot:
             _require_indexed(snapshot, request.within)
-            n_all = snapshot.chunks.count_of(wanted)
+            n_all = snapshot.chunks.count_of(file_filter)
             with open_writer(_start(snapshot, request, must_stop)) as writer:
-                for exported in _files(snapshot, wanted):
+                for exported in _files(snapshot, file_filter):
                     if must_stop():
                         raise StopRequested
                     writer.add(exported)
@@ -155,15 +155,15 @@ def _start(snapshot: Snapshot, request: ExportRequest, must_stop: Callable[[], b
     return ExportStart(facts, directories, must_stop)
 
 
-def _files(snapshot: Snapshot, wanted: FileFilter) -> Iterator[ExportedFile]:
+def _files(snapshot: Snapshot, file_filter: FileFilter) -> Iterator[ExportedFile]:
     roots = {id_: root for root, id_ in snapshot.directories.all().items()}
-    for file in snapshot.files.in_order(wanted):
+    for file in snapshot.files.in_order(file_filter):
         yield ExportedFile(file, roots[file.directory_id], _chunks_of(snapshot, file))
 
 
 def _chunks_of(snapshot: Snapshot, file: IndexedFile) -> list[IndexedChunk]:
-    """Give the chunks of a file, each with an id of its own although other files may share them."""
+    """Return the chunks of a file, each with an id of its own although other files may share them."""
     return [
-        one._replace(chunk_id=new_chunk_id(file.path, file.hash, one.chunk.ordinal))
-        for one in snapshot.chunks.of_file(file.path)
+        stored._replace(chunk_id=new_chunk_id(file.path, file.hash, stored.chunk.ordinal))
+        for stored in snapshot.chunks.of_file(file.path)
     ]

@@ -1,6 +1,6 @@
-"""The table of the formats of an export, one row each, and which one a name asks for.
+"""Table of the export formats, one row each, and their selection by name.
 
-A row is all that a format needs beside its writer: help, messages and what the end of a name means are drawn from it.
+Help, messages and the meaning of suffixes are derived from the rows.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ with lazily:
 
 
 class ExportFormat(NamedTuple):
-    """How an export is written: as text, into any stream, or by what needs a file of its own.
+    """An export format, written as text to any stream or by a writer that needs a file.
 
-    A name that ends with one of the suffixes asks for it. What is `verbatim` holds texts as they are, of which some
-    could steer a terminal. Some formats take long to be finished, and say with what.
+    A file name with one of the suffixes selects it. A `verbatim` format contains unescaped texts, which could control a
+    terminal. `finishing` is a notice about a slow last step.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ExportFormat(NamedTuple):
 
     @contextlib.contextmanager
     def writer(self, path: str, start: ExportStart) -> Iterator[ExportWriter]:
-        """Write to a file until the block ends."""
+        """Yield a writer to a file."""
         if self.file:
             with contextlib.closing(self.file(path, start)) as file_writer:
                 yield file_writer
@@ -52,7 +52,7 @@ EXPORT_FORMATS: Final = (
         "a SQLite database",
         (".db", ".sqlite", ".sqlite3"),
         file=DatabaseWriter,
-        # Which takes twice as long as copying them.
+        # Indexing takes twice as long as copying.
         finishing="all chunks are copied; now their words are made searchable",
     ),
     ExportFormat("jsonl", "JSON Lines", (".jsonl", ".ndjson"), text=JsonLines),
@@ -61,59 +61,59 @@ EXPORT_FORMATS: Final = (
 
 
 def is_standard_output(file: str) -> bool:
-    """Tell whether a name stands for standard output."""
+    """Whether a name stands for standard output."""
     return file == _STANDARD_OUTPUT
 
 
 def named_format(name: str) -> ExportFormat:
-    """Give the format of a name.
+    """Return the format with a name.
 
     Raises:
         UsageError: there is none.
     """
-    for one in EXPORT_FORMATS:
-        if one.name == name:
-            return one
+    for export_format in EXPORT_FORMATS:
+        if export_format.name == name:
+            return export_format
     raise UsageError(f"unknown format '{well_formed(name)}'", hint=f"choose {any_of(format_names())}")
 
 
 def export_format(file: str, named: ExportFormat | None) -> ExportFormat:
-    """Tell the format, if it is not named, from how the name of the file ends.
+    """Return the named format, or else the one selected by the file's suffix.
 
     Raises:
         UsageError: nothing tells it, or what is no text shall go to standard output.
     """
-    found = named or _by_suffix(file)
+    chosen = named or _by_suffix(file)
     if is_standard_output(file):
-        in_text = [f"--format {one.name}" for one in EXPORT_FORMATS if one.text]
-        if found is None:
+        in_text = [f"--format {row.name}" for row in EXPORT_FORMATS if row.text]
+        if chosen is None:
             raise UsageError("the name - does not tell the format", hint=f"add {any_of(in_text)}")
-        if found.text is None:
+        if chosen.text is None:
             raise UsageError(
-                f"{found.title} cannot be written to standard output", hint=f"name a file, or use {any_of(in_text)}"
+                f"{chosen.title} cannot be written to standard output", hint=f"name a file, or use {any_of(in_text)}"
             )
-    elif found is None:
-        suffixes = [suffix for one in EXPORT_FORMATS for suffix in one.suffixes]
+    elif chosen is None:
+        suffixes = [suffix for row in EXPORT_FORMATS for suffix in row.suffixes]
         raise UsageError(
             f"the name '{well_formed(file)}' does not tell the format",
             hint=f"end it with one of {' '.join(suffixes)}, or add --format",
         )
-    return found
+    return chosen
 
 
 def _by_suffix(file: str) -> ExportFormat | None:
     suffix = os.path.splitext(file)[1].lower()
-    return next((one for one in EXPORT_FORMATS if suffix in one.suffixes), None)
+    return next((row for row in EXPORT_FORMATS if suffix in row.suffixes), None)
 
 
 def require_harmless(chosen: ExportFormat) -> None:
-    """Make sure that a terminal may be shown a format.
+    """Raise unless a format may be shown on a terminal.
 
     Raises:
         UsageError: it may not.
     """
     if chosen.is_verbatim:
-        harmless = [one.name for one in EXPORT_FORMATS if one.text and not one.is_verbatim]
+        harmless = [row.name for row in EXPORT_FORMATS if row.text and not row.is_verbatim]
         raise UsageError(
             f"{chosen.title} holds texts as they are, and some could steer a terminal",
             hint=f"write it to a file, or as {any_of(harmless)}",
@@ -121,12 +121,12 @@ def require_harmless(chosen: ExportFormat) -> None:
 
 
 def format_names() -> list[str]:
-    """List what formats are called."""
-    return [one.name for one in EXPORT_FORMATS]
+    """Return the names of formats."""
+    return [row.name for row in EXPORT_FORMATS]
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Write alternatives as people do: `a, b or c`."""
+    """Format alternatives: `a, b or c`."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
 

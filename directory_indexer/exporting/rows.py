@@ -1,4 +1,4 @@
-"""Files and chunks as the rows and objects of an export; `docs/export.md` describes every column."""
+"""Files and chunks as rows of an export; `docs/export.md` describes every column."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ PASSAGE_COLUMNS = (
     "tokens",
     "text",
 )
-"""The columns of CSV, the keys of an object of JSON Lines, and the columns of the view `passages`."""
+"""The columns of CSV, the keys of JSON Lines objects, and the columns of the view `passages`."""
 
 
 class ExportedFile(NamedTuple):
-    """A file with all of its chunks, in their order, and the tracked directory that it belongs to."""
+    """A file with all of its chunks in order, and its tracked directory."""
 
     file: IndexedFile
     directory: FilePath
@@ -75,7 +75,7 @@ class ExportedFile(NamedTuple):
 
 
 def file_row(exported: ExportedFile) -> Row:
-    """Describe a file, in the order of `FILE_COLUMNS`."""
+    """Return the row of a file, in the order of `FILE_COLUMNS`."""
     file = exported.file
     return {
         "id": file.id,
@@ -92,7 +92,7 @@ def file_row(exported: ExportedFile) -> Row:
 
 
 def heading_row(id_: int, file_id: int, under: Sequence[IndexedChunk]) -> Row:
-    """Describe a heading by the chunks that stand under it, one after the other."""
+    """Return the row of a heading, derived from the consecutive chunks below it."""
     first, last = under[0].chunk, under[-1].chunk
     return {
         "id": id_,
@@ -105,7 +105,7 @@ def heading_row(id_: int, file_id: int, under: Sequence[IndexedChunk]) -> Row:
 
 
 def chunk_row(id_: int, stored: IndexedChunk, *, file_id: int, heading_id: int | None) -> Row:
-    """Describe a chunk, in the order of `CHUNK_COLUMNS`."""
+    """Return the row of a chunk, in the order of `CHUNK_COLUMNS`."""
     return {
         "id": id_,
         "chunk_id": uuid_text(stored.chunk_id),
@@ -117,7 +117,7 @@ def chunk_row(id_: int, stored: IndexedChunk, *, file_id: int, heading_id: int |
 
 
 def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
-    """Describe a chunk together with its file, in the order of `PASSAGE_COLUMNS`."""
+    """Return the row of a chunk with its file, in the order of `PASSAGE_COLUMNS`."""
     file = exported.file
     place = _place(stored)
     return {
@@ -136,7 +136,10 @@ def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
 
 
 def utc(nanoseconds: int) -> str:
-    """Write a moment since the epoch as ISO 8601 in UTC, to the second; any that a file system gives, in any year."""
+    """Format nanoseconds since the epoch as ISO 8601 in UTC, to the second.
+
+    Accepts any year that a file system reports.
+    """
     moment = _EPOCH + timedelta(seconds=nanoseconds // 1_000_000_000)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -1,4 +1,4 @@
-"""Writes passages one after the other, as JSON Lines or CSV."""
+"""Export of passages as JSON Lines or CSV."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TextIO
 from directory_indexer.exporting.rows import PASSAGE_COLUMNS, ExportedFile, passage_row
 
 _FORMULA = re.compile("['=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""How a cell begins that a spreadsheet would calculate; and the apostrophe, so that one can always be taken off."""
+"""First characters of cells that a spreadsheet would evaluate; and the apostrophe, so that it can always be removed."""
 
 
 class JsonLines:
-    """One object a passage, one line an object, in ASCII: some readers end lines at what only Unicode calls an end."""
+    """One JSON object per line, in ASCII: some readers split lines at Unicode line separators."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -25,16 +25,16 @@ class JsonLines:
             self._stream.write(json.dumps(passage_row(exported, chunk)) + "\n")
 
     def finish(self) -> None:
-        """Hand what is written to the system."""
+        """Flush the stream."""
         self._stream.flush()
 
 
 class CsvLines:
-    """One row a passage below a row of names; nothing in it is a formula."""
+    """One row per passage below a header; no cell is a formula."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # With a bare line feed, Python before 3.13 puts no quotes around a lone carriage return, which ends a row.
+        # With a bare line feed, Python before 3.13 does not quote a lone carriage return, which would end a row.
         self._rows = csv.writer(stream, lineterminator="\r\n")
         self._rows.writerow(PASSAGE_COLUMNS)
 
@@ -44,7 +44,7 @@ class CsvLines:
             self._rows.writerow([_harmless(value) for value in passage_row(exported, chunk).values()])
 
     def finish(self) -> None:
-        """Hand what is written to the system."""
+        """Flush the stream."""
         self._stream.flush()
 
 

@@ -1,4 +1,4 @@
-"""The file that an export becomes: written beside its place under another name, and put there when it is whole."""
+"""Target file of an export: written beside its path under another name, and renamed when complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_SQLITE = ("-wal", "-journal")
 
 
 def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> None:
-    """Make sure that an export may be written to a place, before there is any work in it.
+    """Raise unless an export may be written to a path; checked before any work is done.
 
     Raises:
         UsageError: something is there, it cannot be replaced, or it is or would be a part of the index.
@@ -37,9 +37,9 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
     if not stat.S_ISREG(os.lstat(place).st_mode):
         raise UsageError(f"'{place}' exists and is not a regular file", hint="for standard output write -")
     if not force:
-        raise _taken(place)
+        raise _exists_error(place)
     for end in _OF_SQLITE:
-        # SQLite would apply it to the new database.
+        # SQLite would apply this journal to the new database.
         if os.path.exists(os.fspath(place) + end):
             raise UnavailableError(
                 f"'{place}' is a database that is in use: there is '{place}{end}'",
@@ -49,12 +49,12 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
 
 @contextlib.contextmanager
 def draft_of(target: FilePath, *, force: bool) -> Iterator[str]:
-    """Give the path of an empty file that only this user can read, and put it in its place when the block ends.
+    """Yield the path of an empty private file, and move it to the target when the block ends.
 
-    When the block raises, nothing of it stays.
+    If the block raises, the file is removed.
 
     Raises:
-        UsageError: something is there now.
+        UsageError: the target exists now.
     """
     place = os_path(target)
     number, draft = tempfile.mkstemp(prefix=_DRAFT, dir=os.path.dirname(place))
@@ -71,17 +71,17 @@ def draft_of(target: FilePath, *, force: bool) -> Iterator[str]:
 def _publish(draft: str, place: OsPath, *, force: bool) -> None:
     _flush(draft)
     if not force and os.path.lexists(place):
-        raise _taken(place)
+        raise _exists_error(place)
     os.replace(draft, place)
     _flush(os.path.dirname(place))
 
 
-def _taken(place: OsPath) -> UsageError:
+def _exists_error(place: OsPath) -> UsageError:
     return UsageError(f"'{place}' is there already", hint="--force replaces it")
 
 
 def _is_in(target: FilePath, own: FilePath) -> bool:
-    """Tell whether a path is another or lies below it, by name or, where names differ in case alone, by inode."""
+    """Whether a path equals or is below another, by name or, on case-insensitive file systems, by inode."""
     if lies_in(target, own):
         return True
     place = os.fspath(os_path(target))
@@ -101,7 +101,7 @@ def _is_same(place: str, own: FilePath) -> bool:
 
 
 def _flush(path: str) -> None:
-    """Have a file or a directory written to the disk; Windows opens no directories."""
+    """Flush a file or directory to disk; Windows cannot open directories."""
     if sys.platform == "win32" and os.path.isdir(path):
         return
     number = os.open(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)

@@ -1,4 +1,4 @@
-"""What writes an export, whatever its format: it is given one file after the other, and then told to finish."""
+"""Interface of export writers: files are added one by one, then the export is finished."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from directory_indexer.paths import FilePath
 
 
 class ExportStart(NamedTuple):
-    """What is known before the first file: facts about the export, and the tracked directories with their ids."""
+    """Facts known before the first file: metadata of the export, and the tracked directories with their ids."""
 
     facts: Mapping[str, str]
     directories: Mapping[FilePath, int]
@@ -28,7 +28,7 @@ class ExportWriter(Protocol):
         """
 
     def finish(self) -> None:
-        """Write what is left.
+        """Write the rest.
 
         Raises:
             StopRequested: it should stop.
@@ -42,5 +42,5 @@ class FileWriter(ExportWriter, Protocol):
         """Close the file."""
 
 
-class StopRequested(Exception):  # noqa: N818 - no error: somebody asked for it
-    """The export should stop, and nothing of it be kept."""
+class StopRequested(Exception):  # noqa: N818 - a request, not an error
+    """The export is to stop and to be discarded."""

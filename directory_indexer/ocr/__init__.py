@@ -1,1 +1,1 @@
-"""Reads pages that are pictures of text: engines on this machine and elsewhere, behind one boundary."""
+"""OCR of scanned pages: local and remote engines behind one interface."""

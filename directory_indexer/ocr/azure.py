@@ -1,4 +1,4 @@
-"""Has pages read by Azure Document Intelligence: words with their places, paragraphs and tables."""
+"""OCR by Azure Document Intelligence: words with their positions, paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from directory_indexer.ocr.values import object_in, text_in
 
 
 class AzureService:
-    """One model of Document Intelligence. A page is handed over, and asked for until it is read."""
+    """One model of Document Intelligence. A page is submitted, and its result polled."""
 
     def __init__(self, access: Access, waiting: Waiting) -> None:
         self._model = access.model
@@ -31,15 +31,15 @@ class AzureService:
 
     @property
     def recipe(self) -> str:
-        """Name all that changes what it reads."""
+        """The service, model and versions that affect the result."""
         return f"azure/{self._model} {_API_VERSION}, layout {_LAYOUT_VERSION}"
 
     def estimate(self) -> PageEstimate:
-        """Tell what a page costs: it is counted as a page."""
+        """Return the cost of a page, which is counted as a page."""
         return PageEstimate()
 
     def read(self, page: EncodedPage, *, until: float) -> Transcript:
-        """Have a page read before a moment of the clock; what failed in the service is handed over once more."""
+        """Read a page before a deadline; a failure within the service is retried once."""
         body = json.dumps({"base64Source": base64.b64encode(page.content).decode("ascii")}).encode()
         for _ in range(_MOST_ANALYSES - 1):
             try:
@@ -52,16 +52,16 @@ class AzureService:
     def _analysed(self, body: bytes, until: float) -> Transcript:
         accepted = self.calls.ask("POST", self._url, body, until=until)
         operation = self._operation(accepted)
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         reply, n_polls = accepted, 0
-        while text_in(found, "status") in _UNFINISHED or not n_polls:
+        while text_in(result, "status") in _UNFINISHED or not n_polls:
             self.calls.patience.pause(self._seconds_before(reply, n_polls), until=until)
-            found, reply = self.calls.ask_object("GET", operation, until=until)
+            result, reply = self.calls.ask_object("GET", operation, until=until)
             n_polls += 1
-        return self._transcript(found)
+        return self._transcript(result)
 
     def _operation(self, accepted: Reply) -> httpx.URL:
-        """Give the address at which the result will be, if the key may go there."""
+        """Return the URL of the result, if the key may be sent there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
             raise RequestError(Trouble.INVALID, "did not say where the result will be")
@@ -71,7 +71,7 @@ class AzureService:
             operation = httpx.URL("")
         ours = self.calls.address
         if (operation.scheme, operation.host, operation.port) != (ours.scheme, ours.host, ours.port):
-            elsewhere = self.calls.shown(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
+            elsewhere = self.calls.for_message(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
             raise ProviderError(
                 f"{self.calls.place} wants the key to be sent to {elsewhere}",
                 hint="set ocr.azure.endpoint to the resource itself",
@@ -79,22 +79,22 @@ class AzureService:
         return operation.copy_with(username=None, password=None)
 
     def _seconds_before(self, reply: Reply, n_polls: int) -> float:
-        asked = self.calls.patience.seconds_asked_for(reply.headers, None)
+        requested = self.calls.patience.seconds_asked_for(reply.headers, None)
         usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _LONGEST_POLL_SECONDS)
-        return usual if asked is None else min(max(asked, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
+        return usual if requested is None else min(max(requested, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
 
-    def _transcript(self, found: dict[str, Any]) -> Transcript:
-        status = text_in(found, "status")
+    def _transcript(self, answer: dict[str, Any]) -> Transcript:
+        status = text_in(answer, "status")
         if status == "succeeded":
-            result = object_in(found, "analyzeResult")
+            result = object_in(answer, "analyzeResult")
             if not isinstance(result.get("pages"), list):
                 raise RequestError(Trouble.INVALID, "answered without the pages that it has read")
             return Transcript(lines_of(result))
         if status not in _FINISHED:
             raise RequestError(Trouble.INVALID, "answered something that is not what Document Intelligence answers")
-        error = object_in(found, "error")
+        error = object_in(answer, "error")
         inner = object_in(error, "innererror")
-        message = self.calls.shown(text_in(inner, "message") or text_in(error, "message") or status)
+        message = self.calls.for_message(text_in(inner, "message") or text_in(error, "message") or status)
         if text_in(error, "code") in _OWN_FAULTS:
             raise RequestError(Trouble.BROKEN, f"failed over a page: {message}")
         raise PageRefusedError(f"{self.calls.place} cannot read a page: {message}")

@@ -1,4 +1,4 @@
-"""Builds the engines that read pages with a service on the network."""
+"""Construction of OCR engines that are network services."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ with lazily:
 
 
 def build_remote_engine(name: str, access: Access, waiting: Waiting | None = None) -> RemoteEngine:
-    """Build an engine by the name of its service; the service is not asked anything yet.
+    """Build an engine by the name of its service, without a request to it.
 
     Raises:
-        ProviderError: the address or the key cannot be meant.
+        ProviderError: the address or the key is invalid.
     """
     return RemoteReader(SERVICES[name](access, waiting or Waiting()), concurrency=access.concurrency)
 

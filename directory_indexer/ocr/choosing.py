@@ -1,4 +1,4 @@
-"""Chooses what reads pages: what the configuration names, or else the best that is installed."""
+"""Selection of the OCR engine: the configured one, or else the best that is installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AUTO: Final = "auto"
 
 
 class OcrSettings(NamedTuple):
-    """Which engine is to read pages, in which languages, and where it is: a command, or a service on the network."""
+    """The engine, its languages, and its location: a command or a network service."""
 
     engine: str = AUTO
     languages: Sequence[str] = ()
@@ -36,19 +36,19 @@ class OcrSettings(NamedTuple):
 
 
 class PageReading:
-    """What reads pages as it is configured, what that costs, and what is missing if nothing does."""
+    """The configured OCR engine, its cost, and advice if there is none."""
 
     def __init__(self, settings: OcrSettings, policy: Callable[[], ParsePolicy]) -> None:
         self._settings = settings
         self._policy = policy
 
     def reader(self) -> PageReader | None:
-        """Give what reads pages; None if nothing does.
+        """Return the configured page reader, or None if there is none.
 
-        What a service refuses falls back to an engine on this machine, if one is installed.
+        Pages that a service refuses are read by an engine on this machine, if one is installed.
 
         Raises:
-            ProviderError: what is configured is not installed, cannot be run, or cannot do what is configured.
+            ProviderError: the configured engine is not installed, cannot be run, or lacks what is configured.
         """
         settings = self._settings
         if settings.engine == OFF:
@@ -61,10 +61,10 @@ class PageReading:
         return LocalReader(engine, self._policy()) if engine else None
 
     def name(self) -> str | None:
-        """Name the engine with its version and languages, or the service; None if there is none, or none is wanted.
+        """Return the engine with its version and languages, or the service; None if OCR is off or unavailable.
 
         Raises:
-            ProviderError: as of `reader`.
+            ProviderError: as for `reader`.
         """
         settings = self._settings
         if settings.engine == OFF:
@@ -76,20 +76,20 @@ class PageReading:
         return engine.name if engine else None
 
     def check(self) -> None:
-        """Find out whether the service that is configured has all that it needs; it is not asked.
+        """Validate the configuration of the service without a request to it.
 
         Raises:
-            ProviderError: its address or its key is missing, or cannot be meant.
+            ProviderError: its address or its key is missing or invalid.
         """
         if self._settings.service is not None:
             _with_service(self._settings.engine, self._settings.service, _place)
 
     def advice(self) -> str:
-        """Say what is to be done so that pages are read; empty where nothing is missing."""
+        """Return what to do so that pages are read; "" if nothing is missing."""
         settings = self._settings
         if settings.engine == OFF:
             return "ocr.engine is off"
-        if settings.engine == AUTO and not any(is_there(settings) for is_there in _IS_THERE.values()):
+        if settings.engine == AUTO and not any(is_there(settings) for is_there in _IS_INSTALLED.values()):
             return f"nothing is installed that reads them: {_INSTALL[AUTO]}"
         try:
             self.check()
@@ -98,9 +98,9 @@ class PageReading:
         return ""
 
     def cost(self, n_pages: int) -> str:
-        """Say about what the configured service will count for so many pages; empty for an engine on this machine.
+        """Format the estimated cost of some pages with the configured service; "" for an engine on this machine.
 
-        Of a service that lacks something, say that.
+        An incomplete configuration is reported instead.
         """
         service = self._settings.service
         if service is None:
@@ -138,7 +138,7 @@ def _engine(settings: OcrSettings) -> LocalEngine | None:
 
 
 def _installed_engine(settings: OcrSettings) -> LocalEngine | None:
-    for name in _IS_THERE:
+    for name in _IS_INSTALLED:
         if engine := _ENGINES[name](settings):
             return engine
     return None
@@ -151,7 +151,7 @@ def _tesseract(settings: OcrSettings) -> LocalEngine | None:
         raise ProviderError(error.message, hint="set ocr.tesseract to its command, or ocr.engine to off") from error
     if installed is None:
         return None
-    missing = [one for one in settings.languages if one not in installed.languages]
+    missing = [language for language in settings.languages if language not in installed.languages]
     if missing:
         has = ", ".join(installed.languages)
         raise ProviderError(f"Tesseract has no data for {', '.join(missing)} of ocr.languages", hint=f"it has: {has}")
@@ -171,8 +171,11 @@ def _has_rapidocr(_: OcrSettings) -> bool:
     return installed_models() is not None
 
 
-_IS_THERE: Final[dict[str, Callable[[OcrSettings], bool]]] = {"tesseract": _has_tesseract, "rapidocr": _has_rapidocr}
-"""The engines on this machine, the best first."""
+_IS_INSTALLED: Final[dict[str, Callable[[OcrSettings], bool]]] = {
+    "tesseract": _has_tesseract,
+    "rapidocr": _has_rapidocr,
+}
+"""Engines on this machine, the best first."""
 
 _ENGINES: Final[dict[str, Callable[[OcrSettings], LocalEngine | None]]] = {
     AUTO: _installed_engine,

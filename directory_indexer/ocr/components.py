@@ -1,4 +1,4 @@
-"""Connected components of a mask, by runs of pixels: what belongs together, and how it lies."""
+"""Connected components of a mask, by runs of pixels, with their position and slant."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ with lazily:
 
 
 class Runs(NamedTuple):
-    """Set pixels beside each other, row by row; an end is the first column behind its run."""
+    """Horizontal runs of set pixels, row by row; ends are exclusive."""
 
     rows: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
 
     def of(self, members: NDArray[np.bool_] | NDArray[np.int64]) -> Runs:
-        """Give some of them."""
+        """Return a selection of runs."""
         return Runs(self.rows[members], self.starts[members], self.ends[members])
 
 
 class Component(NamedTuple):
-    """Pixels that touch, with the upright or slanted rectangle around them and the mean of what they hold."""
+    """Connected pixels, with their upright or slanted bounding rectangle and the mean of their values."""
 
     box: TextBox
     score: float
 
 
 def find_runs(mask: NDArray[np.bool_]) -> Runs:
-    """Find all runs, from the top and from the left."""
+    """Return all runs, from top to bottom and left to right."""
     padded = np.zeros((mask.shape[0], mask.shape[1] + 2), np.int8)
     padded[:, 1:-1] = mask
     changes = np.diff(padded, axis=1)
@@ -44,21 +44,21 @@ def find_runs(mask: NDArray[np.bool_]) -> Runs:
 
 
 def label_runs(runs: Runs) -> NDArray[np.int64]:
-    """Number the components; runs that touch, were it at a corner, have one number, and numbers count from 0."""
+    """Return the component number of each run; diagonal neighbours are connected, and numbers count from 0."""
     upper, lower = _touching(runs)
     labels = np.arange(len(runs.rows))
     while True:
         left, right = labels[upper], labels[lower]
         if (left == right).all():
             return np.unique(labels, return_inverse=True)[1]
-        # The larger of two labels hears of the smaller one, then all follow what theirs has become.
+        # The larger of two labels is replaced by the smaller one, then all labels are resolved transitively.
         np.minimum.at(labels, np.maximum(left, right), np.minimum(left, right))
         while (labels != labels[labels]).any():
             labels = labels[labels]
 
 
 def find_components(values: NDArray[np.float32], mask: NDArray[np.bool_], *, most: int) -> list[Component]:
-    """Find what touches, at most so many; the score is the mean of the values."""
+    """Return at most `most` components, the largest ones; the score is the mean of the values."""
     runs = find_runs(mask)
     if not len(runs.rows):
         return []
@@ -73,7 +73,7 @@ def find_components(values: NDArray[np.float32], mask: NDArray[np.bool_], *, mos
 
 
 def _touching(runs: Runs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair each run with those of the next row that it touches, which follow each other."""
+    """Pair each run with the consecutive runs of the next row that it touches."""
     width = int(runs.ends.max(initial=0)) + 2
     next_row = (runs.rows + 1) * width
     first = np.searchsorted(runs.rows * width + runs.ends, next_row + runs.starts, side="left")
@@ -92,7 +92,7 @@ def _means(values: NDArray[np.float32], runs: Runs, firsts: NDArray[np.int64]) -
 
 
 def _boxes(runs: Runs, firsts: NDArray[np.int64]) -> list[TextBox]:
-    """Put a rectangle around each component: at its own slant where it is long, at that of the long ones elsewhere."""
+    """Return a rectangle around each component: at its own slant if it is long, else at the median of the long ones."""
     slants, are_long = _slants(runs, firsts)
     slants = np.where(are_long, slants, np.median(slants[are_long]) if are_long.any() else 0.0)
     sizes = np.diff(firsts, append=len(runs.rows))
@@ -105,7 +105,7 @@ def _boxes(runs: Runs, firsts: NDArray[np.int64]) -> list[TextBox]:
 
 
 def _slants(runs: Runs, firsts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give the slant of each component, from -45 to 45 degrees, and whether it is long enough to have one."""
+    """Return the slant of each component, from -45 to 45 degrees, and whether it is long enough to have one."""
     n_pixels = (runs.ends - runs.starts).astype(np.float64)
     x, y = (runs.starts + runs.ends) / 2, runs.rows + 0.5
 
@@ -125,7 +125,7 @@ def _slants(runs: Runs, firsts: NDArray[np.int64]) -> tuple[NDArray[np.float64],
 def _spans(
     runs: Runs, cosine: NDArray[np.float64], sine: NDArray[np.float64], firsts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Measure the components along and across their slants, from the corners of their runs."""
+    """Return the extents of the components along and across their slants, from the corners of their runs."""
     corners = [(x, y) for x in (runs.starts, runs.ends) for y in (runs.rows, runs.rows + 1)]
     along = [x * cosine + y * sine for x, y in corners]
     down = [y * cosine - x * sine for x, y in corners]
@@ -137,4 +137,4 @@ def _spans(
 
 
 _LONG: Final = 4.0
-"""How many times as long as it is thick a component must be for its slant to be that of a line."""
+"""Minimum ratio of length to thickness for a component's slant to be that of a line."""

@@ -1,6 +1,6 @@
-"""Where text is on a page: a model gives each pixel a probability, and what is probable and touches is a line.
+"""Detection of text lines: a model assigns each pixel a probability, and connected probable pixels form a line.
 
-The model marks the middle of the letters alone, so each box is widened again, as differentiable binarization does.
+The model marks only the middle of letters, so each box is expanded again, as in differentiable binarization.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ with lazily:
 
 
 def detect(session: Session, page: NDArray[np.uint8], *, longest_side: int) -> list[TextBox]:
-    """Find the lines of text on a page, in no order, when it is looked at so small."""
+    """Return the text lines of a page, unordered, detected at the given size."""
     height, width = _size(page, longest_side)
     whole = TextBox(page.shape[1] / 2, page.shape[0] / 2, page.shape[1], page.shape[0])
     grey = draw(page, whole, height, width) / np.float32(127.5) - 1
@@ -29,13 +29,13 @@ def detect(session: Session, page: NDArray[np.uint8], *, longest_side: int) -> l
 
 
 def boxes_of(probabilities: NDArray[np.float32]) -> list[TextBox]:
-    """Find the boxes of lines where text is probable."""
+    """Return the boxes of lines from a probability map."""
     mask = probabilities > _PROBABLE
-    # A gap of one pixel is none.
+    # Gaps of one pixel are closed.
     mask[:, 1:] |= mask[:, :-1]
     mask[1:] |= mask[:-1]
-    found = find_components(probabilities, mask, most=_MOST_LINES)
-    return [_widened(one.box) for one in found if _is_text(one)]
+    components = find_components(probabilities, mask, most=_MOST_LINES)
+    return [_widened(component.box) for component in components if _is_text(component)]
 
 
 def _is_text(component: Component) -> bool:
@@ -48,7 +48,7 @@ def _widened(box: TextBox) -> TextBox:
 
 
 def _size(page: NDArray[np.uint8], longest_side: int) -> tuple[int, int]:
-    """Give the height and the width at which a page is looked at: the model wants multiples of 32."""
+    """Return the height and width of the model's input, which are multiples of 32."""
     scale = min(_LARGEST_SCALE, longest_side / max(page.shape))
     height, width = (max(round(side * scale / _STEP), 1) * _STEP for side in page.shape)
     return height, width
@@ -60,7 +60,7 @@ def _scaled(box: TextBox, x_scale: float, y_scale: float) -> TextBox:
 
 _STEP: Final = 32
 _LARGEST_SCALE: Final = 2.0
-"""Small letters are found only when they are drawn larger: of a page at 60 dpi, 90 % of the words instead of 80."""
+"""Small letters are only detected when enlarged: of a page at 60 dpi, 90 % of the words instead of 80."""
 
 _PROBABLE: Final = 0.3
 _SURE: Final = 0.5

@@ -1,4 +1,4 @@
-"""The boundary behind which engines read pages."""
+"""Interface of OCR engines."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ __all__ = ["EncodedPage", "LocalEngine", "PageEstimate", "ReadingUsage", "Remote
 
 
 class LocalEngine(Protocol):
-    """Reads the pixels of a page on this machine. It travels to worker processes: its state before use is plain values.
+    """Reads the pixels of a page on this machine.
 
-    What an engine costs is limited by those who run it: it may be ended at any moment.
+    It is pickled for worker processes: its initial state is plain values. Its caller enforces limits: it may be ended
+    at any moment.
     """
 
     @property
     def name(self) -> str:
-        """Name the engine for people, with its version and the languages that it is good for, if it has any."""
+        """Name of the engine for people, with its version and languages, if any."""
 
     @property
     def recipe(self) -> str:
-        """Name the engine, its version and all settings that change what it reads."""
+        """The engine, its version and all settings that affect the result."""
 
     def recognise(self, page: Raster) -> Recognition:
-        """Read a page that stands upright.
+        """Read an upright page.
 
         Raises:
             ExtractionError: the engine cannot be run, or gives up.
         """
 
     def turn_of(self, page: Raster) -> int:
-        """Tell by how many degrees clockwise, 0, 90, 180 or 270, a page must be turned to stand upright."""
+        """Return the clockwise rotation, 0, 90, 180 or 270 degrees, that makes a page upright."""
 
 
 class PageEstimate(NamedTuple):
-    """About what a page costs with a service: tokens where it counts these, nothing but the page where it does not."""
+    """Estimated cost of a page with a service: tokens if it counts these, else only the page."""
 
     n_input_tokens: int = 0
     n_output_tokens: int = 0
 
 
 class ReadingUsage(NamedTuple):
-    """What a service has read since its engine was made; the tokens are as it counts them."""
+    """Pages that a service has read since its engine was created; tokens as the service counts them."""
 
     n_pages: int = 0
     n_input_tokens: int = 0
@@ -51,26 +52,26 @@ class ReadingUsage(NamedTuple):
 
 
 class RemoteEngine(Protocol):
-    """Reads pages with a service on the network; threads may share it. A page may be turned: services see that."""
+    """Reads pages with a network service; thread-safe. A page may be rotated: services detect that."""
 
     @property
     def recipe(self) -> str:
-        """Name the service, its model and version, and the version of what it is told."""
+        """The service, its model and version, and the version of the prompt."""
 
     @property
     def place(self) -> str:
-        """Name the service and its address, for messages."""
+        """The service and its address, for messages."""
 
     @property
     def concurrency(self) -> int:
-        """How many pages it is best given at a time."""
+        """The optimal number of concurrent pages."""
 
     @property
     def usage(self) -> ReadingUsage:
-        """What it has read so far."""
+        """The pages read so far."""
 
     def estimate(self) -> PageEstimate:
-        """Tell about what a page will cost, without asking the service."""
+        """Return the estimated cost of a page, without a request."""
 
     def recognise(self, image: EncodedPage) -> Recognition:
         """Read a page.

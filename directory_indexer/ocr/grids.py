@@ -1,6 +1,6 @@
-"""Lays the cells of a recognised table out in rows: what spans several stands in each, headings of a column are joined.
+"""Layout of recognised tables in rows: spanning cells are repeated, column headings are joined.
 
-What a service says of rows, columns and spans is not believed beyond fixed bounds.
+Row, column and span numbers of a service are only trusted within fixed bounds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from directory_indexer.ocr.values import count_in, items_in, text_in
 
 
 class Piece(NamedTuple):
-    """A cell as it was answered, with its place."""
+    """A cell of the answer, with its position."""
 
     row: int
     column: int
@@ -29,11 +29,11 @@ class Row(NamedTuple):
 
 
 def rows_of(table: dict[str, Any]) -> list[Row]:
-    """Give the rows of a table that have text; none where it is larger than any page has."""
+    """Return the rows of a table that have text; none if it is larger than any real one."""
     n_rows, n_columns = count_in(table, "rowCount"), count_in(table, "columnCount")
     if not 0 < n_rows * n_columns <= _MAX_CELLS or n_columns > _MAX_COLUMNS:
         return []
-    pieces = [one for one in _pieces(table) if one.row < n_rows and one.column < n_columns]
+    pieces = [piece for piece in _pieces(table) if piece.row < n_rows and piece.column < n_columns]
     grid = _grid(pieces, n_rows, n_columns)
     headings = {piece.row for piece in pieces if text_in(piece.cell, "kind") == "columnHeader"}
     n_headings = max(1, sum(1 for _ in takewhile(headings.__contains__, range(n_rows))))
@@ -46,7 +46,7 @@ def _pieces(table: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _grid(pieces: Sequence[Piece], n_rows: int, n_columns: int) -> list[list[str]]:
-    """Write each cell where it begins and, as far as that stays in proportion, where it reaches."""
+    """Write each cell to its position and, within a budget, to the positions it spans."""
     grid = [[""] * n_columns for _ in range(n_rows)]
     texts = [_text(piece) for piece in pieces]
     allowance = _FREE_CHARACTERS + _GROWTH * sum(map(len, texts))

@@ -1,6 +1,6 @@
-"""Makes lines of what Document Intelligence has found on a page: words by the places where they stand in its text.
+"""Conversion of a Document Intelligence result to lines: words by their offsets in its text.
 
-Everything in an answer refers to one text by offsets, which tell what belongs to which line, paragraph or table.
+Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Range(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """A line, where it begins in the text, and what it belongs to: lines of one owner are one block."""
+    """A line, its offset in the text, and its owner: lines of one owner form one block."""
 
     start: int
     owner: tuple[str, int]
@@ -30,47 +30,47 @@ class _Placed(NamedTuple):
 
 
 def lines_of(result: dict[str, Any]) -> tuple[Line, ...]:
-    """Give the lines of the only page of a result in the order of reading, those of tables as rows of cells."""
+    """Return the lines of the only page of a result in reading order, those of tables as rows of cells."""
     page = next(iter(items_in(result, "pages")), {})
     words = _Words(page)
     tables = [(table, rows) for table in items_in(result, "tables")[:_MAX_TABLES] if (rows := rows_of(table))]
     in_tables = sorted(span for table, _ in tables for span in _spans(table))
-    paragraphs = sorted(span.start for one in items_in(result, "paragraphs") for span in _spans(one))
-    lines = [one for one in _lines(page, words, paragraphs) if not _is_within(one.start, in_tables)]
+    paragraphs = sorted(span.start for paragraph in items_in(result, "paragraphs") for span in _spans(paragraph))
+    lines = [line for line in _lines(page, words, paragraphs) if not _is_within(line.start, in_tables)]
     starts = [min((span.start for span in _spans(table)), default=0) for table, _ in tables]
     cells = [
         _Placed(starts[index], ("table", index), _line_of(row, words))
         for index, (_, rows) in enumerate(tables)
         for row in rows
     ]
-    return tuple(_numbered(sorted((*lines, *cells), key=lambda one: one.start)))
+    return tuple(_numbered(sorted((*lines, *cells), key=lambda placed: placed.start)))
 
 
 class _Words:
-    """The words of a page, found by their offsets."""
+    """The words of a page by offset."""
 
     def __init__(self, page: dict[str, Any]) -> None:
         self.size = number_in(page, "width"), number_in(page, "height")
         spans = ((_span(word), word) for word in islice(items_in(page, "words"), _MAX_WORDS))
-        found = sorted((span.start, self._word(word)) for span, word in spans if text_in(word, "content").strip())
-        self._starts = [start for start, _ in found]
-        self._words = [word for _, word in found]
-        self._allowance = _MOST_USES * len(found)
+        words = sorted((span.start, self._word(word)) for span, word in spans if text_in(word, "content").strip())
+        self._starts = [start for start, _ in words]
+        self._words = [word for _, word in words]
+        self._allowance = _MOST_USES * len(words)
         self.height = median_low([word.box.bottom - word.box.top for word in self._words if word.box] or [_HEIGHT])
 
     def within(self, spans: Sequence[_Range]) -> list[Word]:
-        """Give the words in stretches of the text; no words where stretches overlap more than any page has it."""
-        found: list[Word] = []
+        """Return the words in ranges of the text; none if ranges overlap more than on any real page."""
+        words: list[Word] = []
         for span in spans:
             first, end = (bisect_left(self._starts, at) for at in span)
             self._allowance -= end - first
             if self._allowance < 0:
                 break
-            found += self._words[first:end]
-        return found
+            words += self._words[first:end]
+        return words
 
     def box(self, polygon: Sequence[object]) -> Box | None:
-        """Give the rectangle around a polygon, in ten-thousandths of the page."""
+        """Return the bounding box of a polygon, in ten-thousandths of the page."""
         width, height = self.size
         if width <= 0 or height <= 0 or len(polygon) < _LEAST_CORNERS:
             return None
@@ -88,23 +88,23 @@ def _lines(page: dict[str, Any], words: _Words, paragraphs: Sequence[int]) -> It
     for line in islice(items_in(page, "lines"), _MAX_WORDS):
         spans = _spans(line)
         start = min((span.start for span in spans), default=0)
-        found = words.within(spans) or [
+        line_words = words.within(spans) or [
             Word(text[:_LONGEST_WORD], _UNKNOWN, words.box(values_in(line, "polygon")))
             for text in text_in(line, "content").split()
         ]
-        if found:
-            yield _Placed(start, ("paragraph", bisect_right(paragraphs, start)), Line(tuple(found)))
+        if line_words:
+            yield _Placed(start, ("paragraph", bisect_right(paragraphs, start)), Line(tuple(line_words)))
 
 
 def _line_of(row: Row, words: _Words) -> Line:
-    found = [word for piece in row.pieces for word in words.within(_spans(piece.cell))]
-    confidence = round(sum(word.confidence for word in found) / len(found)) if found else _UNKNOWN
+    row_words = [word for piece in row.pieces for word in words.within(_spans(piece.cell))]
+    confidence = round(sum(word.confidence for word in row_words) / len(row_words)) if row_words else _UNKNOWN
     box = _box_of_row(row, words)
     return Line(tuple(Word(text, confidence, box) for text in row.text.split(" ")))
 
 
 def _box_of_row(row: Row, words: _Words) -> Box | None:
-    """Give the first line of a row: what is as high as several lines would be taken for large print."""
+    """Return the box of the first line of a row: the height of several lines would pass for large print."""
     boxes = [box for piece in row.pieces if (box := words.box(_polygon(piece)))]
     if not boxes:
         return None
@@ -120,9 +120,9 @@ def _polygon(piece: Piece) -> Sequence[object]:
 
 def _numbered(placed: Sequence[_Placed]) -> Iterator[Line]:
     block = 0
-    for before, one in zip((None, *placed), placed, strict=False):
-        block += before is not None and before.owner != one.owner
-        yield one.line._replace(block=block)
+    for before, current in zip((None, *placed), placed, strict=False):
+        block += before is not None and before.owner != current.owner
+        yield current.line._replace(block=block)
 
 
 def _spans(value: dict[str, Any]) -> list[_Range]:
@@ -140,7 +140,7 @@ def _range(span: dict[str, Any]) -> _Range:
 
 
 def _is_within(start: int, ranges: Sequence[_Range]) -> bool:
-    at = bisect_right(ranges, start, key=lambda one: one.start) - 1
+    at = bisect_right(ranges, start, key=lambda span: span.start) - 1
     return at >= 0 and start < ranges[at].end
 
 
@@ -160,4 +160,4 @@ _LEAST_CORNERS: Final = 6
 _CORNERS: Final = 64
 _HEIGHT: Final = 150
 _UNKNOWN: Final = 90
-"""How sure the service is of what it does not say that of."""
+"""Confidence of words for which the service reports none."""

@@ -1,4 +1,4 @@
-"""Reads all lines on a page with two models: where text is, and what is written there."""
+"""Reading of all lines on a page with two models: text detection and text recognition."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ with lazily:
 
 
 def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, min_confidence: float) -> list[Line]:
-    """Read a page that stands upright, with the models in two files; lines come in the order of reading.
+    """Read an upright page with the models in two files; lines are returned in reading order.
 
     Raises:
         ExtractionError: a model cannot be loaded or run.
     """
     pixels = _grey(page)
-    with _errors_told():
+    with _translated_errors():
         boxes = detect(_session(detection), pixels, longest_side=longest_side)
-        # On a page that lies on its side nothing is legible, lest its lines be found in the wrong order.
+        # A sideways page is to be illegible here, so that its lines are not returned in the wrong order.
         turns = (0,) if _is_sideways(boxes) else (0, 1, 3)
         read = [_best(_session(reading), pixels, box, turns if box.is_tall else (0,)) for box in boxes]
     return _in_order([line for line in read if line.confidence >= min_confidence], page)
 
 
 def turn_of(page: Raster, detection: str, reading: str) -> int:
-    """Tell by how many degrees clockwise a page must be turned, by which way its longest lines read best.
+    """Return the clockwise rotation that makes a page upright, by the direction in which its longest lines read best.
 
     Raises:
         ExtractionError: a model cannot be loaded or run.
     """
     pixels = _grey(page)
-    with _errors_told():
+    with _translated_errors():
         boxes = detect(_session(detection), pixels, longest_side=_SMALL_SIDE)
         turns = (1, 3) if _is_sideways(boxes) else (0, 2)
         longest = sorted(boxes, key=lambda box: max(box.width, box.height))[-_N_TRIED:]
@@ -55,7 +55,7 @@ def turn_of(page: Raster, detection: str, reading: str) -> int:
 
 
 def _best(session: Session, pixels: NDArray[np.uint8], box: TextBox, turns: Sequence[int]) -> ReadLine:
-    """Read a box in each direction that its line may have."""
+    """Read a box in each possible direction of its line, and return the most confident reading."""
     tried = (read_line(session, pixels, box.turned(turn)) for turn in turns)
     return max(tried, key=lambda line: line.confidence)
 
@@ -71,13 +71,13 @@ def _beginning(box: TextBox) -> TextBox:
 @lru_cache(maxsize=2)
 def _session(model: str) -> Session:
     options = session_options()
-    # Pages and lines have all sizes: an arena would keep the memory of the largest of each.
+    # Pages and lines vary in size: an arena would retain the memory of the largest of each.
     options.enable_cpu_mem_arena = False
     return load_session(model, options)
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     try:
         yield
     except RUNTIME_ERRORS as error:
@@ -85,7 +85,7 @@ def _errors_told() -> Iterator[None]:
 
 
 def _is_sideways(boxes: Sequence[TextBox]) -> bool:
-    """Tell whether most of the text runs up or down."""
+    """Whether most of the text runs vertically."""
     tall = sum(box.height for box in boxes if box.is_tall)
     return tall > sum(box.width for box in boxes if not box.is_tall)
 
@@ -96,7 +96,7 @@ def _grey(page: Raster) -> NDArray[np.uint8]:
 
 
 def _in_order(read: Sequence[ReadLine], page: Raster) -> list[Line]:
-    """Order what was read as if the page were not slanted."""
+    """Return the lines in reading order, as if the page were not slanted."""
     if not read:
         return []
     slant = float(np.median([line.box.angle for line in read if abs(line.box.angle) < math.pi / 4] or [0.0]))
@@ -121,11 +121,11 @@ def _word(line: ReadLine, index: int, page: Raster) -> Word:
     left, top, right, bottom = line.box.stretch(word.start, word.end).extent()
     places = (left / page.width, top / page.height, right / page.width, bottom / page.height)
     return Word(
-        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * one), 0), WHOLE) for one in places))
+        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * place), 0), WHOLE) for place in places))
     )
 
 
 _SMALL_SIDE: Final = 736
 _N_TRIED: Final = 5
 _TRIED_LENGTH: Final = 12
-"""How many times as long as it is high the beginning of a line is that tells which way up it is."""
+"""Ratio of length to height of the beginning of a line that is read to determine its direction."""

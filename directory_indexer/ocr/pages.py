@@ -1,4 +1,4 @@
-"""Reads one page in a worker process: draws it, has an engine read it, and once more where that went badly."""
+"""OCR of one page in a worker process: it is rendered, recognised, and retried if the confidence is low."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
         if drawing.key != request.key:
             return PageOutcome(request.key, None)
         return _read_with(engine, request.key, document, drawing)
-    except (SkipFileError, OSError):  # it is gone, or has become something else
+    except (SkipFileError, OSError):  # it is gone or has changed
         return PageOutcome(request.key, None)
     except ExtractionError as error:
         return PageOutcome(request.key, PageProblem(error.message))
@@ -41,7 +41,7 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
 
 
 def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
-    """Draw one page in colours, for services know what to do with them."""
+    """Render one page in colour, which services make use of."""
     try:
         content, kind = content_of_page(request.path, request.on_disk, policy)
         drawing = draw_page(content, kind, request.page, dpi=_DPI, is_grey=False)
@@ -56,7 +56,7 @@ def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
 
 @lru_cache(maxsize=1)
 def lower_priority() -> None:
-    """Let everything else on this machine go first, from now on."""
+    """Lower the priority of this process."""
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
 
@@ -71,7 +71,7 @@ class _Document(NamedTuple):
 
 
 def _read_with(engine: LocalEngine, key: PageKey, document: _Document, drawing: Drawing) -> PageOutcome:
-    """Read a page that was drawn; an engine that fails over it, and over an empty one, reads none."""
+    """Read a rendered page; an engine that also fails on an empty page is at fault itself."""
     try:
         return PageOutcome(key, _read(document, drawing, engine))
     except ExtractionError as error:
@@ -83,7 +83,7 @@ def _read_with(engine: LocalEngine, key: PageKey, document: _Document, drawing: 
 
 
 def _read(document: _Document, drawing: Drawing, engine: LocalEngine) -> Recognition:
-    """Read a page; where that goes badly, turned upright and in a finer resolution, and keep what went best."""
+    """Read a page; with low confidence, also rotated upright and at a higher resolution, and return the best result."""
     best = engine.recognise(drawing.raster)
     if best.confidence >= _MIN_CONFIDENCE and best.lines:
         return best
@@ -97,19 +97,21 @@ def _read(document: _Document, drawing: Drawing, engine: LocalEngine) -> Recogni
     return best
 
 
-def _better(one: Recognition, other: Recognition) -> Recognition:
-    return other if _quality(other) > _quality(one) else one
+def _better(current: Recognition, candidate: Recognition) -> Recognition:
+    return candidate if _quality(candidate) > _quality(current) else current
 
 
-def _quality(found: Recognition) -> float:
-    """Weigh how much was read against how surely."""
-    return found.confidence * sum(len(word.text) for line in found.lines for word in line.words)
+def _quality(recognition: Recognition) -> float:
+    """Return the amount of text weighted by confidence."""
+    return recognition.confidence * sum(len(word.text) for line in recognition.lines for word in line.words)
 
 
-def _turned_back(found: Recognition, turn: int) -> Recognition:
-    """Give the places on a page that was turned before it was read as they are on the page itself."""
-    lines = tuple(Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in found.lines)
-    return found._replace(lines=lines, turn=turn)
+def _turned_back(recognition: Recognition, turn: int) -> Recognition:
+    """Return a recognition of a rotated page with its positions on the original page."""
+    lines = tuple(
+        Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in recognition.lines
+    )
+    return recognition._replace(lines=lines, turn=turn)
 
 
 def _turned_word(word: Word, degrees: int) -> Word:
@@ -118,25 +120,25 @@ def _turned_word(word: Word, degrees: int) -> Word:
 
 @lru_cache(maxsize=1)
 def content_of_page(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> tuple[bytes, str]:
-    """Give the bytes of a document and its kind; the pages of one are mostly read one after the other.
+    """Return the bytes and kind of a document; cached, since its pages are mostly read in order.
 
     Raises:
         SkipFileError: it cannot be read.
     """
-    found = _CONTAINER.member(path, on_disk, policy) if path != on_disk.path else _file(path, policy)
-    return found, format_of(path, found, policy.added)[0]
+    content = _CONTAINER.member(path, on_disk, policy) if path != on_disk.path else _file(path, policy)
+    return content, format_of(path, content, policy.added)[0]
 
 
 def _file(path: FilePath, policy: ParsePolicy) -> bytes:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
-    found = content_of(path, policy, budget, follow_links=policy.follow_symlinks)
-    if not isinstance(found, bytes):
+    content = content_of(path, policy, budget, follow_links=policy.follow_symlinks)
+    if not isinstance(content, bytes):
         raise ExtractionError("is not there any more")
-    return found
+    return content
 
 
 class _Container:
-    """The container whose members are read; it stays open until another one is asked for."""
+    """The container whose members are read; it stays open until another one is requested."""
 
     def __init__(self) -> None:
         self._opened = contextlib.ExitStack()
@@ -144,7 +146,7 @@ class _Container:
         self._members: Members | None = None
 
     def member(self, path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> bytes:
-        """Give the bytes of a member; the stamp of its container tells when that is another one."""
+        """Return the bytes of a member; the stamp of its container detects changes."""
         if self._members is None or self._which != (on_disk, policy):
             self._opened.close()
             self._members, self._which = None, (on_disk, policy)
@@ -157,7 +159,7 @@ _CONTAINER: Final = _Container()
 _EMPTY_PAGE: Final = Raster(640, 480, bytes([255]) * (640 * 480), dpi=200)
 _DPI: Final = 200
 _FINE_DPI: Final = 300
-"""Where the confidence is low: 36 pages with noise and skew were read with .16 % of errors at 200, and none at 300."""
+"""For low confidence: 36 pages with noise and skew were read with .16 % of errors at 200, and none at 300."""
 
 _MIN_CONFIDENCE: Final = 0.7
 _NICENESS: Final = 10

@@ -1,7 +1,6 @@
-"""When a request to a service is made again, and when not: one rule for all services.
+"""Retries of requests to services: one policy for all of them.
 
-What a service asks to wait holds for all requests to it, whichever thread makes them. What it refuses is never asked
-again.
+A service's Retry-After applies to all requests to it, from any thread. Refused requests are never repeated.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ Answer = TypeVar("Answer")
 
 
 class Trouble(StrEnum):
-    """Kinds of failure, by what helps."""
+    """Kinds of failure, by remedy."""
 
-    UNREACHABLE = "unreachable"  # nobody takes the connection
-    THROTTLED = "throttled"  # it asks for less, or for later
-    BROKEN = "broken"  # it failed, or its answer did not arrive whole
-    SLOW = "slow"  # it did not answer in time
-    INVALID = "invalid"  # its answer is none of those that it may give
-    REFUSED = "refused"  # it does not want this request
+    UNREACHABLE = "unreachable"  # the connection is not accepted
+    THROTTLED = "throttled"  # rate limit or quota
+    BROKEN = "broken"  # server error or incomplete answer
+    SLOW = "slow"  # timeout
+    INVALID = "invalid"  # unexpected answer
+    REFUSED = "refused"  # rejected request
 
 
 class RequestError(Exception):
-    """One request failed; the message goes on after the name of the service."""
+    """One failed request; the message continues the name of the service."""
 
     def __init__(self, trouble: Trouble, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -52,21 +51,21 @@ MOST_TRIES: Final = {
     Trouble.INVALID: 2,
     Trouble.REFUSED: 1,
 }
-"""How often a request is made: the waits between eight of them add up to two minutes, more than a usual rate limit."""
+"""Maximum attempts: the waits between eight of them add up to two minutes, more than a usual rate limit."""
 
 LONGEST_WAIT_SECONDS: Final = 120.0
 MAX_SECONDS: Final = 600.0
-"""How long all requests for one page may take together; there are other pages."""
+"""Time limit of all requests for one page; there are other pages."""
 
 
 class Stop:
-    """Ends whatever waits when the run is to stop."""
+    """Ends waits when the run is to stop."""
 
     def __init__(self, must_stop: Callable[[], bool]) -> None:
         self._must_stop = must_stop
 
     def check(self) -> None:
-        """Go on.
+        """Raise if the run is to stop.
 
         Raises:
             ProviderError: the run is to stop.
@@ -76,7 +75,7 @@ class Stop:
 
 
 class Waiting(NamedTuple):
-    """How time is told and spent, for everything that waits for a service."""
+    """Clock, sleep and randomness, injectable for tests."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -86,7 +85,7 @@ class Waiting(NamedTuple):
 
 
 class Patience:
-    """Makes requests to one service as often as it takes; threads share it, and with it the time to wait."""
+    """Makes requests to one service with retries; threads share it, including the time to wait."""
 
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
@@ -94,21 +93,21 @@ class Patience:
         self._not_before = -math.inf
 
     def deadline(self) -> float:
-        """Tell by when a page must be done that is begun now."""
+        """Return the deadline of a page that is started now."""
         return self._waiting.clock() + MAX_SECONDS
 
     def retry(self, ask: Callable[[], Answer], *, until: float) -> Answer:
-        """Make a request as often as it takes.
+        """Make a request with retries.
 
         Raises:
-            RequestError: it fails for good, or nothing would help before the moment `until`.
+            RequestError: it fails permanently, or no retry is possible before `until`.
             ProviderError: the run is to stop.
         """
         n_tries = 0
         while True:
-            # Another thread may have been told to wait while this one did.
-            while (left := self._not_before - self._waiting.clock()) > 0:
-                self.pause(left, until=until)
+            # Another thread may have extended the wait meanwhile.
+            while (remaining := self._not_before - self._waiting.clock()) > 0:
+                self.pause(remaining, until=until)
             n_tries += 1
             try:
                 with spans.span("ask reader"):
@@ -126,20 +125,20 @@ class Patience:
         """Wait.
 
         Raises:
-            RequestError: it would be longer than to the moment `until`.
+            RequestError: the wait would end after `until`.
             ProviderError: the run is to stop.
         """
         end = self._waiting.clock() + seconds
         if end > until:
             raise RequestError(Trouble.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
         with spans.span("wait for reader") if seconds else spans.NOTHING:
-            while (left := end - self._waiting.clock()) > 0:
+            while (remaining := end - self._waiting.clock()) > 0:
                 self._stop.check()
-                self._waiting.sleep(min(left, _STEP_SECONDS))
+                self._waiting.sleep(min(remaining, _STEP_SECONDS))
         self._stop.check()
 
     def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:
-        """Tell how long a service asks to wait: in a header, as seconds or a date, or in the details of its error."""
+        """Return the wait that a service requests: in a header, as seconds or a date, or in its error details."""
         value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
         if _SECONDS.fullmatch(value):
             return float(value)
@@ -149,7 +148,7 @@ class Patience:
         return next((float(delay[1]) for delay in delays if delay), None)
 
     def _wait_after(self, error: RequestError, n_tries: int) -> float:
-        """Double the wait each time; by chance up to a half shorter, so that threads do not come back as one."""
+        """Return the exponential backoff, with jitter of up to a half, so that threads do not retry in lockstep."""
         if error.retry_after is not None:
             return error.retry_after
         longest = min(_FIRST_WAIT_SECONDS * 2.0 ** (n_tries - 1), LONGEST_WAIT_SECONDS)

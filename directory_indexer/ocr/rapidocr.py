@@ -1,7 +1,7 @@
-"""Reads pages with the models in the wheel of RapidOCR, without its code, which needs OpenCV and more.
+"""OCR with the models in RapidOCR's wheel, without its code, which needs OpenCV and more.
 
-They know Latin, Chinese and Japanese letters, whatever the language, and need no choice of one. Of Greek they have the
-letters of formulas, without accents; of Cyrillic and other alphabets nothing. Such pages come out with low confidence.
+They know Latin, Chinese and Japanese characters in any language. Of Greek they know the letters of formulas, without
+accents; of Cyrillic and other alphabets nothing. Such pages have low confidence.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class InstalledModels(NamedTuple):
 
 
 def installed_models() -> InstalledModels | None:
-    """Find the models without importing the package; None where they are not installed."""
-    found = importlib.util.find_spec("rapidocr")
-    if found is None or found.origin is None:
+    """Return the models without importing the package, or None if they are not installed."""
+    spec = importlib.util.find_spec("rapidocr")
+    if spec is None or spec.origin is None:
         return None
-    directory = os.path.join(os.path.dirname(found.origin), "models")
+    directory = os.path.join(os.path.dirname(spec.origin), "models")
     models = InstalledModels(version("rapidocr"), *(os.path.join(directory, name) for name in _MODELS))
     return models if os.path.isfile(models.detection) and os.path.isfile(models.reading) else None
 
@@ -48,18 +48,18 @@ class RapidOcr:
 
     @property
     def name(self) -> str:
-        """Name the version."""
+        """The name and version."""
         return f"the models of RapidOCR {self._installed.version}"
 
     @cached_property
     def recipe(self) -> str:
-        """Name the version, the models, and all settings that change what is read."""
+        """The version, the models, and all settings that affect the result."""
         hashes = " ".join(_short_hash(model) for model in (self._installed.detection, self._installed.reading))
         settings = f"side {_LONGEST_SIDE}, sure {_MIN_CONFIDENCE}, format {_FORMAT}"
         return f"rapidocr {self._installed.version}, {hashes}, {settings}"
 
     def recognise(self, page: Raster) -> Recognition:
-        """Read a page that stands upright.
+        """Read an upright page.
 
         Raises:
             ExtractionError: a model cannot be loaded or run.
@@ -69,7 +69,7 @@ class RapidOcr:
         return Recognition(f"rapidocr {self._installed.version}", tuple(lines), page.dpi)
 
     def turn_of(self, page: Raster) -> int:
-        """Tell how a page must be turned, by which way its longest lines read best.
+        """Return the rotation that makes a page upright, by the direction in which its longest lines read best.
 
         Raises:
             ExtractionError: a model cannot be loaded or run.
@@ -84,10 +84,10 @@ def _short_hash(path: str) -> str:
 
 _MODELS: Final = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 _FORMAT: Final = 1
-"""Counts up when the same models would give other lines."""
+"""Incremented when the same models would yield other lines."""
 
 _LONGEST_SIDE: Final = 1280
-"""The size at which lines are looked for: 960 lost a few, 1600 found no more and took 2.5 times as long."""
+"""Size of the image for detection: 960 lost a few lines, 1600 found no more and took 2.5 times as long."""
 
 _MIN_CONFIDENCE: Final = 0.5
-"""A line that the model is less sure of is left out."""
+"""Lines below this confidence are dropped."""

@@ -1,4 +1,4 @@
-"""Has pages read, several at a time; what an engine breaks over costs a page."""
+"""Reading of pages, several at a time; a crash of an engine costs one page."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ with lazily:
 
 
 class PageReader(Protocol):
-    """Reads pages, wherever that happens."""
+    """Reads pages, locally or remotely."""
 
     @property
     def recipe(self) -> str:
-        """Name the engine, its version and its settings."""
+        """The engine, its version and its settings."""
 
     @property
     def usage(self) -> str:
-        """Say what a service has counted so far; empty for an engine on this machine."""
+        """Usage that a service has counted so far; "" for an engine on this machine."""
 
     def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
-        """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
+        """Read pages, and yield the outcome of each on completion; `must_stop` ends it early.
 
         Raises:
-            ProviderError: what reads them cannot be used now.
+            ProviderError: the engine cannot be used now.
             UnavailableError: no worker process can be started.
         """
 
@@ -48,16 +48,16 @@ class LocalReader:
 
     @property
     def recipe(self) -> str:
-        """Name the engine, its version and its settings."""
+        """The engine, its version and its settings."""
         return self._engine.recipe
 
     @property
     def usage(self) -> str:
-        """Say nothing: this machine counts no pages."""
+        """Empty: this machine counts no pages."""
         return ""
 
     def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
-        """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
+        """Read pages, and yield the outcome of each on completion; `must_stop` ends it early.
 
         Raises:
             ProviderError: the engine reads no page, not even an empty one.
@@ -77,13 +77,13 @@ class LocalReader:
 
 
 def judged(outcome: PageOutcome) -> PageOutcome:
-    """Give what a page came to, unless the engine is at fault.
+    """Return the outcome of a page, unless the engine is at fault.
 
     Raises:
         ProviderError: it is.
     """
     if outcome.fault:
-        raise ProviderError(f"no page can be read, not even an empty one: {outcome.fault}", hint=_MEND)
+        raise ProviderError(f"no page can be read, not even an empty one: {outcome.fault}", hint=_HINT)
     return outcome
 
 
@@ -92,6 +92,6 @@ def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy
     return read_page(request, engine=engine, policy=policy)
 
 
-_MEND = "run dirindex doctor, which names the engine, and mend that; pages wait until then"
+_HINT = "run dirindex doctor, which names the engine, and mend that; pages wait until then"
 PAGE_LIMITS = Limits(seconds=300.0, memory_bytes=3 << 30, clock_seconds=600.0)
 """Five minutes are a hundred times what a page takes; one of 20 million pixels took 1.5 GB with the largest engine."""

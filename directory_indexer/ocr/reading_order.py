@@ -1,7 +1,8 @@
-"""The order in which lines on a page are read: columns one after the other, rows of tables across.
+"""Reading order of lines on a page: columns one after the other, rows of tables across.
 
-A part of a page is cut in two where the fewest lines lie across the cut; those that do, as headlines, part what is
-above them from what is below. What is no prose on both sides of a cut, as a column of numbers is not, is read by rows.
+A part of a page is cut in two where the fewest lines cross the cut; lines that do, such as headlines, separate what is
+above them from what is below. A part that is not prose on both sides of a cut, such as a column of numbers, is read by
+rows.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ with lazily:
 
 
 class Row(NamedTuple):
-    """Boxes beside each other, by their indexes from left to right, and the block that the row belongs to."""
+    """Boxes beside each other, by their indexes from left to right, and the block of the row."""
 
     block: int
     boxes: tuple[int, ...]
 
 
 def rows_in_order(boxes: NDArray[np.float64]) -> list[Row]:
-    """Put boxes (left, top, right and bottom of each) into the order of reading; blocks count from 0."""
+    """Return boxes (left, top, right and bottom of each) in reading order; blocks count from 0."""
     rows: list[Row] = []
     for part in _parts(boxes, np.arange(len(boxes))):
         block = rows[-1].block + 1 if rows else 0
@@ -38,7 +39,7 @@ def rows_in_order(boxes: NDArray[np.float64]) -> list[Row]:
 
 
 def _parts(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Cut a part of a page until no column is left beside another."""
+    """Yield the columns of a part of a page, by recursive cuts."""
     cut = _cut(boxes[part])
     if cut is None:
         yield part
@@ -57,14 +58,14 @@ def _parts(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> Iterator[NDAr
 def _beside_each_other(
     is_right: NDArray[np.bool_], lies_across: NDArray[np.bool_], middle: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell what stands in columns: between two lines across there must be something on both sides."""
+    """Return which boxes are in columns: between two crossing lines there must be boxes on both sides."""
     bands = np.searchsorted(np.sort(middle[lies_across]), middle)
     on_right, on_left = bands[is_right], bands[~is_right & ~lies_across]
     return np.asarray(~lies_across & np.isin(bands, on_right) & np.isin(bands, on_left))
 
 
 def _cut(boxes: NDArray[np.float64]) -> float | None:
-    """Find the middle of the widest gap between two columns of prose; of several, the one that fewest lines cross."""
+    """Return the middle of the widest gap between two columns of prose that the fewest lines cross."""
     left, top, right, bottom = boxes.T
     height = float(np.median(bottom - top)) if len(boxes) else 0.0
     places = np.linspace(left.min(initial=0), right.max(initial=0), _PLACES)[1:-1]
@@ -88,7 +89,7 @@ def _are_columns(boxes: NDArray[np.float64], place: float, height: float) -> boo
     if not all(float(np.median((right - left)[side])) >= _PROSE * height for side in sides):
         return False
     tops, bottoms = ([float(edge[side].min()) for side in sides] for edge in (top, -bottom))
-    beside_each_other = min(-one for one in bottoms) - max(tops)
+    beside_each_other = min(-edge for edge in bottoms) - max(tops)
     n_across = int(((left < place) & (right > place)).sum())
     return beside_each_other > height and n_across <= _MOST_ACROSS * len(boxes)
 
@@ -99,25 +100,25 @@ def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _rows(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    """Join what stands beside each other, from the top."""
+    """Join boxes at the same level, from the top."""
     rows: list[list[int]] = []
     for index in part[np.argsort(boxes[part, 1] + boxes[part, 3], kind="stable")].tolist():
         if rows and _is_level(boxes[index], boxes[rows[-1][0]]):
             rows[-1].append(index)
         else:
             rows.append([index])
-    return [tuple(sorted(row, key=lambda one: float(boxes[one, 0]))) for row in rows]
+    return [tuple(sorted(row, key=lambda box_index: float(boxes[box_index, 0]))) for row in rows]
 
 
 def _is_level(box: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Tell whether two boxes stand in one row; a line that runs up the margin is no part of one."""
+    """Whether two boxes are in one row; a vertical line in the margin is part of none."""
     smaller, larger = sorted((float(box[3] - box[1]), float(other[3] - other[1])))
     distance = float(box[1] + box[3] - other[1] - other[3]) / 2
     return distance < _SAME_ROW * smaller and larger < _MARGINAL * smaller
 
 
 def _begins_block(boxes: NDArray[np.float64], rows: Sequence[tuple[int, ...]]) -> list[bool]:
-    """Tell which rows stand further below the one before than lines of a paragraph do."""
+    """Return which rows are further below the previous one than lines of a paragraph are."""
     middles = np.array([float((boxes[row, 1] + boxes[row, 3]).mean()) / 2 for row in map(list, rows)])
     heights = np.array([float((boxes[row, 3] - boxes[row, 1]).max()) for row in map(list, rows)])
     distances = np.diff(middles)
@@ -129,12 +130,12 @@ def _begins_block(boxes: NDArray[np.float64], rows: Sequence[tuple[int, ...]]) -
 
 
 _PLACES: Final = 400
-"""At so many places a page is tried to be cut."""
+"""Number of positions at which a cut of a page is tried."""
 
 _FEWEST: Final = 3
 _MOST_ACROSS: Final = 0.34
 _PROSE: Final = 5.0
-"""How many times as wide as it is high the usual line of prose is at least."""
+"""Minimum ratio of width to height of a usual line of prose."""
 
 _SAME_ROW: Final = 0.4
 _MARGINAL: Final = 4.0

@@ -1,4 +1,4 @@
-"""What is written in a line: a model gives probabilities of signs from left to right, which become words.
+"""Text recognition: a model yields probabilities of characters from left to right, which are decoded into words.
 
 Lines are read one by one at their own width: on one thread a batch of six takes longer for each line, and six times the
 memory (measured: 0.19 s against 0.13 s for a line of 1,600 pixels).
@@ -21,7 +21,7 @@ with lazily:
 
 
 class ReadWord(NamedTuple):
-    """A word of a line: how sure the model is of it (0 to 1), and where it stands, in shares of the line."""
+    """A word of a line: its confidence (0 to 1), and its position in shares of the line."""
 
     text: str
     confidence: float
@@ -37,7 +37,7 @@ class ReadLine(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Give the mean confidence of its words by their length; 0 without words."""
+        """The mean confidence of its words, weighted by length; 0 without words."""
         n_signs = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(n_signs, 1)
 
@@ -61,7 +61,7 @@ def read_line(session: Session, page: NDArray[np.uint8], box: TextBox) -> ReadLi
 
 
 def decode(probabilities: NDArray[np.float32], signs: tuple[str, ...]) -> list[Sign]:
-    """Take the most probable sign of each step; the same one again, without a blank between, is the same sign."""
+    """Return the most probable character of each step; a repeated one without a blank between is the same (CTC)."""
     best = probabilities.argmax(axis=1)
     is_new = (best != 0) & (np.diff(best, prepend=0) != 0)
     steps = np.flatnonzero(is_new)
@@ -69,7 +69,7 @@ def decode(probabilities: NDArray[np.float32], signs: tuple[str, ...]) -> list[S
 
 
 def words_of(signs: list[Sign], *, n_steps: float) -> list[ReadWord]:
-    """Part signs at spaces; a word reaches halfway to its neighbours."""
+    """Split characters into words at spaces; a word extends halfway to its neighbours."""
     words: list[ReadWord] = []
     start, letters = 0.0, list[Sign]()
     for sign in [*signs, Sign(" ", math.ceil(n_steps), 1.0)]:
@@ -79,27 +79,27 @@ def words_of(signs: list[Sign], *, n_steps: float) -> list[ReadWord]:
             letters.append(sign)
             continue
         if letters:
-            words.append(_word(letters, start, (letters[-1].step + 1 + sign.step) / 2, n_steps))
+            words.append(_read_word(letters, start, (letters[-1].step + 1 + sign.step) / 2, n_steps))
         start, letters = float(sign.step + 1), []
     return words
 
 
-def _word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
-    confidence = sum(one.confidence for one in letters) / len(letters)
+def _read_word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
+    confidence = sum(letter.confidence for letter in letters) / len(letters)
     return ReadWord(
-        "".join(one.text for one in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
+        "".join(letter.text for letter in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
     )
 
 
 @lru_cache(maxsize=1)
 def _signs(session: Session) -> tuple[str, ...]:
-    # The first column of probabilities means that nothing new was seen.
+    # The first column is the CTC blank.
     described = session.get_modelmeta().custom_metadata_map["character"]
     return ("", *described.splitlines(), " ")
 
 
 def _width(box: TextBox) -> int:
-    """Give the width at which a line is drawn: whole steps of the model."""
+    """Return the width of a line's image, in whole steps of the model."""
     exact = _HEIGHT * box.width / max(box.height, 1.0)
     return min(max(round(exact / _STEP), 1), _MOST_STEPS) * _STEP
 
@@ -107,7 +107,7 @@ def _width(box: TextBox) -> int:
 _HEIGHT: Final = 48
 _STEP: Final = 8
 _NARROWEST: Final = 320
-"""Narrower pictures are filled up, as they were when the model was trained."""
+"""Narrower images are padded, as in training."""
 
 _MOST_STEPS: Final = 400
-"""A longer line is squeezed: the model takes 75 kB a step."""
+"""A longer line is compressed: the model takes 75 kB a step."""

@@ -1,7 +1,7 @@
-"""Reads pages with a service on the network, and decides whether a failure is due to the page or to the service.
+"""OCR by a network service, with attribution of failures to the page or to the service.
 
-What it guards: a page is only given up if the service reads others. Where that is not known, the service is sent an
-empty page, so that neither does a wrong setting make every page unreadable, nor one bad page end a run.
+A page is only given up if the service reads others. If that is unknown, the service is sent an empty page, so that
+neither a wrong setting makes every page unreadable, nor one bad page ends a run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from directory_indexer.telemetry import spans
 
 
 class RemoteReader:
-    """Reads pages with one model of a service; threads may share it."""
+    """Reads pages with one model of a service; thread-safe."""
 
     def __init__(self, service: ReadingService, *, concurrency: int) -> None:
         self.concurrency = concurrency
@@ -31,21 +31,21 @@ class RemoteReader:
 
     @property
     def recipe(self) -> str:
-        """Name the service, its model and version, and the version of what it is told."""
+        """The service, its model and version, and the version of the prompt."""
         return self._service.recipe
 
     @property
     def place(self) -> str:
-        """Name the service and its address, for messages."""
+        """The service and its address, for messages."""
         return self._service.calls.place
 
     @property
     def usage(self) -> ReadingUsage:
-        """What it has read so far."""
+        """The pages read so far."""
         return self._usage
 
     def estimate(self) -> PageEstimate:
-        """Tell about what a page will cost, without asking the service."""
+        """Return the estimated cost of a page, without a request."""
         return self._service.estimate()
 
     def recognise(self, image: EncodedPage) -> Recognition:
@@ -58,17 +58,17 @@ class RemoteReader:
         n_before = self._usage.n_pages
         try:
             with spans.span("read page", bytes_in=len(image.content)):
-                found = self._service.read(image, until=self._service.calls.patience.deadline())
+                transcript = self._service.read(image, until=self._service.calls.patience.deadline())
         except RequestError as error:
-            raise self._judged(error, n_before) from error
-        self._count(found)
-        return Recognition(self.recipe, found.lines, image.dpi)
+            raise self._attributed(error, n_before) from error
+        self._count(transcript)
+        return Recognition(self.recipe, transcript.lines, image.dpi)
 
     def close(self) -> None:
         """Close the connections."""
         self._service.calls.close()
 
-    def _judged(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
+    def _attributed(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
         message = f"{self._service.calls.place} {error.message}"
         if error.trouble in _HINTS:
             return ProviderError(message, hint=_HINTS[error.trouble])
@@ -86,17 +86,19 @@ class RemoteReader:
             return True
         return True
 
-    def _count(self, found: Transcript) -> None:
+    def _count(self, transcript: Transcript) -> None:
         with self._lock:
             n_pages, n_input, n_output = self._usage
-            self._usage = ReadingUsage(n_pages + 1, n_input + found.n_input_tokens, n_output + found.n_output_tokens)
+            self._usage = ReadingUsage(
+                n_pages + 1, n_input + transcript.n_input_tokens, n_output + transcript.n_output_tokens
+            )
 
 
 def _white(size: int) -> EncodedPage:
-    """Make a PNG of nothing; every service takes pictures of 50 pixels and more."""
+    """Return a white PNG; every service accepts images of 50 pixels and more."""
     rows = zlib.compress((b"\0" + b"\xff" * size) * size)
     chunks = (b"IHDR" + struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0), b"IDAT" + rows, b"IEND")
-    packed = (struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks)
+    packed = (struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
     return EncodedPage(b"\x89PNG\r\n\x1a\n" + b"".join(packed), "image/png", size, size)
 
 

@@ -1,4 +1,4 @@
-"""A page that is to be read, and what that came to."""
+"""Requests and outcomes of reading a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from directory_indexer.scans import PageKey, PageProblem, Recognition
 
 
 class PageRequest(NamedTuple):
-    """A page to read, of the document at `path`; `on_disk` is the file, or the container that it lies in."""
+    """A page to read, of the document at `path`; `on_disk` is the file or its outermost container."""
 
     path: FilePath
     on_disk: SourceFile
@@ -20,9 +20,10 @@ class PageRequest(NamedTuple):
 
 
 class PageOutcome(NamedTuple):
-    """What reading a page came to; None where the page is not there any more as it was.
+    """The outcome of reading a page; None if the page is gone or has changed.
 
-    `refusal` is why the service that is configured did not read it, `fault` why no page is to be had of an engine.
+    `refusal` is why the configured service did not read it, `fault` why the engine can read no page at all. `refusal`
+    is why the service that is configured did not read it, `fault` why no page is to be had of an engine.
     """
 
     key: PageKey
@@ -32,7 +33,7 @@ class PageOutcome(NamedTuple):
 
 
 class DrawnPage(NamedTuple):
-    """A page as a picture to be sent, or what keeps it from being drawn."""
+    """A rendered page to be sent, or the reason why it cannot be rendered."""
 
     key: PageKey
     page: EncodedPage | PageProblem | None

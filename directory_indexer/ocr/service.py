@@ -1,4 +1,4 @@
-"""What a service that reads pages is asked over HTTP, and what its refusals mean."""
+"""HTTP requests to OCR services, and the interpretation of their errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with lazily:
 
 
 class Access(NamedTuple):
-    """How to reach a service and how much to ask of it; nothing here but the model changes what is read."""
+    """Address, key and limits of a service; only the model affects the result."""
 
     endpoint: str
     model: str
@@ -30,11 +30,11 @@ class Access(NamedTuple):
     seconds: float = 120.0
 
     def __repr__(self) -> str:
-        return f"Access({self.endpoint=}, {self.model=}, {self.concurrency=})"  # the key is for nobody to see
+        return f"Access({self.endpoint=}, {self.model=}, {self.concurrency=})"  # without the key
 
 
 class Profile(NamedTuple):
-    """What a service is called, which section configures it, and which header its key goes into."""
+    """The name of a service, its configuration section, and the header of its key."""
 
     name: str
     section: str
@@ -42,7 +42,7 @@ class Profile(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """What a service has read on a page, and what it counted for that."""
+    """The text that a service has read on a page, and the tokens it counted."""
 
     lines: tuple[Line, ...]
     n_input_tokens: int = 0
@@ -50,31 +50,31 @@ class Transcript(NamedTuple):
 
 
 class ReadingService(Protocol):
-    """One model of a service; threads may share it.
+    """One model of a service; thread-safe.
 
     Raises:
-        RequestError: a request failed for good.
+        RequestError: a request failed permanently.
         PageRefusedError: it will never read this page.
-        ProviderError: no request will succeed before somebody changes something.
+        ProviderError: no request will succeed before the configuration or account is changed.
     """
 
     @property
     def recipe(self) -> str:
-        """Name all that changes what it reads."""
+        """The service, model and versions that affect the result."""
 
     @property
     def calls(self) -> Calls:
-        """What its requests are made with."""
+        """The client for its requests."""
 
     def estimate(self) -> PageEstimate:
-        """Tell about what a page costs."""
+        """Return the estimated cost of a page."""
 
     def read(self, page: EncodedPage, *, until: float) -> Transcript:
-        """Read a page before a moment of the clock."""
+        """Read a page before a deadline."""
 
 
 class Calls:
-    """The requests to one service, with its key, made as often as it takes."""
+    """Requests to one service with its key and with retries."""
 
     def __init__(self, profile: Profile, access: Access, waiting: Waiting) -> None:
         self.address = _address(access.endpoint, profile)
@@ -86,39 +86,39 @@ class Calls:
         self._transport = Transport(self.address, seconds=access.seconds, waiting=waiting)
 
     def url(self, path: str, **parameters: str) -> httpx.URL:
-        """Give the address of something below the endpoint."""
+        """Return the URL of a path below the endpoint."""
         return self.address.copy_with(path=self.address.path.rstrip("/") + path, params=parameters or None)
 
     def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Reply:
-        """Make a request, and others until one succeeds.
+        """Make a request with retries.
 
         Raises:
-            RequestError: none does.
-            ProviderError: none would.
+            RequestError: all attempts fail.
+            ProviderError: no attempt can succeed.
         """
         return self.patience.retry(lambda: self._once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
     ) -> tuple[dict[str, Any], Reply]:
-        """Make a request that is answered with JSON.
+        """Make a request with retries, and parse its answer as JSON.
 
         Raises:
-            RequestError: none succeeds.
-            ProviderError: none would.
+            RequestError: all attempts fail.
+            ProviderError: no attempt can succeed.
         """
 
         def once() -> tuple[dict[str, Any], Reply]:
             reply = self._once(method, url, body)
-            found = parsed(reply.content)
-            if found is None:
+            answer = parsed(reply.content)
+            if answer is None:
                 raise RequestError(Trouble.INVALID, "answered something else than JSON")
-            return found, reply
+            return answer, reply
 
         return self.patience.retry(once, until=until)
 
-    def shown(self, text: str) -> str:
-        """Make a text of the service fit for a message: short, on one line, without the key, which some repeat."""
+    def for_message(self, text: str) -> str:
+        """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
         return " ".join(text.replace(self._key, "***").split())[:_LONGEST_MESSAGE]
 
     def close(self) -> None:
@@ -135,20 +135,20 @@ class Calls:
     def _failure(self, reply: Reply) -> RequestError | ProviderError:
         error = object_in(parsed(reply.content), "error")
         inner = object_in(error, "innererror")
-        message = self.shown(text_in(inner, "message") or text_in(error, "message"))
-        said = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
+        message = self.for_message(text_in(inner, "message") or text_in(error, "message"))
+        text = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
         if hint := self._hint(reply.status, error):
-            return ProviderError(f"{self.place} {said}", hint=hint)
+            return ProviderError(f"{self.place} {text}", hint=hint)
         if reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
-            return self._throttled(reply.headers, error, said)
+            return self._throttled(reply.headers, error, text)
         is_broken = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.REQUEST_TIMEOUT
-        return RequestError(Trouble.BROKEN if is_broken else Trouble.REFUSED, said)
+        return RequestError(Trouble.BROKEN if is_broken else Trouble.REFUSED, text)
 
     def _hint(self, status: int, error: Mapping[str, Any]) -> str:
-        """Say what to change where no request can succeed; nothing where that is not so."""
+        """Return what to change if no request can succeed, else ""."""
         reasons = {text_in(detail, "reason") for detail in items_in(error, "details")}
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or any(
-            one.startswith("API_KEY") for one in reasons
+            reason.startswith("API_KEY") for reason in reasons
         ):
             return f"check the key: set {self._section}.api_key_file"
         if status == HTTPStatus.NOT_FOUND:
@@ -157,14 +157,16 @@ class Calls:
             return f"a redirection is not followed; check {self._section}.endpoint"
         return "check the account" if text_in(error, "status") == "FAILED_PRECONDITION" else ""
 
-    def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], said: str) -> RequestError:
+    def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], text: str) -> RequestError:
         wait = self.patience.seconds_asked_for(headers, error)
-        violations = [one for detail in items_in(error, "details") for one in items_in(detail, "violations")]
-        if any("PerDay" in text_in(one, "quotaId") for one in violations):
-            return RequestError(Trouble.THROTTLED, f"{said}; the quota of the day is used up", retry_after=_DAY)
+        violations = [
+            violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
+        ]
+        if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
+            return RequestError(Trouble.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
         if wait is not None and wait > LONGEST_WAIT_SECONDS:
-            said += f"; it asks to wait {wait:.0f} s"
-        return RequestError(Trouble.THROTTLED, said, retry_after=wait)
+            text += f"; it asks to wait {wait:.0f} s"
+        return RequestError(Trouble.THROTTLED, text, retry_after=wait)
 
 
 def _address(endpoint: str, profile: Profile) -> httpx.URL:
@@ -179,7 +181,7 @@ def _address(endpoint: str, profile: Profile) -> httpx.URL:
 
 
 def _checked(key: str, profile: Profile) -> str:
-    # A space at its end is no header, which the library says with the key in its message.
+    # The HTTP library would report an invalid header with the key in its message.
     if key and key.isascii() and key.isprintable() and " " not in key:
         return key
     hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"

@@ -1,6 +1,6 @@
-"""Has pages read by a service on the network: drawn in worker processes, sent several at a time.
+"""Reading of pages by a network service: they are rendered in worker processes and sent several at a time.
 
-What the service refuses is read by the engine on this machine, if there is one.
+Pages that the service refuses are read by the engine on this machine, if there is one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOOK_SECONDS = 0.5
 
 
 class ServiceReader:
-    """Reads pages with a service, and with `fallback` what that refuses."""
+    """Reads pages with a service, and refused ones with `fallback`."""
 
     def __init__(
         self,
@@ -43,25 +43,25 @@ class ServiceReader:
         build: Callable[[str, Access, Waiting], RemoteEngine] = build_remote_engine,
     ) -> None:
         self._must_stop: Callable[[], bool] = lambda: False
-        self._engine = build(name, access, Waiting(must_stop=lambda: self._must_stop()))  # noqa: PLW0108 - it is another one for each reading
+        self._engine = build(name, access, Waiting(must_stop=lambda: self._must_stop()))  # noqa: PLW0108 - replaced for each reading
         self._name = name
         self._policy = policy._replace(added=())
         self._fallback = fallback
 
     @property
     def recipe(self) -> str:
-        """Name the service, its model and version."""
+        """The service, its model and version."""
         return self._engine.recipe
 
     @property
     def usage(self) -> str:
-        """Say what the service has counted so far."""
+        """Usage that the service has counted so far."""
         n_pages, *tokens = self._engine.usage
         counted = f", {tokens[0]:,} tokens sent and {tokens[1]:,} received" if any(tokens) else ""
         return f"{self._name} counted {n_pages:,} {'page' if n_pages == 1 else 'pages'}{counted}" if n_pages else ""
 
     def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
-        """Read pages, and yield what each comes to as it is done; `must_stop` ends it early.
+        """Read pages, and yield the outcome of each on completion; `must_stop` ends it early.
 
         Raises:
             ProviderError: the service cannot be used now.
@@ -81,7 +81,7 @@ class ServiceReader:
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
     ) -> Generator[PageOutcome, None, ProviderError | None]:
-        """Read until the service fails, which is told in the end, with all that it has answered before: it was paid."""
+        """Yield outcomes until the service fails; return its error after all answers so far, which were paid for."""
         drawn = self._drawn(requests, must_stop)
         in_hand: dict[Future[Recognition], PageRequest] = {}
         trouble: ProviderError | None = None
@@ -94,7 +94,7 @@ class ServiceReader:
                     if request is None:
                         is_more = False
                     elif isinstance(page, EncodedPage):
-                        # The spans of a page belong to the run, whichever thread reads it.
+                        # The telemetry spans of a page belong to the run, in any thread.
                         context = contextvars.copy_context()
                         in_hand[threads.submit(context.run, self._engine.recognise, page)] = request
                     else:
@@ -113,7 +113,7 @@ class ServiceReader:
     def _drawn(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool]
     ) -> Iterator[tuple[PageRequest, EncodedPage | PageProblem | None]]:
-        """Draw pages in worker processes, a few ahead of those that are sent."""
+        """Render pages in worker processes, a few ahead of those that are sent."""
         function = partial(_in_worker, policy=self._policy)
         tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
         results = run_tasks(function, tasks, n_workers=1, scratch=self._policy.scratch, must_stop=must_stop)
@@ -133,5 +133,5 @@ class ServiceReader:
 
 
 def _in_worker(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
-    # What is imported in a lazy block cannot travel to another process.
+    # A lazily imported function cannot be pickled.
     return draw_for_service(request, policy=policy)

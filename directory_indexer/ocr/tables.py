@@ -1,4 +1,4 @@
-"""Reads the table of words that Tesseract writes; an engine that went astray may write anything."""
+"""Parser of Tesseract's TSV output, which is not trusted to be well-formed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from directory_indexer.scans import WHOLE, Box, Line, Word
 
 
 def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
-    """Give the lines of a page of so many pixels, in the order of reading; rows that are no words are left out."""
+    """Yield the lines of a page of the given size, in reading order; rows that are no words are skipped."""
     blocks: dict[tuple[str, ...], int] = {}
     for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
         words = tuple(word for row in rows if (word := _word(row, width, height)))
@@ -54,4 +54,4 @@ def _share(pixels: int, of_pixels: int) -> int:
 _N_COLUMNS: Final = 12
 _WORD: Final = "5"
 _LEAST_CONFIDENCE: Final = 20
-"""What Tesseract is less sure of is seldom a word: it finds such in photographs and on rims."""
+"""Words below this confidence are mostly noise, in photographs and at margins."""

@@ -1,4 +1,4 @@
-"""Tesseract, by its command: a crash is its own, and whatever languages are installed can be read."""
+"""OCR by the `tesseract` command: a crash ends only that process, and all installed languages can be used."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ with lazily:
 
 
 class Installed(NamedTuple):
-    """What is installed of Tesseract: its command, its version, and the languages that it has data for.
+    """An installation of Tesseract: its command, its version, and its languages.
 
     The language of the system comes first, then English.
 
-    `data` is where those lie, if the environment says so; nothing else of that is handed on.
+    `data` is their directory, if the environment names one; nothing else of it is passed on.
     """
 
     command: str
@@ -38,25 +38,25 @@ class Installed(NamedTuple):
 
 
 def installed_tesseract(command: str) -> Installed | None:
-    """Find out what is installed; None if nothing is.
+    """Return the installation, or None if there is none.
 
     Raises:
-        ExtractionError: the command is there and cannot be run.
+        ExtractionError: the command exists and cannot be run.
     """
     path = program_of(command)
     if not os.path.isfile(path):
         return None
     data = os.environ.get(_DATA_PLACE, "")
     data = data if os.path.isabs(data) else ""
-    said = _said(path, "--version", data)
-    found = re.search(r"tesseract v?(\d[\w.]*)", said)
-    if not found:
+    output = _output_of(path, "--version", data)
+    match = re.search(r"tesseract v?(\d[\w.]*)", output)
+    if not match:
         raise ExtractionError(f"{path} does not say that it is Tesseract")
     languages = [
-        line for line in _said(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
+        line for line in _output_of(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
     ]
     languages.sort(key=lambda language: (language != _language_of_system(), language != "eng"))
-    return Installed(path, found[1], tuple(languages), data)
+    return Installed(path, match[1], tuple(languages), data)
 
 
 def _language_of_system() -> str:
@@ -67,8 +67,9 @@ def _language_of_system() -> str:
 class Tesseract:
     """Reads pages with the `tesseract` command.
 
-    Without `languages`, it reads in the one that it has read last, at first that of the system, and once more where the
-    text turns out to be in another one for which data is installed. A page too short to tell is read in all of them.
+    Without `languages`, it starts with the language of the previous page, initially that of the system, and reads the
+    page again if the text turns out to be in another installed one. A page too short to detect its language is read in
+    all of them.
     """
 
     def __init__(self, installed: Installed, languages: Sequence[str] = (), *, seconds: int = 120) -> None:
@@ -79,44 +80,44 @@ class Tesseract:
 
     @property
     def name(self) -> str:
-        """Name the version, and the languages that it reads."""
+        """The version, and the languages that it reads."""
         languages = self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_LAYOUT_DATA})
         return f"Tesseract {self._installed.version}, which reads {', '.join(languages)}"
 
     @property
     def recipe(self) -> str:
-        """Name the version and the languages: with more of them installed, it may read better."""
+        """The version and the languages: with more of them installed, the result may differ."""
         languages = self._chosen or f"any of {' '.join(sorted(self._installed.languages))}"
         return f"tesseract {self._installed.version}, {languages}"
 
     def recognise(self, page: Raster) -> Recognition:
-        """Read a page that stands upright.
+        """Read an upright page.
 
         Raises:
             ExtractionError: the command cannot be run, fails, or takes too long.
         """
-        found = self._read(page, self._chosen or self._last)
+        recognition = self._read(page, self._chosen or self._last)
         if self._chosen:
-            return found
-        language = self._language_of(found)
-        other = language if language is not None else self._all_languages(found)
+            return recognition
+        language = self._language_of(recognition)
+        other = language if language is not None else self._all_languages(recognition)
         if other and other != self._last:
             again = self._read(page, other)
-            if again.confidence > found.confidence:
+            if again.confidence > recognition.confidence:
                 self._last = language or self._last
                 return again
-        return found
+        return recognition
 
     def turn_of(self, page: Raster) -> int:
-        """Tell by how many degrees clockwise a page must be turned to stand upright; 0 if it has too few letters."""
+        """Return the clockwise rotation that makes a page upright; 0 if it has too few letters."""
         if _LAYOUT_DATA not in self._installed.languages:
             return 0
         try:
-            said = self._run(page, "--psm", "0", "-l", _LAYOUT_DATA).decode("utf-8", "replace")
-        except ExtractionError:  # it is also said in this way that there are too few letters
+            output = self._run(page, "--psm", "0", "-l", _LAYOUT_DATA).decode("utf-8", "replace")
+        except ExtractionError:  # also raised if there are too few letters
             return 0
-        found = re.search(r"^Rotate: (90|180|270)$", said, re.MULTILINE)
-        return int(found[1]) if found else 0
+        match = re.search(r"^Rotate: (90|180|270)$", output, re.MULTILINE)
+        return int(match[1]) if match else 0
 
     def _read(self, page: Raster, languages: str) -> Recognition:
         written = self._run(page, "-l", languages, "--psm", "3", "tsv").decode("utf-8", "replace")
@@ -140,28 +141,28 @@ class Tesseract:
                 output.seek(0)
                 return output.read(_MAX_BYTES)
 
-    def _language_of(self, found: Recognition) -> str | None:
-        """Return the language of a text, "" where no data for it is installed; None where the text does not tell."""
-        text = "\n".join(" ".join(line.text for line in block) for block in _blocks(found.lines))
+    def _language_of(self, recognition: Recognition) -> str | None:
+        """Return the language of a text, "" if its data is not installed; None if it cannot be detected."""
+        text = "\n".join(" ".join(line.text for line in block) for block in _blocks(recognition.lines))
         language = language_of_document(text)
         if not language:
             return None
         known = _LANGUAGES.get(language, "")
         return known if known in self._installed.languages else ""
 
-    def _all_languages(self, found: Recognition) -> str:
-        if not 0 < sum(len(line.text) for line in found.lines) < _SHORT_PAGE:
+    def _all_languages(self, recognition: Recognition) -> str:
+        if not 0 < sum(len(line.text) for line in recognition.lines) < _SHORT_PAGE:
             return ""
         languages = [name for name in self._installed.languages if name != _LAYOUT_DATA and "/" not in name]
         return "+".join(languages[:_MOST_LANGUAGES])
 
 
-def _said(path: str, option: str, data: str) -> str:
+def _output_of(path: str, option: str, data: str) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - found where the person who runs dirindex does
+        done = subprocess.run(  # noqa: S603 - resolved on the user's own PATH
             [path, option],
             capture_output=True,
-            timeout=_SECONDS_TO_ANSWER,
+            timeout=_TIMEOUT_SECONDS,
             check=True,
             stdin=subprocess.DEVNULL,
             cwd=NEUTRAL_DIRECTORY,
@@ -177,7 +178,7 @@ def _place_of(data: str) -> dict[str, str]:
 
 
 def _first_language(installed: Sequence[str]) -> str:
-    return next((one for one in installed if one != _LAYOUT_DATA), "eng")
+    return next((language for language in installed if language != _LAYOUT_DATA), "eng")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -185,22 +186,22 @@ def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 _LAYOUT_DATA: Final = "osd"
-"""What `--list-langs` has among the languages, and is none: data about how a page stands."""
+"""Listed by `--list-langs`, but no language: data for orientation detection."""
 
 _SHORT_PAGE: Final = 1_000
 _MOST_LANGUAGES: Final = 4
-"""With each language, reading takes as long again."""
+"""Each language multiplies the time of reading."""
 
-_SECONDS_TO_ANSWER: Final = 20
+_TIMEOUT_SECONDS: Final = 20
 _DATA_PLACE: Final = "TESSDATA_PREFIX"
 _USUAL_DPI: Final = 200
 _MAX_BYTES: Final = 16_000_000
 _ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}
-"""Four threads take longer than one, for most of them spin."""
+"""Four threads take longer than one, since most of them spin."""
 
 _LANGUAGES: Final = dict(
-    one.split(":")
-    for one in (
+    pair.split(":")
+    for pair in (
         "af:afr ar:ara az:aze be:bel bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa "
         "et:est eu:eus fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj he:heb hi:hin hr:hrv hu:hun hy:hye id:ind "
         "is:isl it:ita ja:jpn ka:kat kk:kaz kn:kan ko:kor la:lat lt:lit lv:lav mk:mkd ml:mal mr:mar ms:msa "
@@ -208,4 +209,4 @@ _LANGUAGES: Final = dict(
         "sv:swe sw:swa ta:tam te:tel th:tha tl:tgl tr:tur uk:ukr ur:urd vi:vie zh:chi_sim"
     ).split()
 )
-"""The languages that are recognised, and what Tesseract calls them."""
+"""Detected languages, and their codes in Tesseract."""

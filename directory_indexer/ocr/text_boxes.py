@@ -1,4 +1,4 @@
-"""Rectangles around text, at any angle, and the pixels in them."""
+"""Rectangles around text at any angle, and resampling of their pixels."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class TextBox(NamedTuple):
 
     @property
     def is_tall(self) -> bool:
-        """Tell whether it holds a line that runs up or down, or a single narrow letter."""
+        """Whether it contains a vertical line, or a single narrow letter."""
         return self.height > _TALL * self.width
 
     def turned(self, quarters: int) -> TextBox:
-        """Give the same rectangle, read in a direction that is so many right angles further clockwise."""
+        """Return the same rectangle, read in a direction rotated clockwise by a number of right angles."""
         width, height = (self.height, self.width) if quarters % 2 else (self.width, self.height)
         return TextBox(self.x, self.y, width, height, self.angle + quarters * math.pi / 2)
 
     def stretch(self, start: float, end: float) -> TextBox:
-        """Give the part of it between two places along the line, each a share of its width."""
+        """Return the part between two positions along the line, each a share of its width."""
         along = ((start + end) / 2 - 0.5) * self.width
         x, y = self.x + along * math.cos(self.angle), self.y + along * math.sin(self.angle)
         return TextBox(x, y, (end - start) * self.width, self.height, self.angle)
 
     def extent(self) -> tuple[float, float, float, float]:
-        """Give left, top, right and bottom of what it covers."""
+        """Return the left, top, right and bottom of its bounding box."""
         cosine, sine = abs(math.cos(self.angle)), abs(math.sin(self.angle))
         half_width = (self.width * cosine + self.height * sine) / 2
         half_height = (self.width * sine + self.height * cosine) / 2
@@ -47,7 +47,7 @@ class TextBox(NamedTuple):
 
 
 def draw(pixels: NDArray[np.uint8], box: TextBox, height: int, width: int) -> NDArray[np.float32]:
-    """Draw what is in a box upright at a size; what is outside the picture continues its edge."""
+    """Resample the pixels of a box upright at a size; the edge of the image is extended outwards."""
     pixels, box = _shrunk(pixels, box, int(min(box.height / height, box.width / width)))
     cosine, sine = math.cos(box.angle), math.sin(box.angle)
     along = (((np.arange(width, dtype=np.float32) + 0.5) / width - 0.5) * box.width)[None, :]
@@ -58,7 +58,7 @@ def draw(pixels: NDArray[np.uint8], box: TextBox, height: int, width: int) -> ND
 
 
 def _shrunk(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArray[np.uint8], TextBox]:
-    """Average what is much larger than it is drawn, lest thin strokes fall between the places that are looked at."""
+    """Downsample by averaging if the box is much larger than its target, so that thin strokes are not lost."""
     if factor < 2:  # noqa: PLR2004 - twice as large
         return pixels, box
     left, top, right, bottom = box.extent()

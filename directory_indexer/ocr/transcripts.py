@@ -1,4 +1,4 @@
-"""Makes lines of the text that a language model has written about a page."""
+"""Conversion of a language model's transcript of a page to lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from directory_indexer.extractors.tables import row_line
 from directory_indexer.scans import Line, Word
 
 CONFIDENCE: Final = 90
-"""Stands for what language models do not tell: how sure they are. It says nothing about a page."""
+"""Placeholder, since language models report no confidence."""
 
 NOTHING: Final = "(no text)"
-"""What a model is told to answer about an empty page."""
+"""The answer that a model is instructed to give for an empty page."""
 
 
 def lines_of(text: str) -> tuple[Line, ...]:
-    """Cut a transcript into lines, with a block for each paragraph and each table; where they stand is not known."""
+    """Split a transcript into lines, with a block for each paragraph and table; positions are unknown."""
     lines: list[Line] = []
     block, was_row, is_new = 0, False, False
     for written in _unfenced(text).splitlines():
@@ -34,7 +34,7 @@ def lines_of(text: str) -> tuple[Line, ...]:
 
 
 def _unfenced(text: str) -> str:
-    """Take off the fence of a block of code around a whole answer, which models add though they are told not to."""
+    """Remove a code fence around a whole answer, which models add against instructions."""
     text = text.strip()
     first, _, rest = text.partition("\n")
     if _FENCE.fullmatch(first) and rest.endswith("```"):

@@ -1,7 +1,7 @@
-"""Requests to services that read pages: TLS is verified, no redirection is followed, every answer is bounded.
+"""HTTP transport for OCR services: TLS is verified, redirects are not followed, answers are bounded.
 
-All that waits for the network ends at one moment of the clock, however little a server sends at a time, and as soon
-as the run is to stop. Nothing is unpacked, for nothing is asked to be packed.
+All network waits of a request share one deadline, however slowly a server sends, and end when the run is to stop. No
+compression is requested, and nothing is decompressed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_BYTES: Final = 8_000_000
 
 
 class Reply(NamedTuple):
-    """What a server answered; the names of headers are in lower case."""
+    """An HTTP response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Reply(NamedTuple):
 
 
 class Transport:
-    """Connections to one server, shared by threads; a request may take so many `seconds`."""
+    """Connections to one server, shared by threads; a request may take `seconds`."""
 
     def __init__(self, address: httpx.URL, *, seconds: float, waiting: Waiting) -> None:
         self._seconds = seconds
@@ -40,15 +40,17 @@ class Transport:
         """Make one request.
 
         Raises:
-            RequestError: there is no answer, not all of it, or too much.
+            RequestError: the answer is missing, incomplete or too large.
             ProviderError: the run is to stop.
         """
         self._network.begin(self._seconds)
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         try:
             with self._connections.stream(method, target, headers=list(headers.items()), content=content) as response:
-                said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-                return Reply(response.status, said, _gathered(response.iter_stream()))
+                response_headers = {
+                    name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+                }
+                return Reply(response.status, response_headers, _gathered(response.iter_stream()))
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
             raise RequestError(Trouble.UNREACHABLE, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]) from error
         except httpcore.TimeoutException as error:
@@ -71,7 +73,7 @@ def _gathered(pieces: Iterable[bytes]) -> bytes:
 
 
 def _connections(address: httpx.URL, network: httpcore.NetworkBackend) -> httpcore.ConnectionPool:
-    """Connect as the clients of embedding services do: by the proxy and the certificates that the environment names."""
+    """Return a connection pool with the proxy and certificates of the environment, as embedding clients have."""
     settings: dict[str, Any] = {
         "ssl_context": httpx.create_ssl_context(),
         "max_connections": _MAX_CONNECTIONS,
@@ -92,7 +94,7 @@ def _connections(address: httpx.URL, network: httpcore.NetworkBackend) -> httpco
 
 
 class _Network(httpcore.NetworkBackend):
-    """Connects, and ends what a thread waits for when the time of its request is over."""
+    """Connects, and ends a thread's wait when the time of its request is over."""
 
     def __init__(self, waiting: Waiting) -> None:
         self._clock = waiting.clock
@@ -101,31 +103,31 @@ class _Network(httpcore.NetworkBackend):
         self._inner = httpcore.SyncBackend()
 
     def begin(self, seconds: float) -> None:
-        """Give the request that this thread makes now so much time."""
+        """Start the timeout of the request that this thread makes."""
         self._request.deadline = self._clock() + seconds
 
     def seconds(self) -> float:
-        """Tell how much time is left.
+        """Return the remaining time.
 
         Raises:
-            ReadTimeout: none.
+            ReadTimeout: none is left.
             ProviderError: the run is to stop.
         """
         self._stop.check()
-        left: float = self._request.deadline - self._clock()
-        if left <= 0:
+        remaining: float = self._request.deadline - self._clock()
+        if remaining <= 0:
             raise httpcore.ReadTimeout
-        return left
+        return remaining
 
     def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - `seconds` knows
+        timeout: float | None = None,  # noqa: ARG002 - `seconds` decides
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect; a server that is there takes a connection at once."""
+        """Connect; the timeout is short, since a reachable server accepts at once."""
         seconds = min(self.seconds(), _CONNECT_SECONDS)
         return _Stream(self._inner.connect_tcp(host, port, seconds, local_address, socket_options), self)
 

@@ -1,4 +1,4 @@
-"""Takes values out of JSON that anybody may have written: what is missing or of another type counts as nothing."""
+"""Typed access to untrusted JSON: values that are missing or of another type count as empty."""
 
 from __future__ import annotations
 
@@ -8,55 +8,55 @@ from typing import Any, Final
 
 
 def parsed(content: bytes) -> dict[str, Any] | None:
-    """Read an object; None where there is something else."""
+    """Parse a JSON object, or return None."""
     try:
-        found = json.loads(content, parse_constant=_refuse)
+        value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def object_in(value: object, name: str) -> dict[str, Any]:
-    """Give the object of that name."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+    """Return the object with a name."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, dict) else {}
 
 
 def items_in(value: object, name: str) -> list[dict[str, Any]]:
-    """Give the objects of the list of that name."""
-    return [one for one in values_in(value, name) if isinstance(one, dict)]
+    """Return the objects in the list with a name."""
+    return [item for item in values_in(value, name) if isinstance(item, dict)]
 
 
 def values_in(value: object, name: str) -> list[Any]:
-    """Give the list of that name."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    """Return the list with a name."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, list) else []
 
 
 def text_in(value: object, name: str) -> str:
-    """Give the text of that name, without what no text may hold."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return _whole(found) if isinstance(found, str) else ""
+    """Return the text with a name, without invalid characters."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return _whole(member) if isinstance(member, str) else ""
 
 
 def number_in(value: object, name: str) -> float:
-    """Give the number of that name."""
+    """Return the number with a name."""
     return number(value.get(name)) if isinstance(value, dict) else 0.0
 
 
 def count_in(value: object, name: str) -> int:
-    """Give the whole number of that name, within bounds."""
+    """Return the whole number with a name, within bounds."""
     return max(0, min(int(number_in(value, name)), _LARGEST))
 
 
 def number(value: object) -> float:
-    """Take a value for a number."""
+    """Return a value as a finite number, or 0."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
-    return float(value) if is_number and math.isfinite(value) else 0.0  # type: ignore[arg-type]  # as just found
+    return float(value) if is_number and math.isfinite(value) else 0.0  # type: ignore[arg-type]  # checked above
 
 
 def _whole(text: str) -> str:
-    """Put a question mark for each lone surrogate, and drop control characters."""
+    """Replace lone surrogates by question marks, and drop control characters."""
     return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROLS)
 
 

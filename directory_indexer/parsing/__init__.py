@@ -1,1 +1,1 @@
-"""From a file to its chunks, in worker processes with limits of time and memory."""
+"""Parsing of files into chunks, in worker processes with limits of time and memory."""

@@ -1,4 +1,4 @@
-"""Gives the bytes of a file, or of a member of a container by its path in it."""
+"""Reading the bytes of a file, or of a member of a container by its path in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD_BYTES = 1 << 16
 def content_of(
     path: FilePath, policy: ParsePolicy, budget: Budget, *, follow_links: bool = False
 ) -> bytes | SkippedFile | FileFailure:
-    """Give the bytes of the file or the member at a path, or what keeps them from being read.
+    """Return the bytes of the file or member at a path, or the outcome that prevents reading it.
 
     Raises:
         SkipFileError: the budget is spent before the member is met.
@@ -34,18 +34,18 @@ def content_of(
     if on_disk != path:
         with open_large(source_file(on_disk), follow_symlinks=follow_links) as large:
             return Members(large.file, on_disk, policy, lambda: budget).content(path)
-    found = read(source_file(path), max_file_size=policy.max_file_size, follow_symlinks=follow_links)
-    if isinstance(found, SkippedFile) and found.reason is SkipReason.TOO_LARGE:
+    content = read(source_file(path), max_file_size=policy.max_file_size, follow_symlinks=follow_links)
+    if isinstance(content, SkippedFile) and content.reason is SkipReason.TOO_LARGE:
         with open_large(source_file(path), follow_symlinks=follow_links) as large:
             head = large.file.read(_HEAD_BYTES)
             large.file.seek(0)
-            # What is read piece by piece may be of any size, up to what the budget allows.
-            return read_whole(large.file) if format_of(path, head, policy.added)[1].open else found
-    return found if isinstance(found, SkippedFile | FileFailure) else found.content
+            # A streamed container may be of any size, up to the budget.
+            return read_whole(large.file) if format_of(path, head, policy.added)[1].open else content
+    return content if isinstance(content, SkippedFile | FileFailure) else content.content
 
 
 def _file_of(path: FilePath) -> FilePath:
-    """Give the file on disk that a path lies in as that of a member; the path itself where it lies in none."""
+    """Return the file on disk that contains the member at a path, or the path itself if it is not a member."""
     outer = path
     while not os.path.lexists(os_path(outer)):
         directory, _, _ = outer.rpartition(f"!{os.sep}")
@@ -56,9 +56,9 @@ def _file_of(path: FilePath) -> FilePath:
 
 
 class Members:
-    """The members of a container on disk; who asks for them in their order has each of them unpacked once.
+    """The members of an open container; requests in order unpack each of them once.
 
-    The stream of a container cannot go back: for one that lies before the last, it begins anew.
+    The stream of a container cannot seek back: a request for an earlier member restarts it.
     """
 
     def __init__(self, file: BinaryIO, container: FilePath, policy: ParsePolicy, budget: Callable[[], Budget]) -> None:
@@ -66,17 +66,17 @@ class Members:
         self._container = container
         self._policy = policy
         self._budget = budget
-        self._wanted = container
+        self._target = container
         self._ahead: Iterator[tuple[FilePath, Member]] = iter(())
 
     def content(self, path: FilePath) -> bytes:
-        """Give the bytes of a member, at any depth.
+        """Return the bytes of a member, at any depth.
 
         Raises:
             SkipFileError: it is left out, or the budget is spent before it is met.
             ExtractionError: a container on the way is damaged, or has no such member.
         """
-        self._wanted = path
+        self._target = path
         for members in (self._ahead, self._from_the_start()):
             self._ahead = members
             for at, member in members:
@@ -93,24 +93,24 @@ class Members:
     def _within(
         self, file: BinaryIO, container: FilePath, paths: MemberPaths, budget: Budget
     ) -> Iterator[tuple[FilePath, Member]]:
-        """Give the members of a container, and those of members in which the wanted one lies."""
+        """Yield the members of a container, and of nested containers on the path to the target."""
         head = file.read(_HEAD_BYTES)
         file.seek(0)
-        kind, found = format_of(container, head, self._policy.added)
-        if found.open is None or budget.depth > MAX_DEPTH:
+        kind, file_format = format_of(container, head, self._policy.added)
+        if file_format.open is None or budget.depth > MAX_DEPTH:
             raise ExtractionError(f"{display(container)} holds no files")
         directory = paths.within(container)
-        for member in found.open(file, kind, budget).members:
+        for member in file_format.open(file, kind, budget).members:
             at = paths.path_of(name_of(member, container, self._policy), directory)
             yield at, member
-            if self._wanted.startswith(prefix_of(paths.within(at))):
+            if self._target.startswith(prefix_of(paths.within(at))):
                 budget.depth += 1
                 yield from self._within(io.BytesIO(member.content), at, paths, budget)
                 budget.depth -= 1
 
 
 def budget_of(size: int, policy: ParsePolicy) -> Budget:
-    """Tell what reading the members of a container of so many bytes may cost."""
+    """Return the budget for reading the members of a container of a size."""
     return Budget(
         n_bytes=MAX_BYTES + _BYTES_PER_BYTE * size,
         n_members=MAX_MEMBERS + size // _BYTES_PER_MEMBER,
@@ -120,6 +120,6 @@ def budget_of(size: int, policy: ParsePolicy) -> Budget:
 
 
 _BYTES_PER_BYTE: Final = 4
-"""Of a large file, so many times its size may be unpacked; of a small one, what the budget gives to all."""
+"""A large file may be unpacked to this multiple of its size; a small one to the general limit."""
 
 _BYTES_PER_MEMBER: Final = 1_000

@@ -1,4 +1,4 @@
-"""One worker process as the process that started it sees it: what it is given, what it says, and why it ended."""
+"""Communication with one worker process: tasks sent to it, events received from it, and the cause of its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VARIABLES = (
     *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"),
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
 )
-"""What a worker hears of the environment: how text is written, and where libraries are; no keys of services."""
+"""Environment variables of a worker: encoding and library paths, but no keys of services."""
 
 _PLACES = ("TMPDIR", "TEMP", "TMP")
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
@@ -35,28 +35,28 @@ _CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
 
 class Event(NamedTuple):
-    """What a worker sent; None is its end."""
+    """A message from a worker; None is its end."""
 
     worker: Worker
     content: bytes | None
 
 
 class Cause(NamedTuple):
-    """Why a worker ended."""
+    """The cause of a worker's end."""
 
     message: str
     is_proven: bool
-    """Whether the item did it. What waits for long may wait for a disk, a network or a machine that stood still."""
+    """Whether the item caused it. Waiting may be due to a disk, a network or a suspended machine."""
 
     is_limit: bool = False
 
 
 class Worker:
-    """A process with its tasks, and the thread that speaks with it: writing to a process that hangs takes for ever.
+    """A process with its tasks, and the thread that communicates with it, since writing to a hanging process blocks.
 
     Raises:
-        OSError: there cannot be another process.
-        RuntimeError: there cannot be another thread.
+        OSError: no process can be started.
+        RuntimeError: no thread can be started.
     """
 
     def __init__(self, function: bytes, events: SimpleQueue[Event], scratch: Path | None = None) -> None:
@@ -87,7 +87,7 @@ class Worker:
             raise
 
     def give(self, task: Task[Any]) -> None:
-        """Have it work on a task when it is done with those that it has."""
+        """Enqueue a task."""
         self.tasks.append(task)
         if len(self.tasks) == 1:
             self.items.extend(task.items)
@@ -95,30 +95,30 @@ class Worker:
 
     @property
     def process_id(self) -> int:
-        """Name the process."""
+        """The id of the process."""
         return self._process.pid
 
     def open_next_task(self) -> None:
-        """Take the first task for done."""
+        """Mark the first task as done."""
         self.tasks.popleft()
         self.items = deque(self.tasks[0].items if self.tasks else ())
 
     def rest(self) -> list[Task[Any]]:
-        """Give the tasks without what is done."""
+        """Return the unfinished tasks."""
         n_left = len(self.items)
         first = [Task(task.items[-n_left:], task.limits[-n_left:], task.was_tried) for task in islice(self.tasks, 1)]
         return [*(first if n_left else ()), *islice(self.tasks, 1, None)]
 
     def end_if_late(self) -> None:
-        """End the process if it has worked on one item for too long."""
+        """Kill the process if it exceeded the time limit of an item."""
         deadline = self._deadline
         if deadline < time.monotonic():
             self._missed_deadline = deadline
             self._process.kill()
 
     def end(self) -> None:
-        """End the process whatever it does, and everything that belongs to it."""
-        if self._has_ended:  # or is about to, and the kernel shall say why
+        """End the process unconditionally, and release its resources."""
+        if self._has_ended:  # or is about to; wait for its exit status
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_SECONDS)
         self._process.kill()
@@ -127,11 +127,11 @@ class Worker:
         self._close()
 
     def cause(self, seconds: float) -> Cause:
-        """Tell why it ended."""
+        """Return the cause of its end."""
         name = _exit_name(self._process.returncode)
         if name == "SIGPROF":
             return Cause(f"took longer than {seconds:g} seconds", is_proven=True, is_limit=True)
-        # It may have ended another item just before it was killed.
+        # It may have completed another item just before it was killed.
         if name == "SIGALRM" or self._missed_deadline == self._deadline:
             is_proven = not _CAN_COUNT_PROCESSOR_TIME
             return Cause(f"took longer than {seconds:g} seconds", is_proven=is_proven, is_limit=True)
@@ -159,8 +159,8 @@ class Worker:
         self._deadline = math.inf
         self.was_ready = True
         self._events.put(Event(self, first))
-        while (given := self._inbox.get()) is not None:
-            content, all_limits = given
+        while (task := self._inbox.get()) is not None:
+            content, all_limits = task
             write_frame(target, content)
             for limits in all_limits:
                 has_more = True
@@ -176,24 +176,24 @@ class Worker:
     def _close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # what was not sent any more
+                with contextlib.suppress(OSError):  # unsent data
                     pipe.close()
         self._process.wait()
         self._scratch.remove()
 
 
 def _start(scratch: str) -> subprocess.Popen[bytes]:
-    """Start a process; what it writes to files goes to a directory that outlives it, and is removed after it."""
+    """Start a process whose temporary files are in a directory that is removed after it ends."""
     return subprocess.Popen(  # noqa: S603 - this program
         isolated_command("directory_indexer.parsing.worker:work", is_bare=True),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=NEUTRAL_DIRECTORY,
-        # One heap for its two threads: that of another takes 64 MB of its address space.
+        # One heap for both threads: each further one takes 64 MB of address space.
         env={name: os.environ[name] for name in _VARIABLES if name in os.environ}
         | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_PLACES, scratch)},
-        start_new_session=True,  # Ctrl+C is for this process to see to
+        start_new_session=True,  # Ctrl+C is handled by this process
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
 

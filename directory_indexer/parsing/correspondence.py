@@ -1,7 +1,7 @@
-"""What members of a message inherit from it: who sent them to whom, when and about what.
+"""Metadata that members of a message inherit from it: sender, recipients, date and subject.
 
-So slides that came by mail are found by that mail. This holds at any depth, for what lies in an attached archive came
-by mail, too. What a document says itself stays, and a message that is attached to another says all of it itself.
+Slides that came by mail are therefore found by that mail, at any depth, even in an attached archive. A document's own
+metadata takes precedence, and an attached message has all of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ with lazily:
 
 
 class Mail:
-    """The message that members came by, or none; `is_known` tells whether the index holds it as it is now."""
+    """The message that contains members, or none; `is_known` if the index has its current state."""
 
     def __init__(self, message: Document | None, *, masks_secrets: bool, is_known: bool) -> None:
         self._message = message
@@ -26,39 +26,39 @@ class Mail:
         self.is_known = is_known
 
     def said_of(self, member: Member) -> Metadata:
-        """Tell what the message says of a member; not its date, where the member has one of its own."""
-        return self._said._replace(created="") if member.modified_ns else self._said
+        """Return the metadata that a member inherits; without the date if the member has one of its own."""
+        return self._metadata._replace(created="") if member.modified_ns else self._metadata
 
     @cached_property
-    def _said(self) -> Metadata:
+    def _metadata(self) -> Metadata:
         if self._message is None:
             return Metadata()
-        # It may be the text of the message that gives a secret in its subject away.
+        # A secret in the subject may only be recognised by the text of the message.
         message = redact_document(self._message).document if self._masks_secrets else self._message
         return Metadata(
-            created=message.metadata.created, **{name: getattr(message.metadata, name) for name in _HANDED_ON}
+            created=message.metadata.created, **{name: getattr(message.metadata, name) for name in _INHERITED}
         )
 
 
 def described(document: Document, description: Description | None) -> Document:
-    """Let what the sender says of a document stand in the place of what it says itself."""
+    """Replace the metadata of a document by that of the sender's description."""
     if description is None:
         return document
-    said = {name: value for name, value in description.metadata._asdict().items() if value}
+    fields = {name: value for name, value in description.metadata._asdict().items() if value}
     title = description.title or document.title
-    return document._replace(title=title, metadata=document.metadata._replace(**said))
+    return document._replace(title=title, metadata=document.metadata._replace(**fields))
 
 
 def completed(document: Document, inherited: Metadata) -> Document:
-    """Add what a document inherits to what it says itself."""
+    """Add inherited metadata to a document's own."""
     own = document.metadata
-    added = {name: value for name in _HANDED_ON if not getattr(own, name) and (value := getattr(inherited, name))}
+    added = {name: value for name in _INHERITED if not getattr(own, name) and (value := getattr(inherited, name))}
     if inherited.created and not (own.created or own.modified):
         added["created"] = inherited.created
     return document._replace(metadata=own._replace(**added)) if added else document
 
 
-_HANDED_ON: Final = ("sender", "recipients", "copied", "subject")
+_INHERITED: Final = ("sender", "recipients", "copied", "subject")
 
 NO_MAIL: Final = Mail(None, masks_secrets=False, is_known=True)
-"""Members that did not come by mail inherit nothing that could change."""
+"""Members outside messages inherit nothing that could change."""

@@ -1,4 +1,4 @@
-"""Reads one file, a member of a container or bytes from elsewhere as a document, in a worker process."""
+"""Reading of one file, container member or byte string as a document, in a worker process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MEMORY_BYTES = 2 << 30
 
 
 class DocumentRequest(NamedTuple):
-    """What to read: a file or a member of one, by its path; or, under that name, bytes that were fetched."""
+    """A document to read: a file or container member by its path, or fetched bytes under that name."""
 
     path: FilePath
     content: bytes | None = None
@@ -37,7 +37,7 @@ class DocumentRequest(NamedTuple):
 
 
 def read_document(request: DocumentRequest, policy: ParsePolicy) -> Document:
-    """Read a document, without its secrets unless the policy has them indexed.
+    """Read a document, with its secrets masked unless the policy includes them.
 
     Raises:
         UsageError: there is nothing to read, or it cannot be read; the message says why.
@@ -58,7 +58,7 @@ def _why_skipped(skipped: SkippedFile) -> str:
 def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
     try:
-        return _found(request, policy, budget)
+        return _read(request, policy, budget)
     except SkipFileError as error:
         if error.reason is SkipReason.SECRET:
             return SkippedFile(request.path, error.reason, error.message)
@@ -71,14 +71,14 @@ def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document |
         return FileFailure(request.path, Stage.EXTRACT, where(error))
 
 
-def _found(request: DocumentRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
+def _read(request: DocumentRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
     path, content, follow_links = request
-    found = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
-    return _extracted(found, path, budget, policy) if isinstance(found, bytes) else found
+    source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
+    return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source
 
 
 def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePolicy) -> Document:
-    """Read a document for people, without its secrets: of a page, its tables count, and not the lines of its source."""
+    """Extract a document for people, with its secrets masked: of an HTML page, tables instead of source lines."""
     kind, _ = format_of(path, content, policy.added)
     if kind == "html":
         return redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document

@@ -1,10 +1,10 @@
-"""Parses the history of a repository: each commit is a document of its own, and is read once.
+"""Parsing of a repository's history: each commit is a document of its own, and is read once.
 
-git reads the objects, in a worker process, and nothing of the repository has a say in it: git is given an empty
-repository of our own with a configuration of our own, to which the objects of the other belong. So no hook, filter,
-pager, signature, remote or included file is ever looked at, and what is missing of a partial clone is not fetched.
-References are read here. To read 50,000 commits with their files takes git 3 s of the processor and libgit2 27; dulwich
-takes 15 for a tenth of them.
+git reads the objects in a worker process, isolated from the repository's configuration: it runs in an empty repository
+of our own, with our configuration, that uses the object directory of the other. So no hook, filter, pager, signature,
+remote or included file is used, and objects missing from a partial clone are not fetched. References are read here.
+Reading 50,000 commits with their files takes git 3 s of processor time and libgit2 27 s; dulwich takes 15 s for a tenth
+of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 
 
 def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
-    """Parse the commits that the index does not hold; those that nothing leads to any more are not met."""
+    """Parse the commits that the index does not have; unreachable ones are not read."""
     path = request.source.path
     try:
         source = history_at(path, policy.git_history)
@@ -56,7 +56,7 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
 
 
 class _History:
-    """One history, while it is read."""
+    """The state of parsing one history."""
 
     def __init__(
         self,
@@ -90,11 +90,11 @@ class _History:
 
     def _parse(self, git: _Git) -> Iterator[None]:
         hashes = git.hashes(self._policy.git_history) if self._tips else []
-        paths = {FilePath(self._prefix + one): one for one in hashes}
+        paths = {FilePath(self._prefix + commit_hash): commit_hash for commit_hash in hashes}
         kept = self._known.intersection(paths)
         self._parts.keep(sorted(kept))
         yield
-        new = [one for path, one in paths.items() if path not in kept]
+        new = [commit_hash for path, commit_hash in paths.items() if path not in kept]
         for commit in git.commits(new):
             number, loss = self._parts.next_step()
             self._parts.take(number, partial(self._outcome, commit, loss))
@@ -106,14 +106,14 @@ class _History:
         source = SourceFile(FilePath(self._prefix + commit.hash), len(content), committed_ns)
         if loss is not None:
             return FileFailure(source.path, Stage.EXTRACT, loss, source, seen_ns=self._seen_ns)
-        found = FileContent(source, content, self._seen_ns)
+        file = FileContent(source, content, self._seen_ns)
         return outcome_of(
-            found, content_hash(commit.hash.encode()), partial(document_of, commit, "commit"), self._policy
+            file, content_hash(commit.hash.encode()), partial(document_of, commit, "commit"), self._policy
         )
 
 
 class _Git:
-    """git, over an empty repository in a directory of our own that has the objects of another."""
+    """git in an empty repository of our own that uses the objects of another."""
 
     def __init__(self, directory: Path, repository: Path, tips: Sequence[str]) -> None:
         objects = repository / "objects"
@@ -123,11 +123,11 @@ class _Git:
         if not self._program:
             raise ReaderError("git is not installed, and reading histories needs it")
         self._directory = directory
-        self._mark = secrets.token_hex(16)  # no name and no message can hold NULs, and no repository can know it
+        self._mark = secrets.token_hex(16)  # names and messages cannot contain NULs, and no repository can predict it
         self._environment = {
             "GIT_DIR": str(directory / "empty"),
             "GIT_OBJECT_DIRECTORY": str(objects),
-            **_NOTHING_ELSE,
+            **_ISOLATION,
         }
         _make_empty(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
         if is_there(repository / "shallow"):
@@ -136,38 +136,38 @@ class _Git:
         (directory / "tips").write_text("\n".join(tips) + "\n", encoding="ascii")
 
     def hashes(self, scope: str) -> list[str]:
-        """Name the commits that references lead to, newest first, as far as they are wanted."""
-        narrowed = (
+        """Return the commits reachable from references within the scope, newest first."""
+        limits = (
             () if scope == "all" else (f"--max-count={scope}" if scope.isdecimal() else f"--since={scope}T00:00:00Z",)
         )
-        asked = ("rev-list", "--stdin", "--ignore-missing", *narrowed)
-        return self._answer(asked, self._directory / "tips").content().decode("ascii").split()
+        arguments = ("rev-list", "--stdin", "--ignore-missing", *limits)
+        return self._run(arguments, self._directory / "tips").content().decode("ascii").split()
 
     def commits(self, hashes: Sequence[str]) -> Iterator[Commit]:
-        """Read commits: while some are taken, git reads the next ones."""
+        """Read commits; git reads the next batch while one is consumed."""
         starts = range(0, len(hashes), _BATCH)
-        ahead: _Answer | None = None
+        ahead: _GitRun | None = None
         try:
             for number, start in enumerate((*starts, len(hashes))):
                 content = ahead.content() if ahead else b""
                 ahead = None
                 if start < len(hashes):
-                    ahead = self._asked(number, hashes[start : start + _BATCH])
+                    ahead = self._start_log(number, hashes[start : start + _BATCH])
                 yield from _commits_in(content.decode("utf-8", "replace").split("\0"), self._mark)
         finally:
             if ahead:
                 ahead.program.end()
 
-    def _asked(self, number: int, hashes: Sequence[str]) -> _Answer:
-        asked = self._directory / f"asked-{number}"
-        asked.write_text("\n".join(hashes) + "\n", encoding="ascii")
-        written = f"%x00{self._mark}%x00%H%x00%an <%ae>%x00%at%x00%ct%x00%B%x00"
-        command = ("log", "--stdin", "--no-walk=unsorted", "-z", "--name-only", f"--format={written}", *_PLAINLY)
-        return self._answer(command, asked)
+    def _start_log(self, number: int, hashes: Sequence[str]) -> _GitRun:
+        input_file = self._directory / f"asked-{number}"
+        input_file.write_text("\n".join(hashes) + "\n", encoding="ascii")
+        log_format = f"%x00{self._mark}%x00%H%x00%an <%ae>%x00%at%x00%ct%x00%B%x00"
+        command = ("log", "--stdin", "--no-walk=unsorted", "-z", "--name-only", f"--format={log_format}", *_LOG_OPTIONS)
+        return self._run(command, input_file)
 
-    def _answer(self, arguments: Sequence[str], given: Path) -> _Answer:
-        file = given.with_name(f"{given.name}-answer")
-        with given.open("rb") as source, file.open("wb") as output:
+    def _run(self, arguments: Sequence[str], input_file: Path) -> _GitRun:
+        file = input_file.with_name(f"{input_file.name}-answer")
+        with input_file.open("rb") as source, file.open("wb") as output:
             program = LimitedProgram(
                 (self._program, *arguments),
                 directory=self._directory,
@@ -176,17 +176,17 @@ class _Git:
                 source=source,
                 environment=self._environment,
             )
-        return _Answer(program, file)
+        return _GitRun(program, file)
 
 
-class _Answer(NamedTuple):
-    """git at work, and the file that it writes to."""
+class _GitRun(NamedTuple):
+    """A running git, and the file of its output."""
 
     program: LimitedProgram
     file: Path
 
     def content(self) -> bytes:
-        """Wait for all of it; it is read once.
+        """Wait for the output and return it; it can be read once.
 
         Raises:
             ReaderError: git fails, or takes too long.
@@ -197,8 +197,8 @@ class _Answer(NamedTuple):
         return content
 
 
-def _commits_in(written: Sequence[str], mark: str) -> Iterator[Commit]:
-    fields = iter(written)
+def _commits_in(output: Sequence[str], mark: str) -> Iterator[Commit]:
+    fields = iter(output)
     field = next(fields, None)
     while field is not None:
         if field != mark:
@@ -213,9 +213,9 @@ def _commits_in(written: Sequence[str], mark: str) -> Iterator[Commit]:
 
 
 def _borrows(objects: Path) -> bool:
-    """Tell whether objects lie elsewhere: then a repository would show what lies outside of the tracked directory.
+    """Whether objects are outside the repository: then it would expose files outside the tracked directory.
 
-    A link may stand for any directory or file of objects; a pipe would have git wait for it.
+    A link may point to any object directory or file; a pipe would block git.
     """
     directories = [str(objects)]
     while directories:
@@ -245,11 +245,11 @@ _BATCH: Final = 5_000
 _FIELDS: Final = 5
 _SHA256_DIGITS: Final = 64
 _LIMITS: Final = ProgramLimits(seconds=600, n_bytes=512_000_000)
-_PLAINLY: Final = (
+_LOG_OPTIONS: Final = (
     *("--encoding=UTF-8", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-mailmap"),
     *("--no-notes", "--no-show-signature", "--no-decorate"),
 )
-_NOTHING_ELSE: Final = {
+_ISOLATION: Final = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",

@@ -1,8 +1,7 @@
-"""What becomes of files over which a worker was lost.
+"""Handling of files that crashed a worker.
 
-Source code that breaks its grammar is taken for plain text, so that nothing of it is lost. A container is gone on with
-behind the member that broke the worker. Any other file that breaks a worker is a failure, which holds for as long as
-its content is the same.
+Source code that breaks its grammar is indexed as plain text, so that its text is not lost. A container is resumed after
+the member that crashed the worker. Any other file is a failure, for as long as its content is the same.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from directory_indexer.paths import FilePath
 
 _LIGHT_BYTES = 1 << 18
 _MOST_LOSSES = 20
-"""A container over which more workers are lost is given up."""
+"""Crashes after which a container is given up."""
 
 
 class Losses:
-    """The files of one job that are to be parsed in another way, and how far each container has come."""
+    """The files of one job to be retried in another way, and the progress of each container."""
 
     def __init__(self, policy: ParsePolicy) -> None:
         self._policy = policy
@@ -35,7 +34,7 @@ class Losses:
     def settle(
         self, request: ParseRequest, result: ParseOutcome | MemberOutcomes | WorkerFailure
     ) -> Iterator[ParseOutcome | MemberOutcomes]:
-        """Give what a worker has found out, or else what is certain of the file without it."""
+        """Yield the result of a worker, or what is certain about the file without one."""
         path = request.source.path
         if isinstance(result, MemberOutcomes):
             yield self._progressed(path, result)
@@ -48,30 +47,30 @@ class Losses:
             yield from self._without_parser(request, result)
 
     def take_resumed(self) -> list[ParseRequest]:
-        """Hand over the containers to go on with."""
+        """Return and clear the containers to resume."""
         resumed, self._resumed = self._resumed, []
         return resumed
 
     def take_texts(self) -> list[ParseRequest]:
-        """Hand over the files to take for plain text."""
+        """Return and clear the files to parse as plain text."""
         texts, self._texts = self._texts, []
         return texts
 
     def give_up(
         self, request: ParseRequest, result: ParseOutcome | MemberOutcomes | WorkerFailure
     ) -> Iterator[ParseOutcome]:
-        """Give what a worker has found out in the other way, or a failure."""
+        """Yield the result of the retry, or a failure."""
         if isinstance(result, WorkerFailure):
             yield _failure(read_file(request, self._policy), request, result)
         elif not isinstance(result, MemberOutcomes):
             yield result
 
     def _progressed(self, path: FilePath, part: MemberOutcomes) -> MemberOutcomes:
-        """Note how far a container has come; what a worker that took it up again does twice counts once."""
+        """Record the progress of a container, and drop outcomes that a resumed worker repeated."""
         before = self._progress.get(path)
         n_done = before.n_done if before else 0
         self._progress[path] = part._replace(n_done=max(n_done, part.n_done), outcomes=(), kept=())
-        return part._replace(outcomes=tuple(one for one in part.outcomes if one[0] >= n_done))
+        return part._replace(outcomes=tuple(outcome for outcome in part.outcomes if outcome[0] >= n_done))
 
     def _resume(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
         before = request.resumption
@@ -87,31 +86,31 @@ class Losses:
                 else failure
             )
             return
-        # The first time, it is only known among which members the culprit is.
+        # After the first crash, only the range of members that contains the cause is known.
         more = ((progress.n_done, lost.message),) if before else ()
         self._resumed.append(request._replace(resumption=Resumption(progress.n_done, (*broken, *more))))
 
     def _without_parser(self, request: ParseRequest, lost: WorkerFailure) -> Iterator[ParseOutcome]:
-        found = read_file(request, self._policy)
-        if not isinstance(found, FileContent):
-            yield found
-        elif not lost.is_proven or not format_of(found, self._policy).is_source_code:
-            yield _failure(found, request, lost)
-        elif self._policy.is_wary or found.source.size > _LIGHT_BYTES:
+        content = read_file(request, self._policy)
+        if not isinstance(content, FileContent):
+            yield content
+        elif not lost.is_proven or not format_of(content, self._policy).is_source_code:
+            yield _failure(content, request, lost)
+        elif self._policy.is_wary or content.source.size > _LIGHT_BYTES:
             self._texts.append(request)
         else:
-            yield parse_content(found, request, as_text(self._policy))
+            yield parse_content(content, request, as_text(self._policy))
 
 
 def as_text(policy: ParsePolicy) -> ParsePolicy:
-    """Have files taken for plain text."""
+    """Return a policy that parses files as plain text."""
     return policy._replace(extract=extract_as_text)
 
 
 def _failure(
-    found: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: WorkerFailure
+    content: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: WorkerFailure
 ) -> ParseOutcome:
-    if not isinstance(found, FileContent):
-        return found
+    if not isinstance(content, FileContent):
+        return content
     failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)
-    return blamed(failure, found) if lost.is_proven else failure
+    return blamed(failure, content) if lost.is_proven else failure

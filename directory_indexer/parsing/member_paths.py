@@ -1,4 +1,4 @@
-"""Paths of the members of a container: `reports.zip!/2024/budget.xlsx`. A name in a container may be anything."""
+"""Paths of the members of a container: `reports.zip!/2024/budget.xlsx`. Names in a container are untrusted."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _UNNAMED = "unnamed"
 
 
 class MemberPaths:
-    """The paths of all members of one file on disk: no two are the same, and none is that of a file on disk."""
+    """The paths of all members of one file on disk: unique, and different from all paths on disk."""
 
     def __init__(self) -> None:
-        self._given: Counter[str] = Counter()
+        self._n_uses: Counter[str] = Counter()
 
     def within(self, container: FilePath) -> FilePath:
-        """Give the path that stands for the directory of a container's members.
+        """Return the path of the virtual directory of a container's members.
 
-        A directory on disk that has this very name wins: the members then go by another one.
+        If a directory of this name exists on disk, another name is used.
         """
         directory = members_directory(container)
         while os.path.lexists(os_path(directory)):
@@ -36,23 +36,23 @@ class MemberPaths:
         return directory
 
     def path_of(self, name: str, directory: FilePath) -> FilePath:
-        """Give a member its path: harmless, whatever its name is, and its own."""
+        """Return a safe and unique path for a member."""
         path = prefix_of(directory) + file_path(harmless(name).replace("/", os.sep))
-        self._given[path] += 1
-        if self._given[path] == 1:
+        self._n_uses[path] += 1
+        if self._n_uses[path] == 1:
             return FilePath(path)
         stem, suffix = os.path.splitext(path)
-        return self.path_of(f"{stem[len(prefix_of(directory)) :]} ({self._given[path]}){suffix}", directory)
+        return self.path_of(f"{stem[len(prefix_of(directory)) :]} ({self._n_uses[path]}){suffix}", directory)
 
 
 def name_of(member: Member, container: FilePath, policy: ParsePolicy) -> str:
-    """Tell how a member is called: as its container says, without secrets; where that says nothing, as that itself."""
+    """Return the name of a member with its secrets masked; an unnamed one is called as its container."""
     name = member.name or os.path.splitext(os.path.basename(container))[0]
     return name if policy.include_secrets else redact(name)[0]
 
 
 def harmless(name: str) -> str:
-    """Make a relative path of a name: without drive, root, `..` or control characters, and of a bounded length."""
+    """Return a safe relative path: without drive, root, `..` or control characters, and of bounded length."""
     parts = [_CONTROL.sub("\ufffd", part) for part in _SEPARATORS.split(name)]
     if parts and _DRIVE.fullmatch(parts[0]):
         parts = parts[1:]

@@ -1,4 +1,4 @@
-"""Turns one file into chunks: reads, extracts, masks secrets and cuts. Whatever goes wrong is the outcome."""
+"""Parsing of one file into chunks: reading, extraction, masking of secrets and chunking. Errors are outcomes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _PAGE = "html"
 
 
 def parse(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome:
-    """Parse one file in this process, without any limit of time or memory."""
-    found = read_file(request, policy)
-    return parse_content(found, request, policy) if isinstance(found, FileContent) else found
+    """Parse one file in this process, without limits of time or memory."""
+    content = read_file(request, policy)
+    return parse_content(content, request, policy) if isinstance(content, FileContent) else content
 
 
 def read_file(
@@ -56,48 +56,48 @@ def read_file(
     )
 
 
-def format_of(found: FileContent, policy: ParsePolicy) -> Format:
-    """Tell by its name and its content which format a file has."""
-    return recognition.format_of(found.source.path, found.content, policy.added)[1]
+def format_of(content: FileContent, policy: ParsePolicy) -> Format:
+    """Return the format of a file, by its name and content."""
+    return recognition.format_of(content.source.path, content.content, policy.added)[1]
 
 
-def needs_worker(found: FileContent, policy: ParsePolicy) -> bool:
-    """Tell by its name and its content whether a file is never read in the process that indexes."""
-    return format_of(found, policy).needs_worker or _is_fetched_page(found, policy)
+def needs_worker(content: FileContent, policy: ParsePolicy) -> bool:
+    """Whether a file, by its name and content, must not be parsed in the indexing process."""
+    return format_of(content, policy).needs_worker or _is_fetched_page(content, policy)
 
 
 def parse_content(
-    found: FileContent, request: ParseRequest, policy: ParsePolicy, budget: Budget | None = None
+    file: FileContent, request: ParseRequest, policy: ParsePolicy, budget: Budget | None = None
 ) -> ParseOutcome:
     """Parse the bytes of a file; those of a member share the budget of the file on disk."""
-    of_content = content_hash(found.content)
+    of_content = content_hash(file.content)
     if of_content == request.known_hash:
-        return UnchangedFile(found.source, of_content, found.seen_ns)
+        return UnchangedFile(file.source, of_content, file.seen_ns)
     if request.broken and of_content == request.broken.hash:
-        return request.broken._replace(source=found.source, seen_ns=found.seen_ns)
+        return request.broken._replace(source=file.source, seen_ns=file.seen_ns)
     budget = budget or Budget(recognised=policy.recognised)
-    if policy.extract is None and _is_fetched_page(found, policy):
-        return outcome_of(found, of_content, partial(_read_page, found.content), policy)
+    if policy.extract is None and _is_fetched_page(file, policy):
+        return outcome_of(file, of_content, partial(_read_page, file.content), policy)
     extract = policy.extract or partial(registry.extract, budget=budget, added=policy.added)
-    return outcome_of(found, of_content, partial(extract, found.content, found.source.path), policy)
+    return outcome_of(file, of_content, partial(extract, file.content, file.source.path), policy)
 
 
 def outcome_of(
-    found: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
+    file: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
 ) -> ParseOutcome:
-    """Tell what becomes of a file whose document is extracted by a function."""
-    path = found.source.path
+    """Return the outcome of a file whose document is extracted by a function."""
+    path = file.source.path
     try:
-        return _parsed(found, of_content, extract, policy)
+        return _parsed(file, of_content, extract, policy)
     except SkipFileError as error:
-        return _skipped(found, error.reason, error.message)
+        return _skipped(file, error.reason, error.message)
     except ReaderError as error:
         return FileFailure(path, Stage.EXTRACT, error.message)
     except ExtractionError as error:
-        return FileFailure(path, Stage.EXTRACT, error.message, found.source, of_content, found.seen_ns)
+        return FileFailure(path, Stage.EXTRACT, error.message, file.source, of_content, file.seen_ns)
     except MemoryError:
         failure = FileFailure(path, Stage.EXTRACT, OUT_OF_MEMORY)
-        return blamed(failure, found) if is_memory_limited() else failure
+        return blamed(failure, file) if is_memory_limited() else failure
     except Exception as error:  # noqa: BLE001 - one bad file never stops a run
         return FileFailure(path, Stage.EXTRACT, where(error))
 
@@ -107,7 +107,7 @@ def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], po
 
     Raises:
         SkipFileError: the file is a secret as a whole.
-        ExtractionError: as the extractor says.
+        ExtractionError: raised by the extractor.
     """
     if policy.include_secrets:
         return Redaction(extract())
@@ -124,21 +124,21 @@ def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], po
     return redaction
 
 
-def blamed(failure: FileFailure, found: FileContent) -> FileFailure:
-    """Note the content that broke a parser, so that it is not parsed again."""
-    return failure._replace(source=found.source, hash=content_hash(found.content), seen_ns=found.seen_ns)
+def blamed(failure: FileFailure, file: FileContent) -> FileFailure:
+    """Return a failure with the content that crashed a parser, so that it is not parsed again."""
+    return failure._replace(source=file.source, hash=content_hash(file.content), seen_ns=file.seen_ns)
 
 
 def where(error: Exception) -> str:
-    """Say what went wrong without its message: that of an unforeseen exception may quote the file."""
+    """Format an exception without its message, since that of an unforeseen exception may quote the file."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
 
 
-def _is_fetched_page(found: FileContent, policy: ParsePolicy) -> bool:
-    """Tell whether a file is a page of the web, which is read without its menus and banners."""
-    path = found.source.path
-    if policy.descriptions is None or recognition.format_of(path, found.content, policy.added)[0] != _PAGE:
+def _is_fetched_page(file: FileContent, policy: ParsePolicy) -> bool:
+    """Whether a file is a web page, which is read without menus and banners."""
+    path = file.source.path
+    if policy.descriptions is None or recognition.format_of(path, file.content, policy.added)[0] != _PAGE:
         return False
     description = policy.descriptions.of(path)
     return description is not None and description.is_fetched
@@ -151,27 +151,27 @@ def _read_page(content: bytes) -> Document:
 
 
 def _parsed(
-    found: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
+    file: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
 ) -> ParseOutcome:
-    path = found.source.path
+    path = file.source.path
     description = policy.descriptions.of(path) if policy.descriptions else None
     redaction = redacted(
-        path, found.content, lambda: described(completed(extract(), found.inherited), description), policy
+        path, file.content, lambda: described(completed(extract(), file.inherited), description), policy
     )
     document = redaction.document
     if document.scans and not document.text.strip():
-        return _skipped(found, SkipReason.NO_TEXT, _pages_of(document.scans))._replace(scans=document.scans)
+        return _skipped(file, SkipReason.NO_TEXT, _pages_of(document.scans))._replace(scans=document.scans)
     facts = document.facts
     if not facts.language and (document.kind in GROUPS["docs"] or document.kind not in FORMATS):
         facts = facts._replace(language=language_of_document(document.text))
     chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
     return ParsedFile(
-        found.source,
+        file.source,
         of_content,
         facts,
         chunks,
         document.page_starts,
-        seen_ns=found.seen_ns,
+        seen_ns=file.seen_ns,
         n_masked=redaction.n_masked,
         metadata=document.metadata,
         scans=document.scans,
@@ -179,7 +179,7 @@ def _parsed(
 
 
 def _pages_of(scans: Sequence[Scan]) -> str:
-    """Say what has become of pages that are pictures where they are all that a file has."""
+    """Format the state of scanned pages of a file that has nothing else."""
     n_waiting = sum(scan.waits for scan in scans)
     problems = {scan.problem for scan in scans if scan.problem}
     if n_waiting:
@@ -187,5 +187,5 @@ def _pages_of(scans: Sequence[Scan]) -> str:
     return f"OCR found none; {min(problems)}" if problems else "OCR found none"
 
 
-def _skipped(found: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
-    return SkippedFile(found.source.path, reason, detail, found.source, found.seen_ns)
+def _skipped(file: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
+    return SkippedFile(file.source.path, reason, detail, file.source, file.seen_ns)

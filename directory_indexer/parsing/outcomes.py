@@ -1,4 +1,4 @@
-"""What parsing a file is asked for, and what it comes to."""
+"""Requests and outcomes of parsing."""
 
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -11,10 +11,10 @@ from directory_indexer.scans import Scan
 
 
 class Resumption(NamedTuple):
-    """Where to go on in a container over which a worker was lost.
+    """The point at which to resume a container that crashed a worker.
 
-    A step is a member that was parsed or opened, counted in the order in which they lie there. Those before `n_done`
-    are done; `broken` are steps over which workers were lost, with what is to be said of them.
+    A step is a member that was parsed or opened, in order. Those before `n_done` are done; `broken` are steps that
+    crashed workers, with messages.
     """
 
     n_done: int
@@ -22,11 +22,11 @@ class Resumption(NamedTuple):
 
 
 class ParseRequest(NamedTuple):
-    """A file to parse, unless its content still has the hash of the text that the index holds (`known_hash`).
+    """A file to parse, unless its content still has the hash of the indexed text (`known_hash`).
 
-    Nor is it parsed while it has the content that broke a parser before: `broken` is the failure of then. Of a
-    container, `known_members` are the members that the index holds, with the hashes of those that need not be parsed
-    as long as they have them.
+    It is not parsed either while it has the content that crashed a parser: `broken` is the previous failure. For a
+    container, `known_members` are its indexed members, with the hashes of those that need not be parsed again while
+    unchanged.
     """
 
     source: SourceFile
@@ -37,7 +37,7 @@ class ParseRequest(NamedTuple):
 
 
 class UnchangedFile(NamedTuple):
-    """A file whose stamp, taken at `seen_ns`, is another but whose bytes are those that are known."""
+    """A file with a new stamp, taken at `seen_ns`, but unchanged bytes."""
 
     source: SourceFile
     hash: ContentHash
@@ -45,9 +45,9 @@ class UnchangedFile(NamedTuple):
 
 
 class ParsedFile(NamedTuple):
-    """A file that was read and cut into chunks, as it was at `hash` and the stamp of `source`, taken at `seen_ns`.
+    """A file that was read and chunked, with its `hash` and the stamp in `source`, taken at `seen_ns`.
 
-    `n_masked` counts the secrets that were masked in it.
+    `n_masked` counts its masked secrets. `n_masked` counts the secrets that were masked in it.
     """
 
     source: SourceFile
@@ -65,10 +65,10 @@ ParseOutcome: TypeAlias = ParsedFile | UnchangedFile | SkippedFile | FileFailure
 
 
 class MemberOutcomes(NamedTuple):
-    """What some members of a container have come to, each with the number of its step; the container itself follows.
+    """Outcomes of some members of a container, each with the number of its step; that of the container follows.
 
-    `n_done` steps are done now. `kept` are members of an inner container whose bytes are known: all of them are as
-    they were. `source`, `hash` and `seen_ns` are those of the file on disk.
+    `n_done` steps are done now. `kept` are members of a nested container whose bytes are unchanged. `source`, `hash`
+    and `seen_ns` are those of the file on disk.
     """
 
     source: SourceFile
@@ -81,18 +81,18 @@ class MemberOutcomes(NamedTuple):
 
 
 def outcome_path(outcome: ParseOutcome) -> FilePath:
-    """Tell which file an outcome is about."""
+    """Return the path of the file of an outcome."""
     return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
 
 
 def is_about(result: object, path: FilePath) -> bool:
-    """Tell whether what a worker sent is about the file that it was asked for: parsers may have taken it over."""
+    """Whether a worker's result is about the requested file: a compromised parser may send anything."""
     if not isinstance(result, MemberOutcomes):
         return _is_outcome(result) and outcome_path(result) == path
     inside = prefix_of(members_directory(path))[:-1]
     paths = [*result.kept, *(outcome_path(outcome) for _, outcome in result.outcomes if _is_outcome(outcome))]
     are_whole = len(paths) == len(result.kept) + len(result.outcomes)
-    return are_whole and result.source.path == path and all(one.startswith(inside) for one in paths)
+    return are_whole and result.source.path == path and all(member_path.startswith(inside) for member_path in paths)
 
 
 def _is_outcome(result: object) -> TypeGuard[ParseOutcome]:

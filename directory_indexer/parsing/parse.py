@@ -1,13 +1,12 @@
-"""Turns source files into chunks: reads, extracts, masks secrets and cuts, one outcome for each file.
+"""Parsing of source files into chunks, one outcome for each file.
 
-A file can neither end a run nor hold it up. Where a parser in native code reads it (PDFs, source code with a grammar),
-where it is large, and in the bulk of a large job it is parsed in a worker process, whose time and memory the kernel
-limits. What else is small is parsed here, for starting a process costs as much as many small files, and takes time in
-proportion to its size. After a run that was cut off nothing is parsed here, for a file may have done it.
+A file can neither end a run nor block it. Files for native parsers (PDFs, source code with a grammar), large files, and
+the bulk of a large job are parsed in worker processes, whose time and memory the kernel limits. Other small files are
+parsed in this process, since starting a worker costs as much as many small files, and takes time in proportion to their
+size. After an interrupted run nothing is parsed in this process, since a file may have been the cause.
 
-What a file that breaks a worker comes to is for `losses` to say.
-
-What parses is imported where it is needed: for an edited source file that is in a worker alone.
+`losses` decides about files that crash a worker. Parsers are imported lazily: for an edited source file only in a
+worker.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _FILES_PER_TASK = 32
 _BYTES_PER_TASK = 1 << 20
 
 _CODE_BYTES = 256 << 20
-_OTHER_BYTES = 512 << 20  # a small PDF may hold large pictures
+_OTHER_BYTES = 512 << 20  # a small PDF may contain large images
 _BYTES_PER_BYTE = 100
 _CLOCK_FACTOR = 10
 _MB = 1_000_000
@@ -47,9 +46,9 @@ _NO_OUTCOME = "had the process that read it answer something else"
 def parse_all(
     requests: Iterable[ParseRequest], policy: ParsePolicy, *, must_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[ParseOutcome | MemberOutcomes]:
-    """Parse files, and yield one outcome for each in the order that they are done; `must_stop` ends it early.
+    """Parse files, and yield one outcome for each in order of completion; `must_stop` ends it early.
 
-    What the members of a container come to is yielded before the container itself.
+    Outcomes of members are yielded before that of their container.
 
     Raises:
         UnavailableError: worker processes are needed and do not stay alive.
@@ -100,17 +99,17 @@ def _parse_elsewhere(
 
 
 def _in_worker(request: ParseRequest, *, policy: ParsePolicy) -> object:
-    # What is imported in a lazy block cannot travel to another process.
+    # A lazily imported function cannot be pickled.
     return parse_file(request, policy)
 
 
 def _parse_light(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | None:
     if request.source.size > _LIGHT_BYTES or _expected_format(request, policy).needs_worker:
         return None
-    found = read_file(request, policy)
-    if not isinstance(found, FileContent):
-        return found
-    return None if needs_worker(found, policy) else parse_content(found, request, policy)
+    content = read_file(request, policy)
+    if not isinstance(content, FileContent):
+        return content
+    return None if needs_worker(content, policy) else parse_content(content, request, policy)
 
 
 def _expected_format(request: ParseRequest, policy: ParsePolicy) -> Format:
@@ -118,7 +117,7 @@ def _expected_format(request: ParseRequest, policy: ParsePolicy) -> Format:
 
 
 def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Task[ParseRequest]]:
-    """Gather small files into tasks, so that handing one over costs little; a large file is a task of its own."""
+    """Group small files into tasks, so that overhead is low; a large file is a task of its own."""
     batch: list[ParseRequest] = []
     n_bytes = 0
     for request in requests:
@@ -140,9 +139,9 @@ def _task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseReques
 
 
 def _limits_of(request: ParseRequest, policy: ParsePolicy) -> Limits:
-    """Tell what a file may use: a quarter of it was enough for each of 3,000 files of Python, C and C++.
+    """Return the resource limits of a file: a quarter was enough for each of 3,000 files of Python, C and C++.
 
-    A container may use for each part of it what a large file may.
+    Each part of a container gets the limits of a large file.
     """
     expected = _expected_format(request, policy)
     size = min(request.source.size, policy.max_file_size)
@@ -150,6 +149,8 @@ def _limits_of(request: ParseRequest, policy: ParsePolicy) -> Limits:
         size = policy.max_file_size
     mb = size / _MB
     seconds = 3 + 12 * mb if expected.is_source_code else min(4 + 40 * mb, 30 + 10 * mb)
-    seconds = max([seconds, *(one.seconds for one in policy.added if expected == one.format)])
+    seconds = max(
+        [seconds, *(added_format.seconds for added_format in policy.added if expected == added_format.format)]
+    )
     memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _BYTES_PER_BYTE * size
     return Limits(seconds, memory_bytes, _CLOCK_FACTOR * seconds)

@@ -1,4 +1,4 @@
-"""What the members of a container come to, gathered into parts that are handed over while the container is read."""
+"""Outcomes of a container's members, grouped into parts that are sent while the container is read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MOST_SECONDS = 0.5
 
 
 class Parts:
-    """The outcomes that were not handed over yet.
+    """The outcomes that were not sent yet.
 
-    After a worker was lost, steps that were done before are counted but not taken again, and each step makes a part of
-    its own: so it is known over which of them another one is lost.
+    After a crash, previous steps are counted but skipped, and each step is a part of its own, so that it is known which
+    one causes another crash.
     """
 
-    def __init__(self, found: FileContent, of_content: ContentHash, resumption: Resumption | None) -> None:
-        self._found, self._hash = found, of_content
+    def __init__(self, content: FileContent, of_content: ContentHash, resumption: Resumption | None) -> None:
+        self._content, self._hash = content, of_content
         self._is_careful = resumption is not None
         self._resumption = resumption or Resumption(0)
         self._broken = dict(self._resumption.broken)
@@ -32,13 +32,13 @@ class Parts:
         self._start()
 
     def next_step(self) -> tuple[int, str | None]:
-        """Count a step, and tell what is to be said of it if a worker was lost over it."""
+        """Return the number of the next step, and the message of the crash that it caused, if any."""
         number = self.n_steps
         self.n_steps += 1
         return number, self._broken.get(number)
 
     def take(self, number: int, find_out: Callable[[], ParseOutcome]) -> None:
-        """Find out what a step comes to, unless it was done before."""
+        """Compute and record the outcome of a step, unless it was done before."""
         if number < self._resumption.n_done:
             return
         outcome = find_out()
@@ -47,12 +47,12 @@ class Parts:
             self._n_characters += sum(len(chunk.text) for chunk in outcome.chunks)
 
     def keep(self, paths: Sequence[FilePath]) -> None:
-        """Note members that are as they were."""
+        """Record unchanged members."""
         self._kept += paths
 
     @property
     def is_full(self) -> bool:
-        """Tell whether it is time to hand over what there is."""
+        """Whether it is time to send the part."""
         return (
             self._is_careful
             or len(self._outcomes) >= _MOST_OUTCOMES
@@ -61,8 +61,8 @@ class Parts:
         )
 
     def hand_over(self) -> MemberOutcomes:
-        """Give what there is."""
-        source, seen_ns = self._found.source, self._found.seen_ns
+        """Return the part and start another one."""
+        source, seen_ns = self._content.source, self._content.seen_ns
         n_done = max(self.n_steps, self._resumption.n_done)
         outcomes, kept = tuple(self._outcomes), tuple(self._kept)
         part = MemberOutcomes(source, self._hash, seen_ns, n_done, outcomes, kept, self.n_ignored)

@@ -1,4 +1,4 @@
-"""How files become chunks."""
+"""Policy of parsing."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from directory_indexer.walker.policy import WalkPolicy
 
 
 class Descriptions(Protocol):
-    """Tell what is said of files by whoever sent them; it travels to worker processes, too."""
+    """Descriptions that senders gave of files; picklable, for worker processes."""
 
     def of(self, path: FilePath) -> Description | None:
-        """Give what is said of a file, or of a member of one."""
+        """Return the description of a file, or of a member of one."""
 
 
 class ParsePolicy(NamedTuple):
-    """How files become chunks. It travels to worker processes, so its functions are module-level ones."""
+    """Parameters of parsing. It is pickled for worker processes, so its functions are module-level ones."""
 
     max_file_size: int
     include_secrets: bool
     chunking: ChunkPolicy
     count_tokens: Callable[[str], int]
     extract: Callable[[bytes, FilePath], Document] | None = None
-    """What reads each file, instead of what its kind asks for."""
+    """Replaces the extractor of each file's format."""
 
     follow_symlinks: bool = False
     n_workers: int = 2
     limits: Limits | None = None
-    """What a worker may use for each file; None for what follows from its kind and size."""
+    """Limits of a worker for each file; None for those derived from its kind and size."""
 
     is_wary: bool = False
-    """Whether worker processes parse everything, however small."""
+    """Whether all files are parsed in worker processes, however small."""
 
     members: WalkPolicy = WalkPolicy()
-    """What is left out of containers."""
+    """What is excluded from containers."""
 
     added: tuple[AddedFormat, ...] = ()
-    """Formats that the configuration adds."""
+    """Configured formats."""
 
     recognised: PageCache | None = None
-    """The pages that OCR has read."""
+    """Pages that OCR has read."""
 
     descriptions: Descriptions | None = None
-    """What is said of files that were sent."""
+    """Descriptions of files that were sent."""
 
     git_history: str = ""
-    """Which commits of repositories are read, as `WalkPolicy` has it."""
+    """Commits of repositories to read, as in `WalkPolicy`."""
 
     scratch: Path | None = None
-    """The directory around those of workers; None for the system's temporary directory."""
+    """The parent of workers' directories; None for the system's temporary directory."""

@@ -1,7 +1,7 @@
-"""Reads a file as it is at one moment, whatever has become of it since the walk saw it.
+"""Reading of a file in one consistent state, whatever happened to it since the walk.
 
-Nothing but a regular file is ever read, and nothing behind a link: the file is opened without following one anywhere in
-its path and without waiting for a pipe, and what was opened is looked at again before and after its bytes are taken.
+Only regular files are read, and nothing behind a link: the file is opened without following links anywhere in its path
+and without blocking on a pipe, and its status is checked before and after reading.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from directory_indexer.paths import exact_text
 _TRIES = 3
 _SKIPPED_ERRORS = {
     errno.ELOOP: SkipReason.SYMLINK,
-    errno.EMLINK: SkipReason.SYMLINK,  # what the BSDs say instead
+    errno.EMLINK: SkipReason.SYMLINK,  # on the BSDs
     errno.ENXIO: SkipReason.NOT_REGULAR,  # a socket
     errno.EOPNOTSUPP: SkipReason.NOT_REGULAR,  # a socket on macOS
 }
 
 
 class LargeFile(NamedTuple):
-    """A file that is read piece by piece, and the stamp that it had when it was opened, after `seen_ns`."""
+    """A file that is read in pieces, and its stamp when it was opened, taken after `seen_ns`."""
 
     source: SourceFile
     file: BinaryIO
@@ -39,14 +39,15 @@ class LargeFile(NamedTuple):
 
     @property
     def is_other(self) -> bool:
-        """Tell whether the file has changed since it was opened."""
+        """Whether the file has changed since it was opened."""
         return _stamp(os.fstat(self.file.fileno())) != _stamp(self.status)
 
 
 class FileContent(NamedTuple):
-    """The bytes of a file and the stamp that they were read under, which was taken after `seen_ns`.
+    """The bytes of a file and the stamp that they were read under, taken after `seen_ns`.
 
-    `inherited` is what the message that it came by says, if it came by one.
+    `inherited` is the metadata of the message that contained it, if any. `inherited` is what the message that it came
+    by says, if it came by one.
     """
 
     source: SourceFile
@@ -58,12 +59,12 @@ class FileContent(NamedTuple):
 def read(
     source: SourceFile, *, max_file_size: int, follow_symlinks: bool = False, opener: Opener = open_file
 ) -> FileContent | SkippedFile | FileFailure:
-    """Read a file that the walk found, and say so when it is no longer what it was."""
+    """Read a file from a walk, or return why it no longer is what it was."""
     try:
         for _ in range(_TRIES):
-            found = _read_once(source, max_file_size, partial(opener, follow_links=follow_symlinks))
-            if found is not None:
-                return found
+            content = _read_once(source, max_file_size, partial(opener, follow_links=follow_symlinks))
+            if content is not None:
+                return content
     except FileNotFoundError:
         return FileFailure(source.path, Stage.READ, "vanished")
     except OSError as error:
@@ -76,7 +77,7 @@ def read(
 
 @contextlib.contextmanager
 def open_large(source: SourceFile, *, follow_symlinks: bool = False) -> Iterator[LargeFile]:
-    """Open a file that is too large to be read as a whole.
+    """Open a file that is too large to be read at once.
 
     Raises:
         OSError: it cannot be opened, or is no regular file any more.
@@ -102,7 +103,7 @@ def _read_once(
     try:
         seen_ns = time.time_ns()
         before = os.fstat(descriptor)
-        # Where the walk takes no inode, none lasts.
+        # If the walk took no inode, the file system has no stable ones.
         now = stamped(source.path, before, has_inode=source.inode != 0)
         if not stat.S_ISREG(before.st_mode):
             return SkippedFile(now.path, SkipReason.NOT_REGULAR, source=now, seen_ns=seen_ns)
@@ -116,7 +117,7 @@ def _read_once(
 
 
 def _read_bytes(descriptor: int, size: int) -> bytes:
-    """Read one byte more than there should be, to notice a file that grew."""
+    """Read one byte more than expected, to notice a file that grew."""
     with open(descriptor, "rb", buffering=0, closefd=False) as file:
         content = file.read(size + 1) or b""
         while len(content) <= size and (rest := file.read(size + 1 - len(content))):

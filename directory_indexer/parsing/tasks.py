@@ -1,4 +1,4 @@
-"""What a worker process is given, within which limits, and what stands for a result that never came."""
+"""Tasks of worker processes, their limits, and failures in place of results."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ OUT_OF_MEMORY = "needs more memory than it may use"
 
 
 class Limits(NamedTuple):
-    """What the work on one item may use.
+    """Resource limits for one item.
 
-    `seconds` are those of the processor, and the kernel keeps count of them, so that no call into C escapes. Where it
-    cannot do that, and for what waits instead of working, there are `clock_seconds`.
+    `seconds` of processor time are enforced by the kernel, so that no call into C escapes them. `clock_seconds` apply
+    where the kernel cannot, and to waiting.
     """
 
     seconds: float = 30.0
@@ -22,18 +22,19 @@ class Limits(NamedTuple):
 
 
 class Task(NamedTuple, Generic[Item]):
-    """Items that one worker takes one after the other, each within its own limits."""
+    """Items that one worker processes in order, each within its own limits."""
 
     items: tuple[Item, ...]
     limits: tuple[Limits, ...]
     was_tried: bool = False
-    """Whether a worker was lost over its one item before."""
+    """Whether its single item crashed a worker before."""
 
 
 class WorkerFailure(NamedTuple):
-    """What stands for a result that never came, because the worker was stopped or died.
+    """The result of an item whose worker was stopped or died.
 
-    `is_proven` says that the item did it, and not somebody who ended the process.
+    `is_proven` if the item caused it, not someone who ended the process. `is_proven` says that the item did it, and not
+    somebody who ended the process.
     """
 
     message: str

@@ -1,9 +1,7 @@
-"""What a worker process does: it takes tasks from its standard input and gives results on its standard output.
+"""Main loop of a worker process: tasks on standard input, results on standard output.
 
-The kernel holds it to its limits, whatever the call into C that it is in the midst of: an allocation fails, or a signal
-that nobody handles ends the process. It lives no longer than the process that started it, whose end closes the input.
-
-Whatever is imported here every worker pays for.
+The kernel enforces its limits even during a call into C: an allocation fails, or an unhandled signal ends the process.
+It ends with its parent process, whose end closes the input. Imports here cost every worker.
 """
 
 from __future__ import annotations
@@ -31,20 +29,20 @@ NEXT = b"next"
 BYE = b"bye"
 PART = b"+"
 LAST = b"."
-"""How a result begins: part of what an item comes to, or the last of it."""
+"""Prefixes of results: a part of an item's result, or the last of it."""
 
 MAX_FRAME_BYTES = 1 << 30
 
 _N_TASKS = 100
 _MAX_GROWTH = 256 << 20
-"""A worker is replaced after so many tasks, or when it kept so much memory, for a library may never give it back."""
+"""A worker is replaced after this many tasks, or this much retained memory, which a library may never free."""
 
 _GRACE_SECONDS = 10
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
 
 
 def work() -> None:
-    """Work until the input ends, or it is time for another worker."""
+    """Process tasks until the input ends, or the worker has to be replaced."""
     source, target = _pipes()
     function = pickle.loads(read_frame(source))  # noqa: S301 - from the process that started this one
     _let_kernel_decide()
@@ -68,17 +66,17 @@ def work() -> None:
 
 
 def write_frame(target: IO[bytes], content: bytes) -> None:
-    """Write bytes so that the reader knows where they end."""
+    """Write bytes with a length prefix."""
     target.write(len(content).to_bytes(LENGTH_BYTES, "big") + content)
     target.flush()
 
 
 def read_frame(source: IO[bytes]) -> bytes:
-    """Read what `write_frame` wrote.
+    """Read bytes written by `write_frame`.
 
     Raises:
         EOFError: the other side has ended.
-        ValueError: what was read is no length.
+        ValueError: the length is invalid.
     """
     length = source.read(LENGTH_BYTES)
     n_bytes = int.from_bytes(length, "big") if len(length) == LENGTH_BYTES else 0
@@ -91,12 +89,12 @@ def read_frame(source: IO[bytes]) -> bytes:
 
 
 def is_memory_limited() -> bool:
-    """Tell whether this process is held to less memory than it was when it started."""
+    """Whether the memory limit of this process is lower than when it started."""
     return resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != _MEMORY_AT_FIRST[0]
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keep the pipes for this module alone: parsers print."""
+    """Return duplicates of the standard streams, and redirect the originals to the null device: parsers print."""
     source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
@@ -110,11 +108,11 @@ def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
         while True:
             tasks.put(read_frame(source))
     except (EOFError, OSError):
-        os._exit(1)  # nobody waits for a result any more
+        os._exit(1)  # the parent is gone
 
 
 def _results(function: Callable[[Any], object], item: object) -> Iterator[bytes]:
-    """Pickle what an item comes to; a generator yields it in parts, of which what it returns is the last."""
+    """Yield the pickled result of an item; a generator yields parts, and its return value is the last."""
     try:
         result = function(item)
         if isinstance(result, Generator):
@@ -143,7 +141,7 @@ def _pickled(result: object) -> bytes:
 
 
 def _let_kernel_decide() -> None:
-    """Have the signals of the limits end this process, whatever those who started it left blocked or ignored."""
+    """Reset the signals of the limits to their defaults, which the parent may have blocked or ignored."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -153,7 +151,7 @@ def _let_kernel_decide() -> None:
 
 
 def _limit(limits: Limits) -> None:
-    # None of the signals has a handler: the kernel ends the process.
+    # The signals have no handlers: the kernel ends the process.
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, limits.seconds)
         signal.alarm(math.ceil(limits.clock_seconds) + _GRACE_SECONDS)
@@ -168,7 +166,7 @@ def _unlimit() -> None:
 
 
 def _limit_memory(n_bytes: int | None) -> None:
-    """Limit the address space where it can be measured: macOS knows the limit, but refuses to set it."""
+    """Limit the address space on Linux: macOS has the limit, but refuses to set it."""
     if resource is not None and sys.platform == "linux":
         soft, hard = _MEMORY_AT_FIRST
         if n_bytes is not None and (soft == resource.RLIM_INFINITY or n_bytes < soft):

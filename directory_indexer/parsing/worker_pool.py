@@ -1,7 +1,7 @@
-"""The workers of one job: what they have in hand, and what becomes of it when one of them is lost.
+"""The workers of one job, their tasks, and the recovery from the loss of a worker.
 
-That costs no more than the item that the worker had in hand: results come one by one, so it is known which that is. An
-item may come to several, of which the last ends it.
+The loss of a worker costs only the item in progress, which is known because results are returned one by one. An item
+may have several results, of which the last ends it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.5
 
 
 class WorkerPool(Generic[Item, Result]):
-    """The workers of one job and the tasks that they have in hand."""
+    """The workers of one job and their tasks."""
 
     def __init__(self, function: Callable[[Item], Result], *, n_workers: int, scratch: Path | None = None) -> None:
         self._function = pickle.dumps(function)
@@ -48,7 +48,7 @@ class WorkerPool(Generic[Item, Result]):
     def work(
         self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]
     ) -> Iterator[tuple[Item, Result | WorkerFailure]]:
-        """Yield what comes back in the order that it does, until `must_stop` is true.
+        """Yield results in order of completion, until `must_stop` is true.
 
         Raises:
             UnavailableError: workers cannot be started, or die before they are ready.
@@ -63,27 +63,29 @@ class WorkerPool(Generic[Item, Result]):
                 worker.end_if_late()
 
     def _hand_out(self, tasks: Iterator[Task[Item]]) -> None:
-        """Keep every worker busy, and another task ready for each; those that are not needed any more go."""
+        """Keep every worker busy with another task queued; end workers that are no longer needed."""
         while self._has_room():
             task = self._again.popleft() if self._again else next(tasks, None)
             if task is None:
-                for worker in [one for one in self._workers if not one.tasks]:
-                    self._part_with(worker)
+                for worker in [idle for idle in self._workers if not idle.tasks]:
+                    self._remove(worker)
                 return
             self._free_worker().give(task)
 
     def _has_room(self) -> bool:
-        return len(self._workers) < self._n_workers or any(len(one.tasks) < _TASKS_PER_WORKER for one in self._workers)
+        return len(self._workers) < self._n_workers or any(
+            len(worker.tasks) < _TASKS_PER_WORKER for worker in self._workers
+        )
 
     def _free_worker(self) -> Worker:
-        least = min(self._workers, key=lambda one: len(one.tasks), default=None)
+        least = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
         if least is None:
             return self._start()
         if not least.tasks or len(self._workers) == self._n_workers:
             return least
         try:
             return self._start()
-        except UnavailableError:  # those that there are go on
+        except UnavailableError:  # continue with the existing workers
             self._n_workers = len(self._workers)
             return least
 
@@ -103,7 +105,7 @@ class WorkerPool(Generic[Item, Result]):
         if worker not in self._workers:
             return
         if content is None:
-            self._part_with(worker)
+            self._remove(worker)
             yield from self._without_culprit(worker)
             self._again.extend(worker.rest())
         elif content == READY:
@@ -114,15 +116,15 @@ class WorkerPool(Generic[Item, Result]):
         else:
             worker.open_next_task()
             if content != NEXT:
-                self._part_with(worker)
+                self._remove(worker)
                 self._again.extend(worker.rest())
 
-    def _part_with(self, worker: Worker) -> None:
+    def _remove(self, worker: Worker) -> None:
         self._workers.remove(worker)
         worker.end()
 
     def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
-        """Take out the item over which a worker was lost. It is given up, or tried alone if it may not have been it."""
+        """Remove the item in progress of a lost worker: it fails, or is retried alone if it may not be the cause."""
         if not worker.was_ready:
             self._n_failed_starts += 1
             if self._n_failed_starts > _MAX_FAILED_STARTS:
@@ -140,12 +142,12 @@ class WorkerPool(Generic[Item, Result]):
 
 
 class _Results(pickle.Unpickler):
-    """Takes nothing but records from a process that has read what nobody trusts."""
+    """Unpickles only records, since the process that sent them has parsed untrusted input."""
 
     def find_class(self, module: str, name: str) -> object:
-        found = super().find_class(module, name) if module in _RECORDS else None
-        if isinstance(found, type) and found.__module__ in _RECORDS:
-            return _maker_of(found)
+        record = super().find_class(module, name) if module in _RECORDS else None
+        if isinstance(record, type) and record.__module__ in _RECORDS:
+            return _maker_of(record)
         raise pickle.UnpicklingError(f"{module}.{name} is no record")
 
 
@@ -156,15 +158,15 @@ class _Sealed(type):
 
 @cache
 def _maker_of(record: type) -> type:
-    """Give a class that makes instances of another, for a pickle can set attributes of every class it is given."""
+    """Return a class that creates instances of a record: a pickle can set attributes of every class in it."""
     return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
 
 
 def loaded(content: bytes) -> Any:
-    """Take a result from the bytes that a worker sent; what is none is a failure."""
+    """Unpickle a worker's result; anything but a result is a failure."""
     try:
         return _Results(io.BytesIO(content)).load()
-    except Exception as error:  # noqa: BLE001 - bytes of chance raise whatever they like
+    except Exception as error:  # noqa: BLE001 - arbitrary bytes can raise anything
         return WorkerFailure(f"could not be handed over ({type(error).__name__})")
 
 

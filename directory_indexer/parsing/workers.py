@@ -1,4 +1,4 @@
-"""Runs a function over many items in processes that may crash, hang or eat memory without taking anyone along."""
+"""Running of a function over many items in processes that may crash, hang or exhaust memory."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def run_tasks(
     scratch: Path | None = None,
     must_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Item, Result | WorkerFailure]]:
-    """Call `function` with every item, and yield what comes back in the order that it does.
+    """Call `function` with every item, and yield results in order of completion.
 
-    Where it returns a generator, the item comes back with all that this yields, and then with what it returns.
-    `function`, the items and the results must be picklable, and `function` should not raise. What workers write to
-    files goes to directories in `scratch`. No more than a few tasks are taken ahead of what was yielded. Once
-    `must_stop` is true, no more is yielded.
+    If it returns a generator, the item is yielded with each of its values, and then with its return value. `function`,
+    the items and the results must be picklable, and `function` should not raise. Temporary files of workers are in
+    directories below `scratch`. Only a few tasks are taken ahead of the yielded results. Once `must_stop` is true, no
+    more is yielded.
 
     Raises:
         UnavailableError: workers cannot be started, or die before they are ready.
     """
     tasks = iter(tasks)
     for first in tasks:
-        # A run that changes nothing but notes starts no process, and does without the imports.
+        # Without tasks, no process is started and nothing is imported.
         with WorkerPool(function, n_workers=n_workers, scratch=scratch) as pool:
             yield from pool.work(chain([first], tasks), must_stop)

@@ -1,1 +1,1 @@
-"""Prepares documents for display: pages as pictures, code in colours, Markdown as a tree, tables as cells."""
+"""Previews of documents: pages as images, highlighted code, Markdown as a tree, tables as cells."""

@@ -1,4 +1,4 @@
-"""Colours of source code, as stretches of its text; the only module that imports Pygments."""
+"""Syntax highlighting; the only module that imports Pygments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEXERS: Final = {"restructuredtext": "rst", "dotenv": "bash", "csharp": "c#", "
 
 
 def colours_of(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the first and the following character of keywords, literals, comments and definitions, and which it is."""
+    """Yield the start, end and style of keywords, literals, comments and definitions."""
     try:
         lexer = find_lexer_class_by_name(_LEXERS.get(kind, kind))()
     except ClassNotFound:

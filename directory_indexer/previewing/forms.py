@@ -1,4 +1,4 @@
-"""How documents of each kind are shown."""
+"""Presentation of documents by kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.extractors.kinds import GROUPS
 
 
 class Form(StrEnum):
-    """How a document is shown."""
+    """Presentation of a document."""
 
     LINES = "lines"
     PROSE = "prose"
@@ -21,7 +21,7 @@ class Form(StrEnum):
 
 
 DRAWN: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", "bmp", "pnm"})
-"""The kinds whose pages can be drawn."""
+"""Kinds whose pages can be rendered."""
 
 _FORMS: Final = {
     **dict.fromkeys(("pptx", "ppt", "odp", "keynote"), Form.SLIDES),
@@ -52,7 +52,7 @@ _PROSE: Final = frozenset(
 
 
 def form_of(kind: str) -> Form:
-    """Tell how documents of a kind are shown; what is text on the disk is shown line by line."""
+    """Return the presentation of a kind; text files are shown line by line."""
     if kind in _FORMS:
         return _FORMS[kind]
     is_prose = kind in _PROSE or kind in GROUPS["media"] or kind in GROUPS["archives"]

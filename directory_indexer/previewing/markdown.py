@@ -1,6 +1,6 @@
-"""Markdown as a tree of a few harmless elements: no HTML, no pictures, links only to the web and to files beside it.
+"""Markdown as a tree of a few safe elements: no HTML, no images, links only to the web and to files beside it.
 
-The index decides where a link to a file leads.
+Links to files are resolved by the index.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ELEMENTS: Final = frozenset(
 _SPACES: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
 _TEXTS: Final = frozenset({"text", "html_inline", "html_block"})
 _LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
-"""Nodes with a text of their own; that of a picture is its description."""
+"""Nodes with a text of their own; that of an image is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
 _LONGEST_ADDRESS: Final = 1_024
 
 
 def tree_of(text: str, *, start_line: int = 1) -> Tree:
-    """Take Markdown apart, without its front matter."""
+    """Parse Markdown without its front matter."""
     n_lines = _front_matter(text) if start_line == 1 else 0
     body = "\n" * n_lines + "".join(text.splitlines(keepends=True)[n_lines:])
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
@@ -49,20 +49,20 @@ def _front_matter(text: str) -> int:
 
 
 class _Reader:
-    """Makes nodes, and no more than a page can show."""
+    """Converts nodes, at most as many as a page can show."""
 
     def __init__(self, start_line: int) -> None:
         self._start_line = start_line
         self._n_nodes = 0
 
     def nodes(self, nodes: Sequence[SyntaxTreeNode]) -> tuple[Node, ...]:
-        found: list[Node] = []
+        converted: list[Node] = []
         for node in nodes:
             self._n_nodes += 1
             if self._n_nodes > _MOST_NODES:
                 break
-            found.extend(self._read(node))
-        return tuple(found)
+            converted.extend(self._read(node))
+        return tuple(converted)
 
     def _read(self, node: SyntaxTreeNode) -> tuple[Node, ...]:
         if node.type in _SPACES:
@@ -83,7 +83,7 @@ class _Reader:
 
 
 def _addresses(href: str) -> tuple[str, str]:
-    """Give the address of a link to the web, and that of a link to a file beside the document; all others are text."""
+    """Return the target of a link to the web, or that of a link to a file beside the document; others become text."""
     try:
         parts = urlsplit(href)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a preview worker is asked, and what it answers: only records, of bounded size."""
+"""Requests and answers of preview workers: records of bounded size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from directory_indexer.scans import Word
 
 
 class ScreenRequest(NamedTuple):
-    """A page to draw, of the document at `path`; `on_disk` is the file, or the container that it lies in."""
+    """A page to render, of the document at `path`; `on_disk` is the file or its outermost container."""
 
     path: FilePath
     on_disk: SourceFile
@@ -20,21 +20,21 @@ class ScreenRequest(NamedTuple):
 
 
 class ColourRequest(NamedTuple):
-    """Source code to colour."""
+    """Source code to highlight."""
 
     text: str
     kind: str
 
 
 class MarkdownRequest(NamedTuple):
-    """Markdown to take apart, the first line of which is `start_line`."""
+    """Markdown to parse; its first line is `start_line`."""
 
     text: str
     start_line: int
 
 
 class TableRequest(NamedTuple):
-    """Rows to take apart, the first of which stands in the line `start_line`."""
+    """Rows to parse; the first one is on line `start_line`."""
 
     text: str
     kind: str
@@ -42,7 +42,7 @@ class TableRequest(NamedTuple):
 
 
 class ScreenPage(NamedTuple):
-    """A page as a picture, and the words on it with their places."""
+    """A page as an image, and its words with their positions."""
 
     content: bytes
     media_type: str
@@ -53,7 +53,7 @@ class ScreenPage(NamedTuple):
 
 
 class Colours(NamedTuple):
-    """Stretches of a text: first and following character, and what stands there."""
+    """Styled ranges of a text: start, end and style."""
 
     stretches: tuple[tuple[int, int, str], ...]
 
@@ -70,7 +70,7 @@ class Node(NamedTuple):
 
     marks: tuple[tuple[int, int], ...] = ()
     beside: str = ""
-    """Of a link to a file beside the document, or to a heading: its address as it is written."""
+    """The unresolved target of a link to a file beside the document, or to a heading."""
 
 
 class Tree(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pages of PDFs and pictures as they are shown on a screen."""
+"""Rendering of PDF pages and images for a screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from directory_indexer.previewing.requests import ScreenPage, ScreenRequest
 
 
 def screen_page(request: ScreenRequest) -> ScreenPage:
-    """Draw a page, and tell which words stand where on it.
+    """Render a page, with the positions of its words.
 
     Raises:
         ExtractionError: there is no such page, or it is damaged.

@@ -1,4 +1,4 @@
-"""Tables as rows of cells: files of separated values, and sheets as extractors write them down."""
+"""Tables as rows of cells: delimiter-separated files, and sheets as extractors write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_CELL: Final = 2_000
 
 
 def rows_of(request: TableRequest) -> Rows:
-    """Take rows apart."""
+    """Parse the rows of a table."""
     if request.kind in _SEPARATED:
         return Rows(tuple(_separated(request)))
     return Rows(tuple(_written(request)))

@@ -1,4 +1,4 @@
-"""A worker process that stays for the next request: starting one and importing what draws takes a second."""
+"""A worker process that is kept for the next request: starting one and importing its libraries takes a second."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOK_SECONDS: Final = 0.5
 
 
 class WarmWorker:
-    """One process for one request at a time; it ends after a while without requests, and with this process."""
+    """One process for one request at a time; it ends after some time without requests, and with this process."""
 
     def __init__(self, function: Callable[[Any], object], scratch: Path | None = None) -> None:
         self._function = pickle.dumps(function)
@@ -33,7 +33,7 @@ class WarmWorker:
         self._end: threading.Timer | None = None
 
     def ask(self, request: object) -> object:
-        """Have a request answered; what breaks the process comes back as a failure.
+        """Return the answer to a request; a crash of the process is returned as a failure.
 
         Raises:
             BusyError: other requests take too long.
@@ -48,13 +48,13 @@ class WarmWorker:
 
     @property
     def process_id(self) -> int | None:
-        """Name the process, while there is one."""
+        """The id of the process, if it is running."""
         return self._worker.process_id if self._worker else None
 
     def close(self) -> None:
         """End the process."""
         with self._turn:
-            self._part()
+            self._stop_worker()
 
     def _running(self) -> Worker:
         if self._end is not None:
@@ -81,17 +81,17 @@ class WarmWorker:
             if of_worker is not worker or content == READY:
                 continue
             if content is None:
-                self._part()
+                self._stop_worker()
                 return WorkerFailure(worker.cause(_LIMITS.seconds).message)
             if content in {NEXT, BYE}:
                 worker.open_next_task()
                 if content == BYE:
-                    self._part()
+                    self._stop_worker()
                 return answer
             worker.items.popleft()
             answer = loaded(content[1:])
 
-    def _part(self) -> None:
+    def _stop_worker(self) -> None:
         if self._worker is not None:
             self._worker.end()
             self._worker = None

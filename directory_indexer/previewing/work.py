@@ -1,4 +1,4 @@
-"""What the preview workers do: everything untrusted is parsed in them."""
+"""Work of the preview workers, in which all untrusted content is parsed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ with lazily:
 
 
 def answer(request: object) -> object:
-    """Do what is asked, or say why it cannot be done."""
+    """Return the answer to a request, or a failure with its reason."""
     try:
         return _answer(request)
     except (SkipFileError, ExtractionError) as error:

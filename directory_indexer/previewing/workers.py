@@ -1,4 +1,4 @@
-"""The two preview workers: one draws pages while the other takes texts apart."""
+"""The two preview workers: one renders pages, the other parses texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from directory_indexer.previewing.work import answer
 
 
 class PreviewWorkers:
-    """Two processes, started when they are first asked."""
+    """Two processes, started on first use."""
 
     def __init__(self, scratch: Path) -> None:
         self.drawing = WarmWorker(answer, scratch)

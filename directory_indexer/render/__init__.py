@@ -1,5 +1,5 @@
-"""Turns records into what people and programs read: lines for a terminal or a pipe, and JSON.
+"""Rendering of records for people and programs: lines for a terminal or a pipe, and JSON.
 
-Nothing here prints, reads a clock or looks at the environment, and only `terminal` imports rich: what goes into a pipe
-or comes as JSON does not pay for it.
+Nothing here prints, reads a clock or the environment, and only `terminal` imports rich, so that pipes and JSON do not
+pay for it.
 """

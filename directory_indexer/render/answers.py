@@ -1,4 +1,4 @@
-"""Answers as lines: hits with the words that matched, rows that `grep` and `awk` like, and the text of a file."""
+"""Search results and file texts as lines: hits with the matched words marked, and the text of a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with lazily:
 
 
 DEFAULT_LINES: Final = 4
-"""So many lines of a hit a terminal shows."""
+"""Lines shown per hit on a terminal."""
 
 _INDENT = 8
 _NUMBER_WIDTH = 6
@@ -35,12 +35,12 @@ _MOST_AGREEMENTS = 2
 _MOST_NEAR = 3
 _MOST_COPIES = 2
 _NEAR_ZERO = 0.15
-"""Where nothing matches well, what scores less is offered and not shown."""
+"""If nothing matches well, hits below this score are mentioned, not shown."""
 
 _LEAST_SCORE = 0.01
 _ALL_LINES = 2**31
 _MOST_COLOURED = 20_000
-"""So many characters of code are coloured: some patterns of Pygments take long for what is no language."""
+"""Characters of code that are highlighted at most: some Pygments patterns are slow on text in no language."""
 
 _CODE_STYLES: Final = {
     "keyword": Style.KEYWORD,
@@ -51,7 +51,7 @@ _CODE_STYLES: Final = {
 
 
 class View(StrEnum):
-    """How much of each hit is shown."""
+    """Amount of each hit that is shown."""
 
     EXCERPTS = "excerpts"
     FILES = "files"
@@ -70,15 +70,15 @@ def search_lines(
     explain: bool = False,
     n_lines: int = DEFAULT_LINES,
 ) -> Iterator[Line]:
-    """Show hits to a person: number, place that can be clicked, heading, date and score, and lines that matched.
+    """Format hits for a person: number, clickable location, heading, date and score, and the lines that matched.
 
-    Hits by name are groups of their own.
+    Hits by name form groups of their own.
     """
-    shown = one_a_file(result.hits) if view in _FILES else result.hits
+    hits = one_a_file(result.hits) if view in _FILES else result.hits
     has_scores = _are_ranked(result.request)
-    for number, (before, hit) in enumerate(zip((None, *shown), shown, strict=False), 1):
+    for number, (before, hit) in enumerate(zip((None, *hits), hits, strict=False), 1):
         if view not in _FILES:
-            yield from _between(before, hit)
+            yield from _separator(before, hit)
         yield head_line(number, hit, paths=paths, is_file=view in _FILES, has_score=has_scores)
         if view not in _FILES:
             yield from passage_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
@@ -92,13 +92,13 @@ def search_lines(
 
 
 def _are_ranked(request: SearchRequest) -> bool:
-    """Whether hits have ranks: those of filters alone have none."""
+    """Whether hits are ranked: those of a query with filters only are not."""
     queries = map(parse_query, (request.query, *request.queries))
     return any(query.text.strip() and not query.has_only_filters for query in queries)
 
 
-def _between(before: Hit | None, hit: Hit) -> Iterator[Line]:
-    """Set a hit off from the one before; files and directories of which nothing is shown but the name are a list."""
+def _separator(before: Hit | None, hit: Hit) -> Iterator[Line]:
+    """Separate a hit from the one before it; consecutive hits by name alone form a list without blank lines."""
     is_new_group = bool(hit.named) != bool(before and before.named)
     if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
         yield line()
@@ -107,12 +107,12 @@ def _between(before: Hit | None, hit: Hit) -> Iterator[Line]:
 
 
 def _is_name_alone(hit: Hit) -> bool:
-    """Whether nothing of its text matched."""
+    """Whether a hit matched by name only, not by text."""
     return bool(hit.named) and not hit.excerpt.marks
 
 
 def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
-    """Yield up to `n_lines` lines of the passage of a hit, or the names that matched where its text did not."""
+    """Yield up to `n_lines` lines of the passage of a hit, or the names that matched if its text did not."""
     if not _is_name_alone(hit):
         yield from _numbered_lines(hit, n_lines)
     elif not hit.is_passage and hit.text:
@@ -121,22 +121,22 @@ def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
 
 def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
     if hit.also_in:
-        named = ", ".join(printable(paths.shown(path)) for path in hit.also_in[:_MOST_COPIES])
+        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
         more = len(hit.also_in) - _MOST_COPIES
         yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
 
 def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, ...]]:
-    """Part what is shown from hits that score next to nothing, where nothing matches well and not all was asked for."""
+    """Split off hits with negligible scores, if nothing matches well and not all hits were requested."""
     if not result.is_weak or not result.request.only_good:
         return result, ()
-    shown = tuple(hit for hit in result.hits if hit.score >= _NEAR_ZERO)
-    return result._replace(hits=shown), result.hits[len(shown) :]
+    hits = tuple(hit for hit in result.hits if hit.score >= _NEAR_ZERO)
+    return result._replace(hits=hits), result.hits[len(hits) :]
 
 
 def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
-    """Offer in a line what was not shown."""
-    named = ", ".join(f"{printable(paths.shown(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
+    """Return a one-line note about hits that were not shown."""
+    named = ", ".join(f"{printable(paths.format(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
     more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
     and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
     score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
@@ -144,8 +144,8 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
 
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
-    """Return the notes that tell how far to trust an answer; `is_near` if it had near misses."""
-    notes = (*result.degraded, *(one.note for one in result.corrections))
+    """Return the notes on how far to trust an answer; `is_near` if it had near misses."""
+    notes = (*result.degraded, *(correction.note for correction in result.corrections))
     if not result.hits:
         return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
@@ -159,7 +159,7 @@ def _why_nothing(request: SearchRequest) -> str:
 
 
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
-    """Say what could be asked for beside the hits that were shown; for the error output."""
+    """Return notes on what else could be requested, for standard error."""
     n_more = result.n_named - sum(hit.named is not None for hit in result.hits)
     return (
         *([f"{count(n_more, 'more name matches', 'more names match')}; more words narrow them"] if n_more > 0 else []),
@@ -174,7 +174,7 @@ def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
 
 
 def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
-    """Give the text of a file: exactly in a pipe, and without anything that moves the cursor on a terminal."""
+    """Return the text of a file: exactly in a pipe, without control characters on a terminal."""
     text = _lines_of(file_text.text) if for_terminal else file_text.text
     if not is_numbered:
         return text
@@ -183,12 +183,12 @@ def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = Fal
 
 
 def title_line(file_text: FileText, *, paths: PathStyle) -> str:
-    """Name a file above its text, where there are several."""
-    return f"==> {single_line(paths.shown(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
+    """Return the header line above the text of one of several files."""
+    return f"==> {single_line(paths.format(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
 
 
 def markdown(text: str, *, for_terminal: bool) -> str:
-    """Give a converted document as `get_text` gives a text."""
+    """Return a converted document, escaped like `get_text` for a terminal."""
     return _lines_of(text) if for_terminal else text
 
 
@@ -198,8 +198,8 @@ def _lines_of(text: str) -> str:
 
 
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
-    """Say what part of a file was given, and whether it is still the same; for the error output."""
-    path = printable(paths.shown(file_text.path))
+    """Return notes on which part of a file was printed, and whether the file has changed, for standard error."""
+    path = printable(paths.format(file_text.path))
     part = f"{path}: {_lines_between(file_text.start_line, file_text.end_line)} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
     became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"
@@ -217,7 +217,7 @@ def _lines_between(first: int, last: int) -> str:
 
 
 def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
-    """Name the first scanned pages whose text is missing."""
+    """Yield a note that names the first scanned pages whose text is missing."""
     if pages:
         more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
         word = "page" if len(pages) == 1 else "pages"
@@ -225,7 +225,7 @@ def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
 
 
 def _facts(file_text: FileText, path: str) -> Iterator[str]:
-    """Give the title of a document, and what else it says about itself."""
+    """Yield a note with the title of a document and its metadata."""
     title = file_text.facts.title
     facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
     facts = {**facts, **(metadata_of(file_text.metadata) or {})}
@@ -234,7 +234,7 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 
 
 def heading_of(hit: Hit) -> str:
-    """Say where in its document a hit stands: page, and heading or title."""
+    """Return the location of a hit in its document: page, and heading or title."""
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     return " · ".join(
         part for part in (page + certainty(hit), hit.heading or hit.facts.title, kind_of_place(hit)) if part
@@ -242,12 +242,12 @@ def heading_of(hit: Hit) -> str:
 
 
 def date_of(hit: Hit) -> str:
-    """Give the day of a document: the one that it gives itself, else that of its last change on disk."""
+    """Return the date of a document: its own, else that of the last modification on disk."""
     return "" if hit.dated_at is None else day(hit.dated_at)
 
 
 def one_a_file(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep the first hit of each file."""
+    """Return the first hit of each file."""
     first: dict[FilePath, Hit] = {}
     for hit in hits:
         first.setdefault(hit.path, hit)
@@ -266,7 +266,7 @@ def _code_colours(text: str, kind: str) -> list[Stretch]:
 
 
 def _agreements(hit: Hit) -> Iterator[Line]:
-    """Yield the passages of a similar file, each once, with the passage of the compared file that it is most like."""
+    """Yield the passages of a similar file, each once, with the passage of the compared file that it resembles most."""
     best = {agreement.start_line: agreement for agreement in reversed(hit.agreements)}
     for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MOST_AGREEMENTS]:
         yield line(
@@ -283,7 +283,7 @@ def _lines(first: int, last: int) -> str:
 
 
 def explained(explanation: Explanation) -> str:
-    """Say why a hit stands where it does."""
+    """Format the ranks, scores and signals of a hit."""
     parts = [
         _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
         _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),

@@ -1,4 +1,4 @@
-"""How the files of a search spread, as lines: one for each facet, the most frequent values first."""
+"""Facets as lines: one line per facet, most frequent values first."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ _WIDTH = 13
 
 
 def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
-    """Show how many files have each value."""
+    """Format the number of files with each value of each facet."""
     n_files, *values = facets
     yield _fact("files", f"{n_files:,}")
     for name, counted in zip(facets._fields[1:], values, strict=True):
-        shown = [paths.shown(FilePath(one.value)) if name == "directories" else one.value for one in counted]
-        if shown:
-            counts = (f"{text} {one.n_files:,}" for text, one in zip(shown, counted, strict=True))
+        labels = [
+            paths.format(FilePath(value_count.value)) if name == "directories" else value_count.value
+            for value_count in counted
+        ]
+        if labels:
+            counts = (f"{text} {value_count.n_files:,}" for text, value_count in zip(labels, counted, strict=True))
             yield _fact(name, ", ".join(counts))
 
 

@@ -1,4 +1,4 @@
-"""What reports are made of: named facts, counts by kind, what was skipped and what failed."""
+"""Building blocks of reports: named facts, counts by kind, skipped and failed files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from directory_indexer.render.quantities import count, duration
 from directory_indexer.render.spans import Line, Span, Style, line
 
 FEW: Final = 5
-"""How many of anything are named without `verbose`."""
+"""Items listed without `verbose`."""
 
 FACT_WIDTH: Final = 11
-"""How many columns the name of a fact takes."""
+"""Columns reserved for the name of a fact."""
 
 _ENDINGS: Final = {
     Outcome.COMPLETED: "done",
@@ -24,72 +24,72 @@ _ENDINGS: Final = {
     Outcome.OUT_OF_TIME: "out of time; run it again to go on from here",
     Outcome.FAILED: "failed",
 }
-"""How a run ended, in words, and what continues it."""
+"""Outcomes of a run in words, and the command that continues it."""
 
 
 def ending_of(outcome: Outcome, moment: str) -> str:
-    """Say how a run ended, and when or after how long, before what continues it."""
+    """Format the outcome of a run, and when or after how long it ended, followed by the command that continues it."""
     ending, mark, next_step = _ENDINGS[outcome].partition("; ")
     return f"{ending} {moment}{mark}{next_step}"
 
 
 def seconds_taken(outcome: Outcome, seconds: float) -> str:
-    """Say how long a run took: what is done is done in that time, and anything else ended after it."""
+    """Format the duration of a run: "in" if it completed, else "after"."""
     return f"{'in' if outcome is Outcome.COMPLETED else 'after'} {duration(seconds)}"
 
 
 def fact(name: str, *words: Span | str, style: Style = Style.NOTE) -> Line:
-    """Write one fact of a report: its name and what there is to say."""
+    """Format one fact of a report as a line: its name and value."""
     return line(*words, indent=FACT_WIDTH, head=Span(name, style))
 
 
 def listed(kinds: Mapping[str, int], separator: str) -> str:
-    """List what there is of each kind."""
+    """Format counts by kind as a list."""
     return separator.join(f"{n:,} {kind}" for kind, n in kinds.items() if n) or "none"
 
 
 def with_advice(words: str, advice: str) -> str:
-    """Add what to do about it, if anything."""
+    """Append advice to a text, if there is any."""
     return f"{words}; {advice}" if advice else words
 
 
 def left_out(n: int) -> Iterator[Line]:
-    """Say that there are more than were shown."""
+    """Yield a line with the number of items that were not listed."""
     if n > 0:
         yield line(Span(f"and {n:,} more; --verbose names more of them", Style.NOTE), indent=FACT_WIDTH)
 
 
 def counted_pages(pages: Mapping[str, int]) -> str:
-    """Count pages by what became of them."""
+    """Format a number of pages by outcome."""
     return f"{count(sum(pages.values()), 'page')}: {listed(pages, ', ')}"
 
 
 def skip_lines(skipped: Iterable[tuple[SkipReason, int]]) -> Iterator[Line]:
-    """Count skipped files by the reason."""
+    """Yield a line with the number of skipped files by reason."""
     kinds = {str(reason): n for reason, n in skipped}
     if kinds:
         yield fact("skipped", listed(kinds, ", "))
 
 
 def failure_lines(failures: Sequence[FileFailure], n_failed: int, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
-    """Name failures, all with `verbose`, and say when they are tried again."""
+    """Yield the failures, all with `verbose`, and when they are retried."""
     if not n_failed:
         return
     yield fact("failed", f"{n_failed:,}, tried again {_when(failures)}", style=Style.PROBLEM)
-    shown = failures if verbose else failures[:FEW]
-    for failure in shown:
-        place = Span(paths.shown(failure.path), Style.PATH)
+    listed_failures = failures if verbose else failures[:FEW]
+    for failure in listed_failures:
+        place = Span(paths.format(failure.path), Style.PATH)
         yield line(place, f"  {failure.stage}: {failure.message}", indent=FACT_WIDTH)
-    yield from left_out(n_failed - len(shown))
+    yield from left_out(n_failed - len(listed_failures))
 
 
 def _when(failures: Sequence[FileFailure]) -> str:
-    """Say when a run tries again: what is damaged, or broke a parser, must change before."""
+    """Return when failures are retried: damaged files, and those that crashed a parser, only after they change."""
     are_to_blame = {failure.hash is not None for failure in failures}
     moments = ("when they change" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
     return ", or ".join(moments)
 
 
 def reason_of(skipped: SkippedFile) -> str:
-    """Say why a file was skipped."""
+    """Format the reason why a file was skipped."""
     return f"{skipped.reason}, {skipped.detail}" if skipped.detail else str(skipped.reason)

@@ -1,6 +1,6 @@
-"""Heads of hits on a terminal: number, path, place, heading, date and score on one line.
+"""Head lines of hits on a terminal: number, path, location, heading, date and score on one line.
 
-A place is what people call it: a line of a text, a page, a row of a sheet.
+A location is a line of a text, a page, or a row of a sheet.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from directory_indexer.searching.answers import Hit
 
 _COMMIT: Final = re.compile(r"(?:^|[/\\])([^/\\]+)[/\\]\.git![/\\]commits[/\\]([0-9a-f]{7})[0-9a-f]*$")
-"""The repository of a commit, and its abbreviated hash."""
+"""Captures the repository and the abbreviated hash of a commit's path."""
 
 
 def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False, has_score: bool = True) -> Line:
     """Format the head of a hit, or with `is_file` of a file; hits of filters alone have no score."""
     commit = _COMMIT.search(hit.path)
-    name = f"{commit[1]}@{commit[2]}" if commit else paths.shown(hit.path)
+    name = f"{commit[1]}@{commit[2]}" if commit else paths.format(hit.path)
     place = "" if is_file else place_of(hit)
     link = "" if commit else file_uri(hit.path, page=hit.page)
     heading = (hit.facts.title or kind_of_place(hit)) if is_file or commit else _heading(hit)
@@ -41,7 +41,7 @@ def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False,
 
 
 def place_of(hit: Hit) -> str:
-    """Format the place of a hit in its file, to follow the path; "" where no reader sees lines."""
+    """Format the location of a hit in its file, to follow the path; "" if the reader sees no lines."""
     if not hit.is_passage:
         return ""
     if hit.row:
@@ -54,7 +54,7 @@ def place_of(hit: Hit) -> str:
 
 
 def certainty(hit: Hit) -> str:
-    """Format how sure OCR is of a scanned page, to follow its number; "" for other pages."""
+    """Format the OCR confidence of a scanned page, to follow its number; "" for other pages."""
     return f" (scanned, {hit.scan.confidence:.0%} sure)" if hit.scan else ""
 
 

@@ -1,4 +1,4 @@
-"""What an index run did, and what one would do, as lines."""
+"""Reports of index runs, done or planned, as lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with lazily:
 
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
-    """Sum up a run, so that every file that was seen is accounted for."""
+    """Format the report of a run; the counts add up to the number of files seen."""
     yield _ending(report, f", {size(report.n_bytes)} read")
     yield _files(report)
     yield fact("removed", count(report.n_removed, "file"))
@@ -44,7 +44,7 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
 
 
 def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
-    """Sum up a run on a terminal: in one line if nothing has changed, else with the next command to type."""
+    """Format the report of a run on a terminal: one line if nothing changed, else with the next command to type."""
     if report.has_changed_nothing:
         unchanged = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
         yield line(Span("up to date", Style.GOOD), unchanged)
@@ -100,7 +100,7 @@ def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterat
     if report.unavailable:
         yield fact("provider", report.unavailable, style=Style.PROBLEM)
     for root in report.unavailable_roots:
-        yield fact("missing", Span(paths.shown(root), Style.PATH), style=Style.PROBLEM)
+        yield fact("missing", Span(paths.format(root), Style.PATH), style=Style.PROBLEM)
     failures = (*report.failures, *report.refused)
     yield from failure_lines(failures, len(failures), paths=paths, verbose=verbose)
 
@@ -108,9 +108,9 @@ def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterat
 def plan_lines(
     plans: Sequence[Plan], estimate: EmbeddingEstimate, *, paths: PathStyle, verbose: bool = False
 ) -> Iterator[Line]:
-    """Show what a run would do; `verbose` names every file and the rule that leaves one out."""
+    """Format what a run would do; `verbose` lists every file and the rule that excludes one."""
     for plan in plans:
-        yield line(Span(paths.shown(plan.directory), Style.PATH))
+        yield line(Span(paths.format(plan.directory), Style.PATH))
         kinds = {
             "new": len(plan.requests) - len(plan.changed),
             "changed": len(plan.changed),
@@ -143,10 +143,10 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if verbose:
         changes += [("skip", skipped.path, reason_of(skipped)) for skipped in plan.skipped]
         changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
-    shown = changes if verbose else changes[:FEW]
-    for verb, path, reason in shown:
-        yield fact(verb, Span(paths.shown(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
-    yield from left_out(len(changes) - len(shown))
+    listed_changes = changes if verbose else changes[:FEW]
+    for verb, path, reason in listed_changes:
+        yield fact(verb, Span(paths.format(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
+    yield from left_out(len(changes) - len(listed_changes))
 
 
 def _verb(plan: Plan, path: FilePath) -> str:

@@ -1,6 +1,6 @@
-"""What is put into assistants, as lines: a line for each part, and the changes of files as a diff.
+"""Plans of `dirindex install` as lines: one line per part, and the changes of files as a diff.
 
-Secrets that stand near a change are masked.
+Secrets near a change are masked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ with lazily:
 
 _CONTEXT = 2
 _MASKED_LINES = 20
-"""So many lines around a change are looked at for secrets, whose names may stand above them."""
+"""Lines around a change that are scanned for secrets, whose names may be lines above them."""
 
 _HEADER_LINES = 2
 _MOST_CHARACTERS = 400
@@ -32,29 +32,29 @@ _STYLES = {"+": Style.GOOD, "-": Style.WARNING, "…": Style.NOTE}
 
 
 def step_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
-    """Say what is done about each part of each assistant; those that share a file share a line."""
+    """Yield what is done about each part of each assistant; assistants that share a file share a line."""
     grouped = itertools.groupby(plan.steps, lambda step: step._replace(client=""))
-    steps = [(", ".join(step.client for step in sharing), one) for one, sharing in grouped]
+    steps = [(", ".join(step.client for step in sharing), first) for first, sharing in grouped]
     clients = max((len(names) for names, _ in steps), default=0)
     actions = max((len(step.action) for _, step in steps), default=0)
     for names, step in steps:
         style = Style.PLAIN if step.action.is_done else Style.PROBLEM
         action = Span(f"{step.action:{actions}}  ", style)
-        path = Span(paths.shown(file_path(step.path)), Style.PATH)
+        path = Span(paths.format(file_path(step.path)), Style.PATH)
         yield line(f"{names:{clients}}  {step.part:5}  ", action, path, f": {step.reason}" if step.reason else "")
 
 
 def change_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
-    """Show the lines that change."""
+    """Yield the changed lines of each file."""
     for draft in plan.drafts:
         yield line()
-        yield line(Span(f"{_verb(draft)} {paths.shown(file_path(draft.file.target))}", Style.PATH))
+        yield line(Span(f"{_verb(draft)} {paths.format(file_path(draft.file.target))}", Style.PATH))
         for text in _diff(draft):
             yield line(Span(_cut(text), _STYLES.get(text[:1], Style.PLAIN)))
 
 
 def failure_lines(failures: Iterable[Failure]) -> Iterator[Line]:
-    """Say which files stayed as they were."""
+    """Yield a line for each file that could not be changed."""
     for failure in failures:
         yield line(Span(f"{failure.path}: {failure.reason}", Style.PROBLEM))
 
@@ -66,14 +66,14 @@ def _verb(draft: Draft) -> str:
 
 
 def _diff(draft: Draft) -> Iterator[str]:
-    """Compare what surrounds the change; there may be megabytes of other things in the file."""
+    """Yield a diff of the lines around the change; the rest of the file may be megabytes."""
     before, after = draft.file.text, draft.text or ""
     offset, removed, inserted = splice(before, after)
     start = _lines_before(before, offset)
     old = before[start : _lines_after(before, offset + len(removed))]
     new = after[start : _lines_after(after, offset + len(inserted))]
     path = draft.file.target
-    lines = difflib.unified_diff(_shown(old, path), _shown(new, path), n=_CONTEXT, lineterm="")
+    lines = difflib.unified_diff(_masked_lines(old, path), _masked_lines(new, path), n=_CONTEXT, lineterm="")
     for number, text in enumerate(lines):
         if number > _HEADER_LINES or (number == _HEADER_LINES and not text.startswith("@@")):
             yield "…" if text.startswith("@@") else text
@@ -92,10 +92,10 @@ def _lines_after(text: str, offset: int) -> int:
 
 
 def _cut(text: str) -> str:
-    """Shorten a line: some assistants write their whole state into one."""
+    """Truncate a line: some assistants write their whole state into one."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
-def _shown(text: str, path: str) -> list[str]:
+def _masked_lines(text: str, path: str) -> list[str]:
     kind = os.path.splitext(path)[1].removeprefix(".")
     return masked(text, secret_spans(text, kind)).splitlines()

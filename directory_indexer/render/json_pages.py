@@ -1,6 +1,6 @@
-"""The JSON that every reporting command writes with `--json`, made from the records in `wire`.
+"""JSON output of every command with `--json`, made from the records in `wire`.
 
-A page is ASCII and has a size limit; what does not fit is left out whole, and the page says so.
+A page is ASCII and has a size limit; items that do not fit are left out whole, and the page says so.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ with lazily:
 
 
 PAGE_BYTES = 200_000
-"""So large is a page at most: what a program reads at once, and no terminal is flooded by."""
+"""Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
 
-_RESERVED_BYTES = 64  # for a longer number, or chunks to go on with, than an empty page has
+_RESERVED_BYTES = 64  # for values that are longer than in an empty page
 _MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
 
 
 class _Part(NamedTuple):
-    """What is shown of a text: up to which line, and where it goes on."""
+    """The part of a text that fits: its last line, and where the rest begins."""
 
     text: str
     end_line: int
@@ -71,7 +71,7 @@ def search_json(
     explain: bool = False,
     page_bytes: int = PAGE_BYTES,
 ) -> str:
-    """Write the hits that follow a position, as many as fit."""
+    """Format the hits that follow a position, as many as fit."""
     hits = [passage_of(hit, full=full, explain=explain) for hit in result.hits]
     longest = position.cursor_after(result.hits, state=result.state)
     room = _room(object_of(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
@@ -82,12 +82,12 @@ def search_json(
 
 
 def facets_json(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> str:
-    """Write how the files spread that a search would look into."""
+    """Format the facets of the files that a search covers."""
     return _text(facets_answer(request, facets, index=index))
 
 
 def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write the text of a file, as much of it as fits, and where the rest begins."""
+    """Format the text of a file, as much of it as fits, and where the rest begins."""
     answer = text_answer(file_text)
     part = _part_that_fits(file_text, _room(object_of(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
@@ -97,94 +97,94 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
 def grep_json(
     request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
 ) -> str:
-    """Write all that was found, however much that is: a part of it would pass for all of it."""
-    shown = (found_file(file, with_lines=with_lines) for file in files)
-    return _text(grep_answer(request.pattern.patterns, shown, notes=notes))
+    """Format all matches, however many there are: a part could be mistaken for all of them."""
+    found_files = (found_file(file, with_lines=with_lines) for file in files)
+    return _text(grep_answer(request.pattern.patterns, found_files, notes=notes))
 
 
 def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write the texts of several files, each with an equal share of the page."""
-    pages = [json.loads(get_json(one, page_bytes=page_bytes // len(texts))) for one in texts]
+    """Format the texts of several files, each with an equal share of the page."""
+    pages = [json.loads(get_json(text, page_bytes=page_bytes // len(texts))) for text in texts]
     return json.dumps({"texts": pages})
 
 
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write what a run did."""
+    """Format the report of an index run."""
     page = object_of(run_report(report))
     return _with_lists(page, {"failures": len(page["failures"])}, page_bytes)
 
 
 def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
-    """Write what copying vectors came to, and what the configuration says to answer from there."""
+    """Format the report of a migration, and the setting that makes the index use the copied vectors."""
     return _text(migration_answer(report, endpoint=endpoint))
 
 
 def export_json(report: ExportReport) -> str:
-    """Write what an export came to."""
+    """Format the report of an export."""
     return _text(export_answer(report))
 
 
 def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
-    """Write a converted document as a whole, or the file that it was written to."""
+    """Format a converted document, or the file that it was written to."""
     return _text(converted(source, text if file is None else None, file=file))
 
 
 def record_json(record: tuple[Any, ...]) -> str:
-    """Write a record that is small whatever it is about, or has its own pages."""
+    """Format a record that is always small, or has its own paging."""
     return _text(record)
 
 
 def forget_json(path: str, *, n_files: int) -> str:
-    """Write what was forgotten."""
+    """Format the report of `forget`."""
     return _text(ForgetAnswer(path, n_files))
 
 
 def key_json(key: Key, *, secret: str | None = None) -> str:
-    """Write what is known of a key; and the key itself, when it is made."""
+    """Format the facts of a key; with the secret itself when it is created."""
     return _text(key_facts(key, secret=secret))
 
 
 def keys_json(keys: Sequence[Key]) -> str:
-    """Write what is known of all keys."""
+    """Format the facts of all keys."""
     return _text(KeyList(tuple(map(key_facts, keys))))
 
 
 def endpoint_json(endpoint: str | None) -> str:
-    """Write the part of a configuration that says where the vectors are."""
+    """Format the part of the configuration that names the vector store."""
     return json.dumps(endpoint_setting(endpoint), ensure_ascii=False, indent=2)
 
 
 def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
-    """Write what a run would do, path by path as far as they fit."""
+    """Format what a run would do, path by path as far as they fit."""
     page = object_of(plan_answer(plans, estimate))
     return _with_lists(page, {"changes": len(page["changes"])}, page_bytes)
 
 
 def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
-    """Write how the index stands, and which files were skipped if that is asked for."""
+    """Format the state of the index, with `verbose` including skipped files."""
     page = object_of(status_answer(report, verbose=verbose))
-    n_refused = sum(one.n_refused for one in report.directories)
+    n_refused = sum(directory.n_refused for directory in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
     return _with_lists(page, lists, page_bytes)
 
 
 def paused_json(paused: Iterable[PausedRun]) -> str:
-    """Write what is paused."""
+    """Format the paused runs."""
     return _text(PausedList(tuple(map(paused_of, paused))))
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:
-    """Write what was checked and found."""
+    """Format the findings of a check."""
     return _text(doctor_answer(findings))
 
 
 def config_json(loaded: LoadedConfig) -> str:
-    """Write every setting with its origin; the keys of services are asterisks."""
+    """Format every setting with its origin; keys of services are asterisks."""
     return _text(config_answer(loaded))
 
 
 def error_json(error: DirIndexError) -> str:
-    """Write an error that ends a command."""
+    """Format an error that ends a command."""
     return _text(error_answer(error))
 
 
@@ -207,7 +207,7 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
 
 
 def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
-    """Cut the last lists of a page so that it fits; of each it is known how many there are altogether."""
+    """Format a page with its lists cut to fit; each has a field with its full length."""
     is_truncated = False
     items = {name: page[name] for name in lists}
     page |= {name: [] for name in lists}
@@ -219,7 +219,7 @@ def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> 
 
 
 def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
-    """Give whole lines, or as much of a line as fits if it is too long."""
+    """Return as many whole lines as fit, or the beginning of the first line if it is too long."""
     lines = file_text.text.split("\n")
     n_fitting = _n_fitting(lines, n_bytes)
     if n_fitting == len(lines):
@@ -233,6 +233,6 @@ def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
 
 
 def _chunk_at(file_text: FileText, n_chars: int) -> int:
-    """Give the number of the chunk that so many characters lie before, or of an earlier one."""
+    """Return the number of the chunk that contains a character offset, or of an earlier one."""
     start = file_text.chunks[0].start_char
     return next(chunk.ordinal for chunk in file_text.chunks if chunk.end_char - start > n_chars) + 1

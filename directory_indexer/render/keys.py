@@ -1,4 +1,4 @@
-"""Keys as lines."""
+"""API keys as lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ with lazily:
 
 
 def key_lines(keys: Sequence[Key]) -> Iterator[Line]:
-    """Write one line a key: its name, what it allows, to which collections, until when, and when it was used."""
+    """Yield one line per key: its name, right, collections, expiry and last use."""
     facts = [key_facts(key) for key in keys]
     width = max((len(key.name) for key in facts), default=0)
     for key in facts:

@@ -1,4 +1,4 @@
-"""Lines that match a pattern, as ripgrep prints them: under their file on a terminal, each with its file in a pipe."""
+"""Lines that match a pattern, formatted as by ripgrep: below their file on a terminal, each with its file in a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PathWriter: TypeAlias = Callable[[FilePath], str]
 
 
 class MatchView(StrEnum):
-    """What is shown of the lines of a file."""
+    """The part of matching lines that is printed."""
 
     LINES = "lines"
     MATCHES_ALONE = "matches alone"
@@ -26,74 +26,74 @@ class MatchView(StrEnum):
     PATHS = "paths"
 
 
-def match_rows(found: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
-    """Write the lines of one file for a pipe; a row of hyphens stands where lines are left out between them."""
-    name = single_line(path(found.path))
+def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
+    """Yield the lines of one file for a pipe; `--` separates lines that are not adjacent."""
+    name = single_line(path(matches.path))
     if view is MatchView.PATHS:
         yield name
     elif view is MatchView.COUNTS:
-        yield f"{name}:{found.n_found}"
+        yield f"{name}:{matches.n_found}"
     else:
-        has_context = _has_context(found)
+        has_context = _has_context(matches)
         before: GrepLine | None = None
-        for one in found.lines:
-            if has_context and (before is None or one.number > before.number + 1) and not (is_first and before is None):
-                yield _GAP
-            sign = _sign(one)
-            place = f"{name}{sign}{_place(one, sign)}{sign}"
-            yield from (f"{place}{text}" for text in _texts(one, view))
-            before = one
+        for row in matches.lines:
+            if has_context and (before is None or row.number > before.number + 1) and not (is_first and before is None):
+                yield _SEPARATOR
+            sign = _sign(row)
+            place = f"{name}{sign}{_place(row, sign)}{sign}"
+            yield from (f"{place}{text}" for text in _texts(row, view))
+            before = row
 
 
-def match_lines(found: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
-    """Show the lines of one file on a terminal."""
-    name = Span(paths.shown(found.path), Style.PATH, file_uri(found.path))
+def match_lines(matches: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
+    """Yield the lines of one file for a terminal."""
+    name = Span(paths.format(matches.path), Style.PATH, file_uri(matches.path))
     if view is MatchView.PATHS:
         yield line(name)
         return
     if view is MatchView.COUNTS:
-        yield line(name, Span(":"), Span(str(found.n_found), Style.NUMBER))
+        yield line(name, Span(":"), Span(str(matches.n_found), Style.NUMBER))
         return
     yield line(name)
-    number = found.lines[0].number
-    for one in found.lines:
-        if one.number > number + 1 and _has_context(found):
-            yield line(Span(_GAP, Style.NOTE))
-        number = one.number
-        sign = _sign(one)
-        place = Span(_place(one, sign), Style.NUMBER)
+    number = matches.lines[0].number
+    for row in matches.lines:
+        if row.number > number + 1 and _has_context(matches):
+            yield line(Span(_SEPARATOR, Style.NOTE))
+        number = row.number
+        sign = _sign(row)
+        place = Span(_place(row, sign), Style.NUMBER)
         if view is MatchView.MATCHES_ALONE:
-            yield from (line(place, Span(sign), Span(text, Style.MATCH)) for text in _texts(one, view))
+            yield from (line(place, Span(sign), Span(text, Style.MATCH)) for text in _texts(row, view))
         else:
-            yield line(place, Span(sign), *_marked(one))
+            yield line(place, Span(sign), *_marked(row))
     yield line()
 
 
-def _texts(one: GrepLine, view: MatchView) -> list[str]:
+def _texts(row: GrepLine, view: MatchView) -> list[str]:
     if view is not MatchView.MATCHES_ALONE:
-        return [one.text]
-    return [one.text[start:end] for start, end in one.spans]
+        return [row.text]
+    return [row.text[start:end] for start, end in row.spans]
 
 
-def _marked(one: GrepLine) -> Iterator[Span]:
+def _marked(row: GrepLine) -> Iterator[Span]:
     at = 0
-    for start, end in one.spans:
-        yield Span(one.text[at:start])
-        yield Span(one.text[start:end], Style.MATCH)
+    for start, end in row.spans:
+        yield Span(row.text[at:start])
+        yield Span(row.text[start:end], Style.MATCH)
         at = end
-    yield Span(one.text[at:])
+    yield Span(row.text[at:])
 
 
-def _place(one: GrepLine, sign: str) -> str:
-    return f"{one.page}{sign}{one.number}" if one.page else str(one.number)
+def _place(row: GrepLine, sign: str) -> str:
+    return f"{row.page}{sign}{row.number}" if row.page else str(row.number)
 
 
-def _sign(one: GrepLine) -> str:
-    return ":" if one.is_found else "-"
+def _sign(row: GrepLine) -> str:
+    return ":" if row.is_found else "-"
 
 
-def _has_context(found: GrepMatches) -> bool:
-    return len(found.lines) > found.n_found or any(not one.is_found for one in found.lines)
+def _has_context(matches: GrepMatches) -> bool:
+    return len(matches.lines) > matches.n_found or any(not row.is_found for row in matches.lines)
 
 
-_GAP = "--"
+_SEPARATOR = "--"

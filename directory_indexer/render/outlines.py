@@ -1,4 +1,4 @@
-"""Outlines as lines: a headline, an entry a line indented by its depth, and how to see what is folded."""
+"""Outlines as lines: a headline, one entry a line indented by depth, and the command that shows folded parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ with lazily:
 
 
 _BYTES_PER_TOKEN: Final = 3
-"""As the budgets of the MCP server count them."""
+"""As the MCP server estimates tokens."""
 
 _FOLD_MARK_BYTES = 5
 _NOTES_BYTES = 260
@@ -27,7 +27,7 @@ _THOUSAND = 1000
 
 
 def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
-    """Fold an outline until its lines take no more than so many tokens; 0 means that it may be of any length."""
+    """Fold an outline until its lines fit into `max_tokens`; 0 means no limit."""
     if not max_tokens:
         return outline
     columns = _columns(outline.entries)
@@ -40,7 +40,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
 
 
 def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
-    """Show what a file or a directory consists of."""
+    """Yield the lines of an outline."""
     yield _headline(outline, paths)
     columns = _columns(outline.entries)
     for entry in outline.entries:
@@ -48,7 +48,7 @@ def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
 
 
 def folded_note(outline: Outline, *, max_tokens: int) -> str:
-    """Say what is not shown; empty where everything is."""
+    """Return a note on what is folded or left out; "" if nothing is."""
     n_folded = sum(entry.n_folded for entry in outline.entries)
     n_left = outline.n_left_out
     parts = [f"{count(n_folded, 'part')} folded, marked +N"] if n_folded else []
@@ -57,8 +57,8 @@ def folded_note(outline: Outline, *, max_tokens: int) -> str:
 
 
 def way_to_more(outline: Outline, *, paths: PathStyle, max_tokens: int) -> str:
-    """Say which command shows the folded parts."""
-    path = single_line(paths.shown(outline.path))
+    """Return the command that shows the folded parts."""
+    path = single_line(paths.format(outline.path))
     largest = max(outline.entries, key=lambda entry: (entry.n_folded > 0, entry.n_tokens), default=None)
     if largest is None or not largest.n_folded:
         return f"dirindex outline {shlex.quote(path)} --max-tokens {max_tokens * 4} shows more"
@@ -77,7 +77,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     title = f"  {outline.facts.title}" if outline.facts.title and not outline.part else ""
     return line(
         "",
-        Span(paths.shown(outline.path) + part, Style.HIT, file_uri(outline.path)),
+        Span(paths.format(outline.path) + part, Style.HIT, file_uri(outline.path)),
         Span(f"  {', '.join(facts)}", Style.NAME),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),
@@ -85,8 +85,10 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
 
 
 def _columns(entries: Sequence[Entry]) -> tuple[int, int]:
-    """Measure the widest place and size, so that names stand below each other."""
-    return max((len(_place(one)) for one in entries), default=0), max((len(_size(one)) for one in entries), default=0)
+    """Return the widths of the widest location and size, so that names are aligned."""
+    return max((len(_place(entry)) for entry in entries), default=0), max(
+        (len(_size(entry)) for entry in entries), default=0
+    )
 
 
 def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:
@@ -109,7 +111,7 @@ def _place(entry: Entry) -> str:
 
 
 def _size(entry: Entry) -> str:
-    """Write a number of tokens short: 340, 1.2k, 58k."""
+    """Format a number of tokens: 340, 1.2k, 58k."""
     n_tokens = entry.n_tokens
     if n_tokens < _THOUSAND:
         return str(n_tokens)
@@ -118,7 +120,7 @@ def _size(entry: Entry) -> str:
 
 
 def _kinds(kinds: Iterable[tuple[str, int]]) -> str:
-    shown = list(kinds)
-    n_more = len(shown) - _MOST_KINDS
+    counts = list(kinds)
+    n_more = len(counts) - _MOST_KINDS
     more = [f"{n_more} more {'kind' if n_more == 1 else 'kinds'}"] if n_more > 0 else []
-    return ", ".join([*(f"{kind or 'text'} {n:,}" for kind, n in shown[:_MOST_KINDS]), *more])
+    return ", ".join([*(f"{kind or 'text'} {n:,}" for kind, n in counts[:_MOST_KINDS]), *more])

@@ -1,8 +1,8 @@
-"""What may be shown of names and texts that others wrote: nothing that moves a cursor or turns text around.
+"""Escaping of untrusted names and texts for terminals and pipes.
 
-A hostile file name can hold escape sequences, line breaks, marks that reverse the direction of writing and characters
-that nobody sees. All of them are shown as escapes, as Python writes them. In a pipe tabs are, too, and bytes that are
-no UTF-8 stay what they are. JSON is exact.
+A hostile file name can contain escape sequences, line breaks, marks that reverse the direction of writing and invisible
+characters. All of them are written as Python escapes. In a pipe tabs are escaped, too, and bytes that are not UTF-8 are
+kept. JSON is exact.
 """
 
 from __future__ import annotations
@@ -20,34 +20,38 @@ _INVISIBLE = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
 )
-"""Fillers, tags and controls. What some script needs stays: joiners, and places where a word may break."""
+"""Fillers, tags and controls. Characters that some script needs are not escaped: joiners, and word-break opportunities.
+"""
 _UNDECODED = "\ud800-\udfff"
 _BYTE_OFFSET = 0xDC00
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
-"""How Python keeps bytes of file names that are no UTF-8."""
-# Compiled when they are first needed: a search needs one of them.
+"""Surrogates by which Python represents bytes of file names that are not UTF-8."""
+# Compiled on first use: a search needs only one of them.
 _NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
 _NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
 
 
 def printable(text: str) -> str:
-    """Show on a terminal what is not printable as an escape; tabs stay."""
+    """Escape characters that are not printable on a terminal; tabs stay."""
     return re.sub(_NOT_FOR_TERMINALS, _escape, text)
 
 
 def single_line(text: str) -> str:
-    """Keep a text on its line, in its column and in its direction; bytes that are no UTF-8 stay for who reads paths."""
+    """Escape characters that would break a line, a column or the direction of text.
+
+    Bytes that are not UTF-8 stay for programs that read paths.
+    """
     return re.sub(_NOT_FOR_LINES, _escape, text)
 
 
 class PathStyle(NamedTuple):
-    """How paths are shown: shortened with regard to these directories, or absolute where there are none."""
+    """Style of paths: shortened relative to these directories, or absolute if there are none."""
 
     working_directory: str = ""
     home: str = ""
 
-    def shown(self, path: FilePath) -> str:
-        """Give the shortest way to write a path."""
+    def format(self, path: FilePath) -> str:
+        """Return the shortest way to write a path."""
         exact = exact_text(path)
         below_work = _below(exact, self.working_directory)
         below_home = _below(exact, self.home)
@@ -55,14 +59,14 @@ class PathStyle(NamedTuple):
         return min(filter(None, (below_work, from_home, exact)), key=len)
 
     def exact(self, path: FilePath) -> str:
-        """Write a path for a program: below the working directory if it lies there, and never like an option."""
+        """Return a path for a program: relative to the working directory if below it, never starting like an option."""
         exact = exact_text(path)
         below = _below(exact, self.working_directory) or exact
         return f".{os.sep}{below}" if below.startswith("-") else below
 
 
 def file_uri(path: FilePath, *, page: int | None = None) -> str:
-    """Make the link that opens a file, at a page where it has pages."""
+    """Return the link that opens a file, at a page if it has pages."""
     location = os.fsencode(exact_text(path)).replace(os.sep.encode(), b"/")
     slash = "" if location.startswith(b"/") else "/"
     fragment = f"#page={page}" if page else ""
@@ -70,7 +74,7 @@ def file_uri(path: FilePath, *, page: int | None = None) -> str:
 
 
 def _below(path: str, directory: str) -> str | None:
-    """Give the rest of a path below a directory; None when it lies elsewhere."""
+    """Return the rest of a path below a directory, or None if it is elsewhere."""
     if not directory:
         return None
     start = directory.rstrip(os.sep) + os.sep
@@ -79,8 +83,8 @@ def _below(path: str, directory: str) -> str | None:
     return path[len(start) :] if path.startswith(start) else None
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if ord(character) in _UNDECODED_BYTES:
         return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
     return character.encode("unicode_escape").decode("ascii")

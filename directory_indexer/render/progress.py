@@ -1,4 +1,4 @@
-"""How far a run is and how long it still takes, in words; and the plain lines that a log gets of it."""
+"""Progress of a run in words: share done, time left; and plain lines for a log."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _LINE_SHARE = 0.1
 
 
 class Work(NamedTuple):
-    """What a phase has done, of how much: bytes while it reads, chunks while it embeds or copies, otherwise files."""
+    """Units done and their total: bytes while reading, chunks while embedding or copying, otherwise files."""
 
     done: int
     total: int
 
     @property
     def share(self) -> float:
-        """Give the share that is done, 0 while the total is not known."""
+        """Return the share that is done, 0 while the total is not known."""
         return min(self.done / self.total, 1.0) if self.total else 0.0
 
 
 class Pace(NamedTuple):
-    """How fast work is done, in units a second, and how long the rest of the phase takes; None while unknown."""
+    """Units a second, and seconds until the phase ends; None while unknown."""
 
     per_second: float | None = None
     seconds_left: float | None = None
 
 
 def work_of(progress: RunProgress) -> Work:
-    """Tell which of the counts the phase is measured by."""
+    """Return the progress of the phase in its own unit."""
     if progress.phase is Phase.READING:
         return Work(progress.bytes_done, progress.bytes_total)
     if progress.phase.counts_chunks:
@@ -55,7 +55,7 @@ class PaceMeter:
         self._samples: deque[tuple[float, int]] = deque()
 
     def observe(self, progress: RunProgress, *, at: float) -> Pace:
-        """Take in how far the run is at a time in seconds, and tell its pace."""
+        """Record the progress at a time in seconds, and return the pace."""
         work = work_of(progress)
         if progress.phase is not self._phase:
             self._phase = progress.phase
@@ -75,7 +75,7 @@ class PaceMeter:
 
 
 def headline(progress: RunProgress, pace: Pace) -> str:
-    """Say how far a phase is and how long it still takes."""
+    """Format the share done and the time left of a phase."""
     work = work_of(progress)
     parts = [percent(work.done, work.total)] if work.total else []
     if pace.seconds_left is not None:
@@ -84,12 +84,12 @@ def headline(progress: RunProgress, pace: Pace) -> str:
 
 
 def details(progress: RunProgress, pace: Pace) -> str:
-    """Say how much a phase has done, how fast, and what failed."""
+    """Format the amount done, the pace and the failures of a phase."""
     return ", ".join(_details(progress, pace))
 
 
 def phase_name(phase: Phase) -> str:
-    """Name a phase for people."""
+    """Return the name of a phase for people."""
     return _NAMES.get(phase, phase)
 
 
@@ -121,13 +121,13 @@ class IndexSteps:
 
     @property
     def hint(self) -> str:
-        """A hint at what a user can do during the current step."""
+        """Advice on what a user can do during the current step."""
         is_searchable = self._last.phase in {Phase.RECOGNISING, Phase.EMBEDDING}
         return 'Ctrl+C is safe; to search meanwhile, in another terminal: dirindex search "…"' if is_searchable else ""
 
 
 class ProgressLines:
-    """Writes a line about a run now and then, and none about a short one."""
+    """Writes a line about a run now and then; none about a short run."""
 
     def __init__(self, write: Callable[[str], None], *, clock: Callable[[], float]) -> None:
         self._write = write
@@ -139,7 +139,7 @@ class ProgressLines:
         self._notice = ""
 
     def __call__(self, progress: RunProgress) -> None:
-        """Take in how far the run is."""
+        """Record the progress of the run."""
         if progress.notice != self._notice:
             self._notice = progress.notice
             self._write(progress.notice)
@@ -195,7 +195,7 @@ _STEPS = {
     Phase.EMBEDDING: "3/3 improving",
     Phase.MERGING: "3/3 saving",
 }
-"""The phases by what they do for a user, rather than by what they compute."""
+"""Phases named by what they do for a user, rather than by what they compute."""
 
 _COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
     Phase.READING: lambda last: f"{count(last.files_total, 'file')}, searchable by words now",
@@ -208,4 +208,4 @@ _COUNTED = {
     Phase.COPYING: "vector",
     Phase.RECOGNISING: "page",
 }
-"""What the phases count that do not count files."""
+"""Units of the phases that do not count files."""

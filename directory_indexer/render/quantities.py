@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as people say them. Pure: what time it is comes in."""
+"""Formatting of numbers, sizes and times for people. Pure: the current time is an argument."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import time
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _FOUR_DIGITS = 1000
-_TWO_DIGITS = 9.95  # is rounded to 10
+_TWO_DIGITS = 9.95  # rounds to 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _AGES = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
 
 
 def count(n: int, noun: str, plural: str = "") -> str:
-    """Say how many there are: `1 file`, `12,000 files`."""
+    """Format a count: `1 file`, `12,000 files`."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def size(n_bytes: float) -> str:
-    """Say a size with two or three digits: `980 B`, `1.2 MiB`, `34 GiB`."""
+    """Format a size with two or three digits: `980 B`, `1.2 MiB`, `34 GiB`."""
     unit = 0
     while round(n_bytes) >= _FOUR_DIGITS and unit < len(_UNITS) - 1:
         n_bytes /= 1024
@@ -26,7 +26,7 @@ def size(n_bytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say how long something takes: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 2 h`."""
+    """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 2 h`."""
     if seconds < _TWO_DIGITS:
         return f"{max(seconds, 0):.1f} s"
     whole = round(seconds)
@@ -40,7 +40,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(then: float, *, now: float) -> str:
-    """Say when something was: `just now`, `3 minutes ago`, `2 years ago`."""
+    """Format an age: `just now`, `3 minutes ago`, `2 years ago`."""
     seconds = int(now - then)
     for unit_seconds, unit in _AGES:
         if seconds >= unit_seconds:
@@ -49,12 +49,12 @@ def ago(then: float, *, now: float) -> str:
 
 
 def day(moment: float) -> str:
-    """Return the day of a moment by the clock of this machine, as filters take it."""
+    """Format the local date of a moment, as filters accept it."""
     return time.strftime("%Y-%m-%d", time.localtime(moment))
 
 
 def percent(part: int, whole: int) -> str:
-    """Say a share; only what is complete is 100 %, and only nothing is 0 %."""
+    """Format a share; only what is complete is 100 %, and only nothing is 0 %."""
     if not whole:
         return "-"
     if 0 < part * 100 < whole:

@@ -1,4 +1,4 @@
-"""Short reports as lines: what a migration or an export did, what a check-up found, what is configured."""
+"""Short reports as lines: migrations, exports, check-ups and the configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERDICTS = {
 
 
 def migration_lines(report: MigrationReport) -> Iterator[Line]:
-    """Say how many vectors are in both stores now, and how both answer the same queries."""
+    """Yield the number of copied vectors, and how the results of sample queries compare."""
     style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
     yield line(Span(ending_of(report.outcome, seconds_taken(report.outcome, report.seconds)), style))
     yield fact("copied", f"{report.n_copied:,} of {count(report.n_vectors, 'vector')}")
@@ -37,19 +37,19 @@ def migration_lines(report: MigrationReport) -> Iterator[Line]:
 
 
 def export_lines(report: ExportReport, *, paths: PathStyle) -> Iterator[Line]:
-    """Say what an export holds and where it is."""
+    """Yield the content and location of an export."""
     if report.file is None or report.outcome is not Outcome.COMPLETED:
         yield line(Span("stopped; nothing was written", Style.WARNING))
         return
     yield line(Span("done", Style.GOOD), f" in {duration(report.seconds)}")
     holds = f"{count(report.n_chunks, 'chunk')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
-    yield fact("written", f"{paths.shown(report.file)}: {holds}")
+    yield fact("written", f"{paths.format(report.file)}: {holds}")
     if report.tracked_in and report.format.text:
-        yield fact("note", f"it lies in {paths.shown(report.tracked_in)}, so the next run may index it")
+        yield fact("note", f"it lies in {paths.format(report.tracked_in)}, so the next run may index it")
 
 
 def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:
-    """Show what was checked, what was found, and what to do about it."""
+    """Yield the findings of a check-up, each with its hint."""
     for finding in findings:
         word, style = _VERDICTS[finding.verdict]
         yield fact(word, f"{finding.check}: {finding.message}", style=style)
@@ -58,7 +58,7 @@ def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:
 
 
 def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
-    """Show every key with its value and where that came from."""
+    """Yield every setting with its value and origin."""
     places = [_where(setting, loaded) for setting in loaded.settings]
     key_width = max(len(setting.key) for setting in loaded.settings) + len("  ")
     place_width = max(map(len, places)) + len("  ")

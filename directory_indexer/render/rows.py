@@ -1,6 +1,6 @@
-"""Hits for pipes and programs that read lines: columns, paths, what `grep` writes, Markdown and JSON Lines.
+"""Hits for pipes and programs that read lines: columns, paths, `grep` output, Markdown and JSON Lines.
 
-Every hit is a bounded row, whatever stands in the file; names keep their bytes.
+The length of a row is bounded, whatever the file contains; bytes of names are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ with lazily:
 
 
 class Format(StrEnum):
-    """In which form hits are written."""
+    """Output formats of hits."""
 
     TEXT = "text"
     JSON = "json"
@@ -45,13 +45,13 @@ _ALL_LINES = 2**31
 def rows(
     result: SearchResult, form: Format, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
 ) -> str:
-    """Write hits in a form that is read line by line; JSON as a whole is written elsewhere."""
+    """Format hits line by line; JSON as a whole is written elsewhere."""
     match form:
         case Format.TSV:
             lines = ["\t".join(TSV_COLUMNS), *("\t".join(_columns(hit, paths)) for hit in result.hits)]
         case Format.JSONL:
-            shown = (passage_of(hit, full=view is View.FULL, explain=explain) for hit in result.hits)
-            lines = [json.dumps(object_of(one)) for one in shown]
+            passages = (passage_of(hit, full=view is View.FULL, explain=explain) for hit in result.hits)
+            lines = [json.dumps(object_of(passage)) for passage in passages]
         case Format.MD:
             lines = [line for number, hit in enumerate(result.hits, 1) for line in _markdown(number, hit, paths)]
         case Format.GREP:
@@ -66,11 +66,11 @@ def rows(
 
 
 def search_rows(result: SearchResult, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False) -> str:
-    """Write hits for a pipe.
+    """Format hits for a pipe.
 
-    A hit is one row of fields with tabs between them: place, score, heading, excerpt, and why if asked; heading and
-    excerpt are shortened. With `View.FILES` it is the path alone, with `View.SCORED_FILES` path and score; with
-    `View.FULL` each line of the chunk has its place before it, as `grep -n` writes it.
+    A hit is one row of tab-separated fields: location, score, heading, excerpt, and with `explain` the reasons; heading
+    and excerpt are shortened. With `View.FILES` it is the path alone, with `View.SCORED_FILES` path and score; with
+    `View.FULL` each line of the chunk is preceded by its location, as in `grep -n`.
     """
     if view is View.FILES:
         lines = [_path(hit, paths) for hit in one_a_file(result.hits)]
@@ -109,8 +109,8 @@ def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
 
 
 def _bounded(text: str, most: int) -> str:
-    shown = " ".join(text.split())
-    return single_line(shown if len(shown) <= most else f"{shown[: most - 1]}…")
+    line = " ".join(text.split())
+    return single_line(line if len(line) <= most else f"{line[: most - 1]}…")
 
 
 def _numbered(hit: Hit, paths: PathStyle) -> Iterator[str]:
@@ -123,19 +123,23 @@ def _with_tabs(text: str) -> str:
 
 
 def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
-    """Give the lines that hold what matched, or else the first of the excerpt."""
+    """Yield the lines that contain matches, or else the first line of the excerpt."""
     texts = hit.text.removesuffix("\n").split("\n")
-    shown = window(hit, n_lines=_ALL_LINES)
-    marked = [one for one in shown if any(span.style is Style.MATCH for span in one.spans)]
-    for one in marked or window(hit, n_lines=1):
-        text = texts[one.number - hit.start_line].removesuffix("\r")
-        yield f"{_path(hit, paths)}:{one.number}:{_with_tabs(text[:LONGEST_LINE])}"
+    numbered_lines = window(hit, n_lines=_ALL_LINES)
+    marked = [
+        numbered_line
+        for numbered_line in numbered_lines
+        if any(span.style is Style.MATCH for span in numbered_line.spans)
+    ]
+    for numbered_line in marked or window(hit, n_lines=1):
+        text = texts[numbered_line.number - hit.start_line].removesuffix("\r")
+        yield f"{_path(hit, paths)}:{numbered_line.number}:{_with_tabs(text[:LONGEST_LINE])}"
 
 
 def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
     place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.line}")
     facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
-    yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(one for one in facts if one)}"
+    yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(fact for fact in facts if fact)}"
     yield ""
     if not hit.excerpt.text:
         return

@@ -1,6 +1,6 @@
-"""Lines of styled text, before it is known whether a terminal or a pipe gets them.
+"""Lines of styled text, independent of whether a terminal or a pipe gets them.
 
-Texts stand here as they are; whoever writes them out makes them harmless.
+Texts are unescaped here; the writers escape them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from directory_indexer.render.printable import single_line
 
 
 class Style(StrEnum):
-    """What a stretch of text is; a terminal may colour it, but the words must say it too."""
+    """The role of a span; a terminal may colour it, but the words must convey it, too."""
 
     PLAIN = auto()
     PATH = auto()
     HIT = auto()
-    """The path of a hit, which may be shortened, since its text stands below it."""
+    """The path of a hit, which may be shortened, since its text is shown below it."""
     NAME = auto()
     """A name that may be cut at its end."""
     MATCH = auto()
@@ -34,7 +34,7 @@ class Style(StrEnum):
 
 
 class Span(NamedTuple):
-    """A stretch of text of one style, which may open a file when it is clicked."""
+    """A piece of text in one style, with an optional link."""
 
     text: str
     style: Style = Style.PLAIN
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line, or a paragraph that goes on below its own indentation; `head` stands in the indentation."""
+    """One line, or a paragraph with a hanging indent; `head` is written in the indent."""
 
     spans: tuple[Span, ...]
     indent: int = 0
@@ -50,15 +50,17 @@ class Line(NamedTuple):
 
 
 def line(*spans: Span | str, indent: int = 0, head: Span | str = "") -> Line:
-    """Put a line together; a bare string is plain text."""
+    """Build a line; a bare string is plain text."""
     first, *others = (Span(span) if isinstance(span, str) else span for span in (head, *spans))
     return Line(tuple(others), indent, first)
 
 
 def plain(lines: Iterable[Line]) -> str:
-    """Write lines for a pipe: without colour, and each on a line of its own, whatever names it holds."""
-    return "".join(f"{_plain(one).rstrip()}\n" for one in lines)
+    """Format lines for a pipe: without colour, each on a line of its own, whatever the names contain."""
+    return "".join(f"{_plain(styled_line).rstrip()}\n" for styled_line in lines)
 
 
-def _plain(one: Line) -> str:
-    return single_line(one.head.text).ljust(one.indent) + "".join(single_line(span.text) for span in one.spans)
+def _plain(styled_line: Line) -> str:
+    return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(
+        single_line(span.text) for span in styled_line.spans
+    )

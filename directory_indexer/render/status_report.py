@@ -1,4 +1,4 @@
-"""How the index stands, as lines: its directories, its model, its runs, and what is missing."""
+"""The state of the index as lines: its directories, its model, its runs, and what is missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SILENT_SECONDS: Final = 60
 
 
 def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
-    """Show the index at a glance: what is searchable by words and by meaning, and what is not and why."""
+    """Yield the state of the index: what is searchable by words and by meaning, and what is not and why."""
     yield from _directory_table(report.directories, now=now, paths=paths)
     skipped: Counter[SkipReason] = Counter()
     for directory in report.directories:
@@ -62,11 +62,11 @@ def _runs(report: StatusReport, *, now: float, paths: PathStyle) -> Iterator[Lin
         yield fact("last run", _ended(report.last_run, now=now))
 
 
-def paused_lines(paused: Sequence[PausedRun], asked: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
-    """Say what is paused now, and which of the runs that were to be paused had ended before."""
-    for one in paused:
-        yield fact("paused", _paused(one, paths))
-    for done in {one.id for one in asked} - {one.run_id for one in paused}:
+def paused_lines(paused: Sequence[PausedRun], requested: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
+    """Yield the paused runs, and which of the runs to be paused had completed before."""
+    for run in paused:
+        yield fact("paused", _paused(run, paths))
+    for done in {record.id for record in requested} - {run.run_id for run in paused}:
         yield fact("done", f"run-{done} had done everything before it could stop")
 
 
@@ -76,13 +76,16 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         return
     rows = [
         ("words", "meaning", "to embed", "files", "size", "indexed"),
-        *(_cells(one, now=now) for one in directories),
+        *(_cells(directory, now=now) for directory in directories),
     ]
-    if not any(one.n_tokens_to_embed for one in directories):
+    if not any(directory.n_tokens_to_embed for directory in directories):
         rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    places = [Span("directory", Style.NOTE), *(Span(paths.shown(one.path), Style.PATH) for one in directories)]
-    missing = [False, *(not one.is_available for one in directories)]
+    places = [
+        Span("directory", Style.NOTE),
+        *(Span(paths.format(directory.path), Style.PATH) for directory in directories),
+    ]
+    missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):
         cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         style = Style.NOTE if row is rows[0] else Style.PLAIN
@@ -90,7 +93,7 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
 
 
 def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
-    # Both are shares of the same files: of one that failed, nothing is found by meaning either.
+    # Both are shares of the same files: a failed file is not found by meaning, either.
     n_files = directory.n_files + directory.n_failed
     return (
         percent(directory.n_files, n_files),
@@ -116,7 +119,7 @@ def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator
         pages = {"read": scans.n_read, "waiting": scans.n_waiting, "unreadable": scans.n_failed}
         yield fact("OCR", with_advice(counted_pages(pages), report.ocr_advice))
     for path, scan in report.unreadable if verbose else ():
-        yield line(Span(paths.shown(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
+        yield line(Span(paths.format(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
 
 
 def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
@@ -129,14 +132,14 @@ def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
-    for one in files:
-        yield line(Span(paths.shown(one.path), Style.PATH), f"  {reason_of(one)}", indent=FACT_WIDTH)
+    for file in files:
+        yield line(Span(paths.format(file.path), Style.PATH), f"  {reason_of(file)}", indent=FACT_WIDTH)
     if n_skipped > len(files):
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=FACT_WIDTH)
 
 
 def _on_disk(report: StatusReport) -> str:
-    # The vectors of a small index stay in the database until enough of them are worth a file.
+    # The vectors of a small index stay in the database until they are worth a file.
     vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
     of_all = "" if report.is_whole else ", for all directories"
     return f"{size(report.n_database_bytes)} in the database{vectors}{of_all}"
@@ -163,16 +166,18 @@ def _running(run: RunRecord, *, now: float) -> str:
         if progress.phase.counts_chunks
         else (progress.files_done, progress.files_total, "files")
     )
-    far = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
+    share_done = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
     silent = now - run.heartbeat_at
     silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
-    return f"{phase_name(progress.phase)}{far}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+    return (
+        f"{phase_name(progress.phase)}{share_done}{notice}, started {ago(run.started_at, now=now)} ({process}){silence}"
+    )
 
 
 def _paused(run: PausedRun, paths: PathStyle) -> str:
-    places = ", ".join(map(paths.shown, run.directories)) or "all directories"
+    places = ", ".join(map(paths.format, run.directories)) or "all directories"
     return f"run-{run.run_id} over {places}; dirindex index --resume goes on with it"
 
 

@@ -1,4 +1,4 @@
-"""Collections and documents that were sent, as lines."""
+"""Collections and the documents sent to them, as lines."""
 
 from __future__ import annotations
 
@@ -18,36 +18,38 @@ _FAILED = "failed"
 
 
 def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
-    """List collections."""
+    """Yield the collections."""
     collections = list(collections)
-    width = max((len(one.name) for one in collections), default=0)
-    for one in collections:
-        n_documents = sum(one.documents.values())
-        holds = f"{count(n_documents, 'document')}, {count(one.files, 'file')}, {count(one.chunks, 'chunk')}"
-        yield line(Span(one.name.ljust(width), Style.PATH), f"  {holds}, {one.embedded:,} embedded")
-        if one.description:
-            yield line(Span(single_line(one.description), Style.NOTE), indent=2)
+    width = max((len(collection.name) for collection in collections), default=0)
+    for collection in collections:
+        n_documents = sum(collection.documents.values())
+        holds = (
+            f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {count(collection.chunks, 'chunk')}"
+        )
+        yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}, {collection.embedded:,} embedded")
+        if collection.description:
+            yield line(Span(single_line(collection.description), Style.NOTE), indent=2)
 
 
 def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
-    """List documents, a line each, in columns with the title last."""
+    """Yield the documents, one per line, in columns with the title last."""
     documents = list(documents)
-    ids = max((len(one.doc_id) for one in documents), default=0)
-    states = max((len(one.state) for one in documents), default=0)
-    chunks = max((len(f"{one.chunks:,}") for one in documents), default=0)
-    for one in documents:
+    ids = max((len(document.doc_id) for document in documents), default=0)
+    states = max((len(document.state) for document in documents), default=0)
+    width = max((len(f"{document.chunks:,}") for document in documents), default=0)
+    for document in documents:
         yield line(
-            Span(one.doc_id.ljust(ids), Style.PATH),
-            Span(f"  {one.state:{states}}", Style.PROBLEM if one.state == _FAILED else Style.NOTE),
-            f"  {size(one.bytes):>8}  {one.chunks:{chunks},} {'chunk ' if one.chunks == 1 else 'chunks'}",
-            f"  {printable(single_line(one.title or one.filename))}",
+            Span(document.doc_id.ljust(ids), Style.PATH),
+            Span(f"  {document.state:{states}}", Style.PROBLEM if document.state == _FAILED else Style.NOTE),
+            f"  {size(document.bytes):>8}  {document.chunks:{width},} {'chunk ' if document.chunks == 1 else 'chunks'}",
+            f"  {printable(single_line(document.title or document.filename))}",
         )
-        if one.message:
-            yield line(Span(printable(single_line(one.message)), Style.WARNING), indent=2)
+        if document.message:
+            yield line(Span(printable(single_line(document.message)), Style.WARNING), indent=2)
 
 
 def restore_notes(report: RestoreReport) -> Iterator[str]:
-    """Yield what of a backup was left out, and which directories of this machine the indexes track now."""
+    """Yield notes on what a restore left out, and which directories of this machine the index tracks now."""
     if report.left_out:
         yield "left out, as was asked for: " + "; ".join(map(printable, report.left_out))
     if report.directories:
@@ -56,18 +58,18 @@ def restore_notes(report: RestoreReport) -> Iterator[str]:
 
 
 def fact_lines(document: DocumentEntry) -> Iterator[Line]:
-    """Show all that is known of a document."""
+    """Yield all facts of a document."""
     for name, value in document._asdict().items():
         if name == "metadata":
-            for key, said in value.items():
-                shown = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
-                yield line(f"{printable(single_line(str(key)))}: {printable(single_line(shown))}")
+            for key, metadata_value in value.items():
+                text = ", ".join(map(str, metadata_value)) if isinstance(metadata_value, list) else str(metadata_value)
+                yield line(f"{printable(single_line(str(key)))}: {printable(single_line(text))}")
         elif value is not None:
             yield line(f"{name}: {printable(single_line(str(value)))}")
 
 
 def sent_lines(sent: Iterable[SentAnswer]) -> Iterator[Line]:
-    """Say what has become of documents."""
+    """Yield the state of each document after it was sent."""
     for effect, document in sent:
         masked = f", {count(document.masked, 'secret')} masked" if document.masked else ""
         yield line(
@@ -80,7 +82,7 @@ def sent_lines(sent: Iterable[SentAnswer]) -> Iterator[Line]:
 
 
 def scope_lines(scopes: Mapping[str, Sequence[FilePath]], *, paths: PathStyle) -> Iterator[Line]:
-    """List scopes with their directories."""
+    """Yield the scopes with their directories."""
     for name, places in scopes.items():
         yield line(Span(name, Style.PATH))
-        yield from (line(paths.shown(place), indent=2) for place in places)
+        yield from (line(paths.format(place), indent=2) for place in places)

@@ -1,7 +1,7 @@
-"""The terminal: lines with colour and links, and the live display of a run. The only module that imports rich.
+"""Lines with colour and links for a terminal, and the live display of a run. The only module that imports rich.
 
-The sixteen colours that every terminal has in its own light or dark scheme are used, and none carries a meaning that
-the words do not. Plain blue is left out, since it is hard to read on black.
+Only the sixteen colours of the terminal's own scheme are used, and none carries a meaning that the words do not. Plain
+blue is left out, since it is hard to read on black.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TAB_SIZE = 4
 
 
 def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> str:
-    """Write lines for a terminal; what is too long and indented goes on below its indentation."""
+    """Format lines for a terminal; indented ones wrap below their indentation."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -62,7 +62,7 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
     )
     for line in lines:
         if not line.indent:
-            # The terminal wraps it, so that a path can be copied and clicked as a whole.
+            # The terminal wraps the line, so that a path can be copied and clicked as a whole.
             console.print(_text(*_fitted(line.spans, width)), soft_wrap=True)
             continue
         head, body = _text(line.head), _text(*line.spans)
@@ -74,9 +74,12 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
 
 
 def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
-    """Return what draws lines over the whole screen, cut at its height; the cursor ends behind the first line."""
+    """Return the escape sequences that draw lines over the whole screen, cut at its height.
+
+    The cursor ends after the first line.
+    """
     rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
-    # Each row is cleared before it is written: afterwards, a full row would lose its last character.
+    # Each row is cleared before it is written: clearing afterwards would erase the last character of a full row.
     drawn = "\r\n".join(f"\x1b[2K{row}" for row in rows)
     rest = "\r\n\x1b[J" if len(rows) < height else ""
     return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
@@ -86,7 +89,7 @@ def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[st
 def live_progress(
     stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
 ) -> Iterator[Callable[[RunProgress], None]]:
-    """Show a run on a terminal while it lasts, with its `steps` if any; yield what progress is reported to."""
+    """Show a run live on a terminal, with its `steps` if any; yield the listener of its progress."""
     display = _Display(clock, steps)
     console = Console(file=stream, force_terminal=True, highlight=False)
     with Live(
@@ -118,21 +121,21 @@ def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: Ind
 
 
 class _Display:
-    """What the live display shows: rich asks for it from a thread of its own."""
+    """State of the live display: rich renders it in a thread of its own."""
 
     def __init__(self, clock: Callable[[], float], steps: IndexSteps | None) -> None:
         self._clock = clock
         self._meter = PaceMeter()
         self._steps = steps
-        self._shown: tuple[RunProgress, Pace] | None = None
+        self._latest: tuple[RunProgress, Pace] | None = None
 
     def update(self, progress: RunProgress) -> None:
         if self._steps:
             self._steps.observe(progress)
-        self._shown = (progress, self._meter.observe(progress, at=self._clock()))
+        self._latest = (progress, self._meter.observe(progress, at=self._clock()))
 
     def renderable(self) -> Group:
-        return progress_display(*self._shown, at=self._clock(), steps=self._steps) if self._shown else Group()
+        return progress_display(*self._latest, at=self._clock(), steps=self._steps) if self._latest else Group()
 
 
 def _text(*spans: Span) -> Text:
@@ -160,7 +163,7 @@ def _heading_within(heading: str, room: int) -> str:
         return heading
     indent = heading[: len(heading) - len(heading.lstrip())]
     headings = heading.strip().split(_BETWEEN_HEADINGS)
-    # From the innermost on: of a hundred thousand headings, only as many are joined as fit.
+    # Starts at the innermost: of a hundred thousand headings, only as many are joined as fit.
     shorter = (f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[-n:])}" for n in range(1, len(headings)))
     innermost = next(shorter, heading)
     *_, fitting = "", *takewhile(lambda text: cell_len(text) <= room, chain([innermost], shorter))
@@ -198,7 +201,7 @@ _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.NAME, _LEAST_NAME, _beginning_within),
     (Style.HIT, _LEAST_WIDTH // 2, _path_within),
 )
-"""The styles that are shortened, in this order, and the columns that each keeps at least."""
+"""Styles that are shortened, in this order, and the minimum width of each."""
 
 
 def _style(span: Span) -> RichStyle:

@@ -1,4 +1,4 @@
-"""What assistants did to find things, as a table."""
+"""Usage of search tools by assistants, as a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = f"{'tools':8}{'calls':>9}{'dirindex':>10}{'tokens':>14}{'a call':>10}{'a
 
 
 def usage_lines(usage: UsageAnswer) -> Iterator[Line]:
-    """Show what was counted, a line for each kind of tools."""
+    """Yield the counts, one line per kind of tool."""
     sessions = ", ".join(f"{n:,} {name}" for name, n in sorted(usage.sessions.items()))
     yield line(f"{count(sum(usage.sessions.values()), 'session')}{f': {sessions}' if sessions else ''}")
     if usage.tools:
@@ -29,6 +29,6 @@ def usage_lines(usage: UsageAnswer) -> Iterator[Line]:
 
 
 def unreadable_lines(usage: UsageAnswer, *, paths: PathStyle) -> Iterator[Line]:
-    """Name the files that were not counted."""
-    for one in usage.unreadable:
-        yield line(Span(paths.shown(file_path(one.path)), Style.PATH), f": {one.reason}")
+    """Yield the files that could not be counted."""
+    for file in usage.unreadable:
+        yield line(Span(paths.format(file_path(file.path)), Style.PATH), f": {file.reason}")

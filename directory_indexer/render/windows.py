@@ -1,4 +1,4 @@
-"""The few lines of a passage around what matched, each with its number and the stretches that are marked in it."""
+"""Excerpts of passages: the few lines around the matches, each with its number and marked spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ with lazily:
 
 
 LONGEST_LINE: Final = 240
-"""A paragraph that is one line is shown as the part of it that matched."""
+"""A longer line, such as a paragraph, is reduced to the part that matched."""
 
 _HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
 _TAB = " " * 4
@@ -23,7 +23,7 @@ _BEFORE = 60
 
 
 class Stretch(NamedTuple):
-    """Characters of a text that look different."""
+    """A styled range of characters."""
 
     start: int
     end: int
@@ -40,9 +40,9 @@ class NumberedLine(NamedTuple):
 def window(
     hit: Hit, *, n_lines: int, colours: Sequence[Stretch] = (), longest: int = LONGEST_LINE
 ) -> list[NumberedLine]:
-    """Show so many lines of a passage, around the one to point at or those with most of what matched.
+    """Return at most `n_lines` lines of a passage, around its best line or those with most matches.
 
-    `colours` are those of its text.
+    `colours` are the highlighted ranges of its text.
     """
     offset = max(hit.text.find(hit.excerpt.text), 0)
     marks = [Stretch(start + offset, end + offset, Style.MATCH) for start, end in sorted(hit.excerpt.marks)]
@@ -54,16 +54,16 @@ def window(
         offset, end = rows[hit.excerpt.best_line - start_line]
         anchors = [mark for mark in marks if offset <= mark.start < end]
     first, last = _most_marked(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
-    shown = _without_blank_ends(hit.text, rows, first, last)
-    indent = _shared_indent([hit.text[slice(*rows[row])] for row in shown])
+    row_numbers = _without_blank_ends(hit.text, rows, first, last)
+    indent = _shared_indent([hit.text[slice(*rows[row])] for row in row_numbers])
     return [
         NumberedLine(start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
-        for row in shown
+        for row in row_numbers
     ]
 
 
 def _n_header_rows(hit: Hit, rows: Sequence[tuple[int, int]]) -> int:
-    """Return how many rows of a mail are headers; the head of the hit shows its subject already."""
+    """Return the number of header rows of a mail; the head of the hit already shows its subject."""
     if hit.facts.kind not in MAILS or not _HEADER.match(hit.text):
         return 0
     texts = [hit.text[slice(*row)].strip() for row in rows]
@@ -82,19 +82,19 @@ def _rows(text: str) -> list[tuple[int, int]]:
 def _most_marked(
     text: str, rows: Sequence[tuple[int, int]], marks: Sequence[Stretch], n_lines: int, *, at: int
 ) -> tuple[int, int]:
-    """Choose the rows with most different marked words, and share what room is left before and behind them."""
+    """Return the range of rows with the most distinct marked words; remaining rows are split before and after it."""
     marked = {number: [mark for mark in marks if start <= mark.start < end] for number, (start, end) in enumerate(rows)}
-    anchors = [number for number, found in marked.items() if found]
+    anchors = [number for number, row_marks in marked.items() if row_marks]
     if not anchors:
         first = next((number for number, (_, end) in enumerate(rows) if end >= at), 0)
         return first, min(first + n_lines, len(rows))
 
     def n_words(first: int) -> int:
-        found = (mark for number in range(first, first + n_lines) for mark in marked.get(number, ()))
-        return len({text[mark.start : mark.end].casefold() for mark in found})
+        row_marks = (mark for number in range(first, first + n_lines) for mark in marked.get(number, ()))
+        return len({text[mark.start : mark.end].casefold() for mark in row_marks})
 
-    best = max(anchors, key=lambda one: (n_words(one), -one))
-    last = max(one for one in anchors if one < best + n_lines)
+    best = max(anchors, key=lambda anchor: (n_words(anchor), -anchor))
+    last = max(anchor for anchor in anchors if anchor < best + n_lines)
     first = max(best - (n_lines - (last - best + 1)) // 2, 0)
     end = min(first + n_lines, len(rows))
     return max(end - n_lines, 0), end
@@ -113,7 +113,7 @@ def _shared_indent(lines: Sequence[str]) -> int:
 
 
 def _part(row: tuple[int, int], indent: int, marks: Sequence[Stretch], longest: int) -> tuple[int, int]:
-    """Give what is shown of a line: all of it, or in a long one what lies around its first mark."""
+    """Return the visible range of a line: all of it, or the part around the first mark of a long one."""
     start, end = min(row[0] + indent, row[1]), row[1]
     if end - start <= longest:
         return start, end
@@ -123,7 +123,7 @@ def _part(row: tuple[int, int], indent: int, marks: Sequence[Stretch], longest: 
 
 
 def _spans(text: str, part: tuple[int, int], marks: Sequence[Stretch], colours: Sequence[Stretch]) -> tuple[Span, ...]:
-    """Cut a part of a line where its look changes; a mark is seen whatever lies below it."""
+    """Split a part of a line where its style changes; marks take precedence."""
     start, end = part
     styles = [Style.PLAIN] * (end - start)
     for stretch in (*colours, *marks):
@@ -133,7 +133,7 @@ def _spans(text: str, part: tuple[int, int], marks: Sequence[Stretch], colours: 
     spans: list[Span] = [Span("…", Style.NOTE)] if start > 0 and text[start - 1] not in "\n " else []
     at = 0
     while at < len(styles):
-        run = next((one for one in range(at, len(styles)) if styles[one] is not styles[at]), len(styles))
+        run = next((index for index in range(at, len(styles)) if styles[index] is not styles[at]), len(styles))
         spans.append(Span(text[start + at : start + run].replace("\t", _TAB), styles[at]))
         at = run
     return (*spans, Span("…", Style.NOTE)) if end < len(text) and text[end] not in "\r\n" else tuple(spans)

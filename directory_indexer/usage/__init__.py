@@ -1,1 +1,1 @@
-"""Counts what assistants do to find things, from their transcripts; nothing is sent anywhere."""
+"""Usage of search tools by assistants, counted in their transcripts; nothing is sent anywhere."""

@@ -1,6 +1,6 @@
-"""Counts tool calls in transcripts, and how much text each kind returned.
+"""Counts of tool calls in transcripts, and of the text that each kind returned.
 
-A transcript is hostile input: a file that is not one, cannot be read or breaks its reader is reported and passed over.
+A transcript is hostile input: a file that is not one, cannot be read or crashes its reader is reported and skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from directory_indexer.extractors.transcripts.sessions import open_session
 from directory_indexer.usage.lines import TranscriptFile
 
 _BYTES_PER_TOKEN: Final = 3
-"""As the budgets of the MCP server count them."""
+"""As the MCP server estimates tokens."""
 
 _OWN = re.compile(r"(?i)\bdirindex\b")
 _ENDINGS: Final = (".jsonl", ".json", ".jsonl.zst")
@@ -29,19 +29,19 @@ _SQLITE_STORE: Final = b"SQLite format 3\0"
 
 
 class Use(NamedTuple):
-    """How often tools of a kind were called, and what they gave; the results of `n_unknown` are not in the file."""
+    """Calls of tools of one kind, and the size of their results; results of `n_unknown` calls are not in the file."""
 
     kind: ToolKind
     n_calls: int = 0
     n_own: int = 0
-    """Those of dirindex among them."""
+    """Calls of dirindex among them."""
 
     n_bytes: int = 0
     most_bytes: int = 0
     n_unknown: int = 0
 
     def plus(self, call: ToolCall) -> Use:
-        """Count a call."""
+        """Return the counts with one more call."""
         is_own = bool(_OWN.search(call.name.replace("_", " ")) or _OWN.match(call.about))
         n_bytes = call.n_result_bytes or 0
         return self._replace(
@@ -54,34 +54,34 @@ class Use(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What was counted, and what was not."""
+    """The counts, and the files that were not counted."""
 
     sessions: frozenset[tuple[str, str]] = frozenset()
-    """The assistant and the id of each; one may lie in many files."""
+    """Assistant and session id; one session may be in many files."""
 
     uses: Mapping[ToolKind, Use] = {}
     unreadable: Mapping[str, str] = {}
-    """Why files were not counted, by their paths."""
+    """Reasons why files were not counted, by path."""
 
     n_other: int = 0
-    """Files of directories that are no transcripts."""
+    """Files in directories that are no transcripts."""
 
     n_passed_over: int = 0
     """Lines of transcripts that are not records."""
 
     @property
     def n_sessions(self) -> dict[str, int]:
-        """How many sessions there are of which assistant."""
+        """The number of sessions of each assistant."""
         return dict(Counter(assistant for assistant, _ in self.sessions))
 
 
 def tokens_of(n_bytes: int) -> int:
-    """Count the tokens of so many bytes."""
+    """Return the estimated number of tokens of some bytes."""
     return -(-n_bytes // _BYTES_PER_TOKEN)
 
 
 def usage_in(paths: Iterable[str]) -> Usage:
-    """Count in files, and in directories with all below them that may be a transcript."""
+    """Count in files, and in all possible transcripts below directories."""
     tally = _Tally()
     for path, is_named in _files_in(paths):
         try:
@@ -93,7 +93,7 @@ def usage_in(paths: Iterable[str]) -> Usage:
 
 
 class _Tally:
-    """What was counted so far."""
+    """The counts so far."""
 
     def __init__(self) -> None:
         self.sessions: set[tuple[str, str]] = set()
@@ -103,9 +103,9 @@ class _Tally:
 
     def add_file(self, file: TranscriptFile, path: str, *, is_named: bool) -> None:
         """Count the sessions of a file."""
-        found = [self._add_session(session, path) for session in _sessions(file)]
-        if found:
-            self.sessions |= set(found)
+        session_ids = [self._add_session(session, path) for session in _sessions(file)]
+        if session_ids:
+            self.sessions |= set(session_ids)
             self.n_passed_over += file.n_passed_over
         elif is_named:
             self.unreadable[path] = "it is not a transcript"

@@ -1,4 +1,4 @@
-"""A transcript that is read, and how many of its lines are no records: cut off, too long, or something else."""
+"""Reading of a transcript, with a count of the lines that are no records: truncated, too long, or otherwise invalid."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from directory_indexer.extractors.archives.zstandard import HEADER, unpacked_by_
 
 
 class TranscriptFile(io.BufferedReader):
-    """A file, unpacked if Zstandard compressed it, that counts line by line what its reader passes over."""
+    """A file, decompressed if it is in Zstandard format, that counts the lines that its reader skips."""
 
     def __init__(self, path: str) -> None:
-        """Open a regular file, and never wait for a pipe.
+        """Open a regular file without blocking on a pipe.
 
         Raises:
             OSError: it cannot be opened, or is no regular file.
-            SkipFileError: it is compressed, and nothing that unpacks it is installed.
+            SkipFileError: it is compressed, and no decompressor is installed.
         """
         self._packed = _regular_file(path)
         try:
@@ -34,7 +34,7 @@ class TranscriptFile(io.BufferedReader):
         self._packed.close()
 
     def readline(self, size: int | None = -1) -> bytes:
-        """Read a line; one that is no object from its first to its last character is counted."""
+        """Read a line; one that is no JSON object is counted."""
         line = super().readline(size)
         if not self._is_within_line:
             record = line.strip()

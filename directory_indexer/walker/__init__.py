@@ -1,1 +1,1 @@
-"""Which files there are below a directory, and which rule leaves one out."""
+"""Walking of directory trees: the files below a root, and the rules that exclude the others."""

@@ -1,8 +1,8 @@
-"""Which file system a directory lies on, told by what stays the same when it is mounted again.
+"""Identity of file systems by properties that survive remounting.
 
-Where another file system is mounted than before, a file that is not there has not been deleted. The number of a device
-tells nothing: two sticks may have the same one, and one stick has another when it is plugged in again. Where nothing
-else is known, all file systems of a kind have one name.
+If another file system is mounted than before, a missing file has not been deleted. Device numbers do not identify a
+file system: two USB sticks can have the same one, and one stick gets another when it is plugged in again. Without
+better information, all file systems of a kind have one name.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _ESCAPE: Final = re.compile(r"\\([0-7]{3})")
 _NAMED_BY_SOURCE: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "lustre", "afs", "beegfs", "vboxsf"}
 )
-"""Kinds of file systems whose source names them, as `server:/export` does, and that have no number of their own."""
+"""Kinds identified by their source, such as `server:/export`, because they have no id of their own."""
 
 _NUMBERED_ANEW: Final = frozenset({"vfat", "msdos", "exfat", "fuse", "fuseblk", "9p", "vboxsf", "drvfs"})
-"""Kinds of file systems that make up the numbers of files when they are asked for them."""
+"""Kinds whose inode numbers are made up on each mount."""
 
 
 _UNKNOWN_KIND: Final = "unknown"
 
 
 class FileSystem(NamedTuple):
-    """What tells a file system from others; without `has_inodes` the numbers of its files do not last."""
+    """Identity of a file system; without `has_inodes` its inode numbers are not stable."""
 
     name: str
     has_inodes: bool = True
@@ -45,18 +45,18 @@ class _Mount(NamedTuple):
 
 
 class FileSystems:
-    """The file systems that a walk meets, each looked up once."""
+    """The file systems of a walk, each looked up once."""
 
     def __init__(self) -> None:
         self._known: dict[int, FileSystem] = {}
 
     def of(self, directory: int | str, *, path: str, device: int) -> FileSystem:
-        """Look up the file system of a directory: its descriptor where there is one, its path and its device number."""
+        """Return the file system of a directory, given its descriptor or path, its path and its device number."""
         if device not in self._known:
-            self._known[device] = self._found(directory, path, device)
+            self._known[device] = self._identified(directory, path, device)
         return self._known[device]
 
-    def _found(self, directory: int | str, path: str, device: int) -> FileSystem:
+    def _identified(self, directory: int | str, path: str, device: int) -> FileSystem:
         mount = self._mount_of(path, device)
         uuid = self._uuids.get(device)
         kind = mount.kind if mount else ""
@@ -64,10 +64,10 @@ class FileSystems:
         return FileSystem(name, kind.partition(".")[0] not in _NUMBERED_ANEW)
 
     def _mount_of(self, path: str, device: int) -> _Mount | None:
-        if found := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
-            return found
-        # Parts of a Btrfs have numbers that stand in no list.
-        around = [one for one in self._mounts.values() if lies_in(path, one.point)]
+        if listed := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
+            return listed
+        # Device numbers of Btrfs subvolumes are not in the list.
+        around = [candidate for candidate in self._mounts.values() if lies_in(path, candidate.point)]
         return max(around, key=lambda mount: len(mount.point), default=None)
 
     @cached_property
@@ -75,7 +75,7 @@ class FileSystems:
         try:
             with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
                 return dict(filter(None, map(_mount, file)))
-        except OSError:  # only Linux has the list
+        except OSError:  # the file exists on Linux only
             return {}
 
     @cached_property
@@ -97,7 +97,7 @@ def _mount(line: str) -> tuple[str, _Mount] | None:
 
 
 def _unescaped(field: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
 def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
@@ -114,7 +114,7 @@ def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
 
 
 def _is_of_device(number: int, device: int) -> bool:
-    """Tell whether a file system's own number is none, or made of nothing but that of its device."""
+    """Whether a file system's own id is zero, or derived from its device number."""
     if sys.platform == "darwin":
         return True
     major, minor = os.major(device), os.minor(device)

@@ -1,15 +1,15 @@
-"""The pattern language of gitignore: what a line means, read as git's own source reads it.
+"""Parser of gitignore patterns, following git's own source.
 
-Patterns are compared with the bytes of a name, as git compares them: `byte_text` gives the form that names take here,
-one character for each byte.
+Patterns are compared with the bytes of a name, as in git: `byte_text` returns a name in this form, one character for
+each byte.
 
-Every pattern is matched in time proportional to its length times that of the name, whoever wrote it. A run of stars is
-one star; what stands between two stars is taken at its first place without turning back, for what follows can only
-lose by a later one; and a path is matched directory by directory.
+Every pattern is matched in time proportional to its length times that of the name. A run of stars is one star; text
+between two stars is matched at its first position without backtracking, since a later one cannot help; and a path is
+matched directory by directory.
 
-Two differences from git, both on purpose: `foo**/bar` means `foo*/bar`, as git's manual has it, while git's code takes
-`**` behind a literal for whole directories; and under `core.ignoreCase` a capital in brackets is compared without case
-like the rest of its pattern, while git compares it with the lower-case name, so that it can never match.
+Two deliberate differences from git: `foo**/bar` means `foo*/bar`, as git's manual has it, while git's code lets `**`
+after a literal match whole directories; and under `core.ignoreCase` a capital in brackets is compared without case like
+the rest of its pattern, while git compares it with the lower-case name, so that it can never match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 MAX_PATTERN_BYTES: Final = 1000
 MAX_COST: Final = 120_000
-"""How many bytes of paths one source may have, in which lines with wildcards count more; it bounds hostile files."""
+"""Bytes of path patterns in one source, with wildcards weighted; a bound for hostile files."""
 
 _COST_OF_WILDCARDS: Final = 4
 
@@ -60,9 +60,9 @@ _POSIX_CLASSES: Final = {
 
 
 class Glob(NamedTuple):
-    """A pattern for one name: for each place the characters that may stand there, or `STAR`.
+    """A pattern for one name: at each position the characters that may occur, or `STAR`.
 
-    `literal` is the only name that matches, where there is only one.
+    `literal` is the only name that matches, if there is just one.
     """
 
     places: tuple[frozenset[str], ...]
@@ -70,18 +70,18 @@ class Glob(NamedTuple):
 
     @classmethod
     def of(cls, places: tuple[frozenset[str], ...]) -> Glob:
-        """Make the glob of some places."""
+        """Return the glob with the given positions."""
         is_literal = all(len(place) == 1 for place in places)
         return cls(places, "".join(char for place in places for char in place) if is_literal else None)
 
     @property
     def folded(self) -> Glob:
-        """The glob that matches what `fold` makes of the names that this one matches."""
+        """The glob that matches the folded names of those that this one matches."""
         return Glob.of(tuple(map(_folded, self.places)))
 
     @property
     def regex(self) -> str:
-        """The pattern for `re.fullmatch` under `re.DOTALL`; it captures nothing."""
+        """The pattern for `re.fullmatch` with `re.DOTALL`; it has no capturing groups."""
         first, *others = ("".join(map(_place_regex, places)) for places in _split(self.places, STAR))
         if not others:
             return first
@@ -92,7 +92,7 @@ class Glob(NamedTuple):
 class Rule(NamedTuple):
     """One line of an ignore file: a glob for each segment of a path, `None` for any number of directories.
 
-    A pattern on names alone has the steps `(None, glob)`.
+    A pattern for names alone has the steps `(None, glob)`.
     """
 
     label: str
@@ -102,24 +102,24 @@ class Rule(NamedTuple):
 
     @property
     def name_glob(self) -> Glob | None:
-        """The glob of a rule that looks at names alone."""
+        """The glob of a rule for names alone."""
         return self.steps[1] if len(self.steps) == 2 and self.steps[0] is None else None  # noqa: PLR2004 - a pair
 
 
 class ParsedRules(NamedTuple):
-    """The rules of one source in the order of its lines, and a sentence on each line that is of no use."""
+    """The rules of one source in the order of its lines, and a message for each invalid line."""
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def byte_text(name: str) -> str:
-    """Give the form of a name that patterns are compared with."""
+    """Return the form of a name that patterns are compared with."""
     return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 
 def fold(name: str) -> str:
-    """Make ASCII letters lower-case, and no others: these are bytes."""
+    """Convert ASCII letters to lower case, and no others, since these are bytes."""
     return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
 
 
@@ -129,15 +129,15 @@ def _folded(place: frozenset[str]) -> frozenset[str]:
 
 
 def parse_rules(content: bytes, *, source: str) -> ParsedRules:
-    """Read an ignore file; `source` names it in the labels of its rules, before the number and text of the line."""
+    """Parse an ignore file; `source` names it in the labels of its rules, before the number and text of the line."""
     if content.startswith(_UTF_16_MARKS):
         return ParsedRules((), (f"{source}: is UTF-16, but git reads ignore files as UTF-8",))
     lines = enumerate(_lines(content), start=1)
-    return _parse((f"{source}:{number}: {_shown(line)}", line) for number, line in lines)
+    return _parse((f"{source}:{number}: {_excerpt(line)}", line) for number, line in lines)
 
 
 def parse_patterns(patterns: Iterable[str], *, source: str) -> ParsedRules:
-    """Read patterns that stand alone; `source` is what they are called in the labels of the rules."""
+    """Parse single patterns; `source` names them in the labels of the rules."""
     return _parse((f"{source}: {pattern}", _without_trailing_spaces(byte_text(pattern))) for pattern in patterns)
 
 
@@ -178,7 +178,7 @@ def _without_trailing_spaces(line: str) -> str:
     return stripped + " " if n_backslashes % 2 and stripped != line else stripped
 
 
-def _shown(line: str) -> str:
+def _excerpt(line: str) -> str:
     text = line.encode("latin-1").decode("utf-8", "replace")
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
@@ -229,7 +229,7 @@ def _places(pattern: str) -> Iterator[frozenset[str]]:
 
 
 def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
-    """Read a bracket expression from behind its `[`; give its characters and where it ends."""
+    """Parse a bracket expression after its `[`; return its characters and its end."""
     is_negated = pattern.startswith(("!", "^"), start)
     position = first = start + is_negated
     chars: set[str] = set()
@@ -246,15 +246,15 @@ def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
 
 
 def _bracket_chars(item: re.Match[str]) -> set[str]:
-    found = item.groupdict()
-    if (posix := found["posix"]) is not None:
+    groups = item.groupdict()
+    if (posix := groups["posix"]) is not None:
         if posix not in _POSIX_CLASSES:
             raise ValueError(f"nothing can match, for there is no class [:{posix}:]")
         return set(_POSIX_CLASSES[posix])
-    low, high = found["escaped_low"] or found["low"], found["escaped_high"] or found["high"]
+    low, high = groups["escaped_low"] or groups["low"], groups["escaped_high"] or groups["high"]
     if low is not None:
         return {chr(code) for code in range(ord(low), ord(high) + 1)}
-    return {found["escaped"] or found["plain"]}
+    return {groups["escaped"] or groups["plain"]}
 
 
 def _place_regex(place: frozenset[str]) -> str:

@@ -1,23 +1,23 @@
-"""What is left out of the index, and which rule says so.
+"""Rules that exclude files from the index.
 
-The rules in force in a directory, by precedence. The first source that has a matching rule decides; within a source the
-last line that matches does, and of ignore files in nested directories the innermost comes first:
+The rules in force in a directory, by precedence. The first source with a matching rule decides; within a source the
+last matching line does, and of ignore files in nested directories the innermost comes first:
 
-1. what cannot but be a secret, by name, unless they are asked for; nothing brings them back
+1. secrets by name, unless they are requested; nothing re-includes them
 2. `.git`, always
-3. `.dirindexignore`: its `!` brings back what any rule below leaves out
+3. `.dirindexignore`: its `!` re-includes what any rule below excludes
 4. `ignore_patterns` of the configuration; `!` likewise
-5. hidden names, which start with a dot, unless they are asked for
+5. hidden names, which start with a dot, unless they are requested
 6. `.gitignore`
 7. `.git/info/exclude`
 8. the user's own ignore file for all repositories
 
-A directory that is left out is not entered, so nothing in it can be brought back alone. A git repository inside of
-another directory keeps rules 6 and 7 to itself: those from around it end at its border, as they do for git. Without any
-repository, `.gitignore` counts from the indexed directory on. Whether git tracks a file is not asked.
+An excluded directory is not entered, so nothing in it can be re-included. Rules 6 and 7 end at the border of a nested
+git repository, as they do for git. Outside any repository, `.gitignore` applies from the indexed directory on. Whether
+git tracks a file is not considered.
 
-Case counts, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set, as those on
-Windows and macOS have.
+Matching is case-sensitive, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set,
+as those on Windows and macOS have.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from directory_indexer.walker.secret_files import LIKELY_NAMES, SECRET_NAMES, na
 
 
 class Precedence(IntEnum):
-    """The sources of rules; the lowest number that has a matching rule decides."""
+    """Sources of rules; the lowest number with a matching rule decides."""
 
     SECRET = 1
     GIT_DIRECTORY = 2
@@ -51,7 +51,7 @@ class Precedence(IntEnum):
 
 
 class Decision(NamedTuple):
-    """What is to become of an entry, and the rule that decided."""
+    """Whether an entry is ignored, and the rule that decided."""
 
     is_ignored: bool
     rule: str
@@ -66,27 +66,27 @@ class Rules:
         self._sources = sources
 
     def adding(self, precedence: Precedence, layer: Layer) -> Rules:
-        """Put a source that starts in this directory before those of the same precedence from further out."""
+        """Return rules with a source that starts in this directory, before outer ones of the same precedence."""
         sources = sorted([(precedence, layer), *self._sources], key=lambda source: source[0])
         return Rules(sources, ignore_case=self.ignore_case)
 
     def at_repository(self, *, ignore_case: bool) -> Rules:
-        """Leave behind what git takes from around a repository that starts in this directory."""
+        """Return rules without those that git takes from outside a repository, which starts in this directory."""
         sources = [source for source in self._sources if source[0] < Precedence.GITIGNORE]
         return Rules(sources, ignore_case=ignore_case)
 
     def enter(self, directory_name: str) -> Rules:
-        """Give the rules as they stand in a sub-directory, before its own."""
+        """Return the rules in a sub-directory, before its own are added."""
         [rules] = self.enter_each([directory_name])
         return rules
 
     def enter_each(self, directory_names: Sequence[str]) -> list[Rules]:
-        """Give the rules as they stand in each of some sub-directories; most share them."""
+        """Return the rules in each of some sub-directories; most share them."""
         leading_on = self._leading_on(directory_names)
         return [self._entered(name) if name in leading_on else self._elsewhere for name in directory_names]
 
     def decide(self, entry_name: str, *, is_directory: bool) -> Decision | None:
-        """Find the rule that decides about an entry, if any has a say."""
+        """Return the decision about an entry, or None if no rule matches."""
         name = byte_text(entry_name)
         for precedence, layer in self._sources:
             rule = layer.deciding_rule(name, is_directory=is_directory)
@@ -101,7 +101,7 @@ class Rules:
         return None
 
     def decide_path(self, names: Sequence[str], *, is_directory: bool) -> Decision | None:
-        """Find the rule that leaves out an entry further down, given by the names on the way, or a directory there."""
+        """Return the decision that excludes a nested entry, given the names on the way, or a directory around it."""
         rules = self
         for name in names[:-1]:
             decision = rules.decide(name, is_directory=True)
@@ -112,15 +112,15 @@ class Rules:
 
     @cached_property
     def concerned(self) -> Callable[[Sequence[str]], set[str]]:
-        """The quick search for entries that a rule may leave out; the others stay, whatever they are."""
+        """A fast search for entries that a rule may exclude; all others are included."""
         find = finder_of(merged(layer.hints for _, layer in self._sources))
         if not self._sources or self._sources[0][0] != Precedence.SECRET:
             return find
 
         def find_with_copies(names: Sequence[str]) -> set[str]:
             originals = {name: original for name in names if (original := name_of_original(name)) != name}
-            found = find([*originals.values()]) if originals else set()
-            return find(names) | {name for name, original in originals.items() if original in found}
+            matches = find([*originals.values()]) if originals else set()
+            return find(names) | {name for name, original in originals.items() if original in matches}
 
         return find_with_copies
 
@@ -143,7 +143,7 @@ class Rules:
 
 @cache
 def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
-    """Make the rules that need no file, as they stand in the root of the file system."""
+    """Return the rules that need no file, at the root of the file system."""
     layers = [(Precedence.GIT_DIRECTORY, _layer((".git",), source="git"))]
     if not include_secrets:
         layers.append((Precedence.SECRET, _secret_layer(SECRET_NAMES)))
@@ -153,7 +153,7 @@ def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
 
 
 def likely_secret(path: str) -> str | None:
-    """Return the kind of secret that a file is by its path, unless what it holds is harmless."""
+    """Return the kind of secret that a path suggests, unless the content is harmless."""
     name = os.path.basename(path).lower()
     if not any(map(_likely_name().match, (name, name_of_original(name)))):
         return None
@@ -163,7 +163,7 @@ def likely_secret(path: str) -> str | None:
 
 
 def kind_of_secret(decision: Decision | None) -> str | None:
-    """Return the kind of secret that leaves a file out by its name; None where no rule of secrets does."""
+    """Return the kind of secret by whose name a file is excluded; None if no rule of secrets does."""
     if decision is None or not decision.is_ignored or decision.precedence != Precedence.SECRET:
         return None
     return decision.rule.removeprefix("secret: ")
@@ -171,7 +171,7 @@ def kind_of_secret(decision: Decision | None) -> str | None:
 
 @cache
 def _likely_name() -> re.Pattern[str]:
-    """Return a pattern of all such names without their directories: asking the rules takes a thousand times as long."""
+    """Return a pattern of all such names without directories: evaluating the rules takes a thousand times as long."""
     names = {pattern.rpartition("/")[2].lower() for patterns in LIKELY_NAMES.values() for pattern in patterns}
     return re.compile("|".join(fnmatch.translate(name) for name in sorted(names) if not name.startswith("!")))
 
@@ -182,7 +182,7 @@ def _likely_rules() -> Rules:
 
 
 def rules_for_members(policy: WalkPolicy) -> Rules:
-    """Make the rules for what lies in a container, as they stand in it: those that need no file of a directory."""
+    """Return the rules for members of a container: those that need no file of a directory."""
     rules = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
     if not policy.ignore_patterns:
         return rules

@@ -1,4 +1,4 @@
-"""The rules of a directory, worked out only when somebody asks: where nothing has changed, nobody does."""
+"""Lazily evaluated rules of a directory: in an unchanged directory they are not needed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ with lazily:
 
 
 class LazyRules:
-    """The rules in force in a directory, or what they are to be made of.
+    """The rules of a directory, or the step that computes them.
 
-    `key` stands for everything that they follow from, beside the path of the directory: while it is the same, so are
-    the rules. It is None when not everything could be read.
+    `key` represents everything that they depend on, beside the path of the directory: while it is the same, so are the
+    rules. It is None if not everything could be read.
     """
 
     def __init__(self, key: bytes | None, rules: Rules | Step) -> None:
@@ -23,16 +23,16 @@ class LazyRules:
         self.made: Rules | Step = rules
 
     def leading_to(self, change: Callable[[Rules], Rules], *, key: bytes | None) -> LazyRules:
-        """Give the rules that a change makes of these."""
+        """Return the rules that result from a change of these."""
         return LazyRules(key, Step(self, change))
 
     def entering(self, directory_name: str) -> LazyRules:
-        """Give the rules as they stand in a sub-directory, before its own."""
+        """Return the rules in a sub-directory, before its own are added."""
         return self.leading_to(lambda rules: rules.enter(directory_name), key=self.key)
 
     def resolve(self) -> Rules:
-        """Work the rules out."""
-        # Without recursion: directories may lie in each other ten thousand deep.
+        """Compute the rules."""
+        # Iterative: directories may be nested ten thousand deep.
         waiting: list[tuple[LazyRules, Step]] = []
         late = self
         while isinstance(late.made, Step):
@@ -45,7 +45,7 @@ class LazyRules:
 
 
 class Step(NamedTuple):
-    """How rules follow from those further out."""
+    """The derivation of rules from outer ones."""
 
     outer: LazyRules
     change: Callable[[Rules], Rules]

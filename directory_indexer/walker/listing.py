@@ -1,4 +1,4 @@
-"""What a walk says of one directory, and what an index remembers of one in which there was nothing to do."""
+"""Listings of directories, and the records of directories that had nothing to do."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from directory_indexer.paths import FilePath
 
 
 class IgnoredPath(NamedTuple):
-    """A file or directory that a rule excludes, and the rule as the user would write it, with where it stands."""
+    """A file or directory that a rule excludes, and the rule as the user would write it, with its source."""
 
     path: FilePath
     rule: str
@@ -18,10 +18,10 @@ class IgnoredPath(NamedTuple):
 class Listing(NamedTuple):
     """One directory of a walk; a tuple, as `SourceFile` is.
 
-    `failures` name the directory itself when it could not be read, or entries of it: nothing at or below such a path
-    may be taken for deleted. Nor may text of what is ignored from here on when there is `rules_are_lost`: rules that
-    could not be read might have brought it back. With `is_mount` another file system begins here;
-    `file_system` names it, and that of the root. Where the `digest` is the same and not empty, so is all of this.
+    `failures` name the directory itself if it could not be read, or entries of it: nothing at or below such a path may
+    be treated as deleted. Neither may indexed text of ignored paths if `rules_are_lost`: unreadable rules might have
+    re-included it. With `is_mount` another file system begins here; `file_system` names it, and that of the root. If
+    the `digest` is unchanged and not empty, so is the whole listing.
     """
 
     directory: FilePath
@@ -36,9 +36,10 @@ class Listing(NamedTuple):
 
 
 class SettledDirectory(NamedTuple):
-    """A directory of a walk in which the index knew every file, and had nothing to do.
+    """A directory of a walk in which the index is up to date. It has `n_files` indexed files.
 
-    It has `n_files` indexed files; the rest was skipped, by reason, or ignored.
+    The rest was skipped, by reason, or ignored. It has `n_files` indexed files; the rest was skipped, by reason, or
+    ignored.
     """
 
     digest: bytes
@@ -48,19 +49,19 @@ class SettledDirectory(NamedTuple):
 
     @property
     def n_known(self) -> int:
-        """Count the files that the index knows in the directory."""
+        """The number of files that the index knows in the directory."""
         return self.n_files + sum(count for _, count in self.skipped)
 
 
 class Settled(NamedTuple):
-    """The directories that are settled, for runs that extract files in the way that `recipe` names."""
+    """The settled directories, for runs that extract files as `recipe` identifies."""
 
     recipe: int = 0
     directories: Mapping[FilePath, SettledDirectory] = MappingProxyType({})
 
 
 class SameListing(NamedTuple):
-    """A directory of a walk that is as it was when it was settled; the rest is as in `Listing`."""
+    """A directory that is unchanged since it was settled; the other fields are as in `Listing`."""
 
     directory: FilePath
     settled: SettledDirectory

@@ -1,7 +1,7 @@
-"""A quick first look at names: most match no rule, and it must cost little to find that out.
+"""Prefilter of names: most match no rule, which has to be found out cheaply.
 
-A hint is what a lower-case ASCII name must have for a glob to match it. A name that has none of the hints matches none
-of the globs; one that has may still match none.
+A hint is a property of a lower-case ASCII name that a glob requires. A name with none of the hints matches none of the
+globs; one with a hint may still match none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ONE_EXTENSION = re.compile(r"\.[^.]+", re.DOTALL)
 
 
 class NameHints(NamedTuple):
-    """Hints of several globs, by the test that they need: the name, how it ends or starts, or what it contains."""
+    """Hints of several globs by kind of test: the whole name, its end, its beginning, or a part of it."""
 
     names: frozenset[str] = frozenset()
     extensions: frozenset[str] = frozenset()
@@ -35,19 +35,19 @@ _EVERY_NAME: Final = NameHints(starts=frozenset({""}))
 
 
 def hints_of(globs: Iterable[Glob | None]) -> NameHints:
-    """Work out what a name must have for any of the globs to match it; `None` matches every name."""
+    """Return the hints of globs; `None` matches every name."""
     return merged(_hint(glob) if glob else _EVERY_NAME for glob in globs)
 
 
 def merged(hints: Iterable[NameHints]) -> NameHints:
-    """Join hints: a name needs only one."""
+    """Return the union of hints: a name needs only one."""
     return NameHints(*(_NOTHING.union(*same) for same in zip(NameHints(), *hints, strict=True)))
 
 
 def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
-    """Make the search for names that have a hint; one that is not ASCII counts as if it had.
+    """Return a function that finds the names with a hint; names that are not ASCII are always included.
 
-    It looks at the names of a directory together: that costs half of what testing one after the other does.
+    It scans the names of a directory together, which costs half of what testing them one by one does.
     """
     exact, extensions = hints.names, hints.extensions
     search = _search_for(hints.starts, hints.ends, hints.parts)
@@ -59,25 +59,28 @@ def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
         joined = "/".join(names)
         lowered = joined.lower()
         keys = lowered.split("/") if names else []
-        found = set[str]()
+        matches = set[str]()
         if not exact.isdisjoint(keys) or not extensions.isdisjoint([key[key.rfind(".") :] for key in keys]):
             pairs = zip(names, keys, strict=True)
-            found.update(name for name, key in pairs if key in exact or key[key.rfind(".") :] in extensions)
+            matches.update(name for name, key in pairs if key in exact or key[key.rfind(".") :] in extensions)
         if search and search(f"/{lowered}/"):
-            found.update(name for name, key in zip(names, keys, strict=True) if search(f"/{key}/"))
+            matches.update(name for name, key in zip(names, keys, strict=True) if search(f"/{key}/"))
         if not joined.isascii():
-            found.update(name for name in names if not name.isascii())
-        return found
+            matches.update(name for name in names if not name.isascii())
+        return matches
 
     return find
 
 
 @lru_cache(maxsize=256)
 def _search_for(starts: frozenset[str], ends: frozenset[str], parts: frozenset[str]) -> Callable[[str], object] | None:
-    """Make the search for texts in a name between slashes; most ignore files add none to those from further out."""
+    """Return a search for substrings of a name between slashes.
+
+    Cached, since most ignore files add none to the outer ones.
+    """
     shortest = (start for start in starts if not any(start[:n] in starts for n in range(len(start))))
     texts = [*(f"/{start}" for start in shortest), *(f"{end}/" for end in ends), *parts]
-    # To group them by their first character halves the time of the search.
+    # Grouping them by their first character halves the time of the search.
     groups = itertools.groupby(sorted(texts), key=lambda text: text[:1])
     regex = "|".join(
         f"{re.escape(first)}(?:{'|'.join(re.escape(text[1:]) for text in same)})" for first, same in groups
@@ -103,7 +106,7 @@ def _hint(glob: Glob) -> NameHints:
 
 
 def _spellings(places: Sequence[frozenset[str]]) -> frozenset[str]:
-    """List the texts of a run from the start that is not long, has no star and few spellings."""
+    """Return the texts of the longest prefix that is short, has no star and few spellings."""
     texts = {""}
     for place in places[:_MAX_SPELLED]:
         if place == STAR or len(place) * len(texts) > _MAX_SPELLINGS:

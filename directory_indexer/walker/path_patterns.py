@@ -1,4 +1,4 @@
-"""Patterns as in `.gitignore` that say which paths are wanted: those of searches, in the language of the walk."""
+"""Patterns in the language of `.gitignore` that select paths for searches."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from directory_indexer.walker.rule_layer import Layer, layer_of
 
 
 class PathPatterns:
-    """Patterns of which the last that matches a path, or a directory that it lies in, decides; `!` takes back.
+    """Patterns of which the last one that matches a path, or a directory around it, decides; `!` negates.
 
     Unlike in `.gitignore`, braces hold alternatives, as in `*.{c,h}`.
 
     Raises:
-        UsageError: one of them is no pattern.
+        UsageError: one of them is invalid.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        parsed = parse_patterns([one for pattern in patterns for one in _unbraced(pattern)], source="pattern")
+        parsed = parse_patterns([expanded for pattern in patterns for expanded in _unbraced(pattern)], source="pattern")
         if parsed.problems or not parsed.rules:
             what = parsed.problems[0] if parsed.problems else f"pattern: '{' '.join(patterns)}' names nothing"
             raise UsageError(what, hint="write patterns as in .gitignore: *.md, src/**, !drafts/")
@@ -31,14 +31,14 @@ class PathPatterns:
         self._inside: dict[str, tuple[Layer, int]] = {"": (layer_of(parsed.rules), -1)}
 
     def match(self, path: str) -> bool:
-        """Tell whether a file is wanted, by its path below the directory that the patterns are meant for."""
+        """Whether a file is selected, by its path relative to the directory of the patterns."""
         directory, _, name = path.rpartition("/")
         layer, last = self._in(directory)
         last = max(last, self._last_match(layer, name, is_directory=False))
         return last >= 0 and not self._rules[last].is_negated
 
     def _in(self, directory: str) -> tuple[Layer, int]:
-        """Give the rules as they stand in a directory, and the number of the last one that matches it or one above."""
+        """Return the rules in a directory, and the number of the last one that matches it or a directory around it."""
         if directory in self._inside:
             return self._inside[directory]
         layer, last = self._inside[""]
@@ -57,7 +57,7 @@ class PathPatterns:
 
 
 def _unbraced(pattern: str) -> list[str]:
-    """Write a pattern with braces as patterns without, as ripgrep reads them; one that has no other is a letter.
+    """Expand a pattern with braces as ripgrep does; an unmatched brace is literal.
 
     Raises:
         UsageError: there would be too many of them.
@@ -68,16 +68,18 @@ def _unbraced(pattern: str) -> list[str]:
         if len(pattern) > MAX_PATTERN_BYTES or (group := _inner_group(text)) is None:
             done.append(text)
         else:
-            waiting += [f"{text[: group.start]}{one}{text[group.end :]}" for one in reversed(group.alternatives)]
+            waiting += [
+                f"{text[: group.start]}{alternative}{text[group.end :]}" for alternative in reversed(group.alternatives)
+            ]
         if len(done) + len(waiting) > _MOST_ALTERNATIVES:
             raise UsageError(
-                f"the braces of '{pattern[:_SHOWN]}' hold too many alternatives", hint="write fewer braces"
+                f"the braces of '{pattern[:_MAX_MESSAGE_CHARS]}' hold too many alternatives", hint="write fewer braces"
             )
     return list(dict.fromkeys(done))
 
 
 class _Group(NamedTuple):
-    """A pair of braces: where it stands, and what stands between its commas."""
+    """A pair of braces: its position, and its alternatives."""
 
     start: int
     end: int
@@ -85,7 +87,7 @@ class _Group(NamedTuple):
 
 
 def _inner_group(text: str) -> _Group | None:
-    """Find the first pair of braces without others in it."""
+    """Return the first innermost pair of braces."""
     edges: list[int] = []
     for sign in _SIGNS.finditer(text):
         match sign[0]:
@@ -100,6 +102,6 @@ def _inner_group(text: str) -> _Group | None:
 
 
 _MOST_ALTERNATIVES: Final = 1000
-_SHOWN: Final = 80
+_MAX_MESSAGE_CHARS: Final = 80
 _SIGNS: Final = re.compile(r"\\.|\[!?\]?[^\]]*\]|[{},]", re.DOTALL)
-"""What means something beside braces: an escaped character, and a class, in which braces are letters."""
+"""Tokens beside braces: an escaped character, and a class, in which braces are literal."""

@@ -1,4 +1,4 @@
-"""What a walk leaves out."""
+"""Policy of a walk: which files it excludes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from directory_indexer.paths import FilePath
 
 
 class WalkPolicy(NamedTuple):
-    """What a walk leaves out; `own` are the paths of the index itself and of what configures it.
+    """The exclusions of a walk; `own` are the paths of the index itself and of its configuration.
 
-    Files whose names end in one of `streamed`, in lower case, may be larger than any other. At or below `reserved` no
-    directory may be tracked but that of the `documents` which were sent: of those none is left out by its name alone.
+    Files whose names end in one of `streamed`, in lower case, may exceed the size limit. At or below `reserved` no
+    directory may be tracked but that of the `documents` which were sent: none of those is excluded by its name.
     """
 
     ignore_patterns: tuple[str, ...] = ()
@@ -25,10 +25,10 @@ class WalkPolicy(NamedTuple):
     reserved: FilePath | None = None
     documents: FilePath | None = None
     git_history: str = ""
-    """Which commits of repositories are read, too: none, `all`, so many of the newest, or those since a day."""
+    """Commits of repositories to index: none, `all`, a number of the newest, or those since a day."""
 
     def at(self, root: FilePath) -> WalkPolicy:
-        """Tell what a walk of one tracked directory leaves out."""
+        """Return the policy for one tracked directory."""
         if root != self.documents:
             return self
         return self._replace(ignore_patterns=(), respect_gitignore=False, include_hidden=True)

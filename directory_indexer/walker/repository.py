@@ -1,8 +1,8 @@
-"""Where git keeps, beside `.gitignore`, what a user wants ignored; read from git's files without running git.
+"""Locations of git's ignore rules beside `.gitignore`, read from git's files without running git.
 
-Of git's configuration the files of the system, the user and the repository are read, with what they include;
-conditional includes and settings of a single work tree are not. A repository may be a stranger's: it names no file
-outside of itself, whose lines would then be rules to be shown, and no git directory that does not name it back.
+Of git's configuration the files of the system, the user and the repository are read, with their includes; conditional
+includes and settings of a single work tree are not. A repository is untrusted: it may not name files outside itself,
+whose lines would be displayed as rules, nor a git directory that does not refer back to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from directory_indexer.paths import lies_in
 from directory_indexer.walker.small_files import is_there, read_small_file
 
 MAX_INCLUDE_DEPTH: Final = 10
-"""As many as git allows."""
+"""The limit of git."""
 
 _MOST_FILES: Final = 100
 
@@ -33,9 +33,9 @@ _TRUE: Final = frozenset({"true", "yes", "on", "1", ""})
 
 
 class Repository(NamedTuple):
-    """A work tree; `directory` is where git keeps what all work trees of the repository share.
+    """A work tree; `directory` is the git directory shared by all work trees of the repository.
 
-    With a `refusal` that directory is not used, for it does not belong to the work tree.
+    With a `refusal` that directory is not used, since it does not belong to the work tree.
     """
 
     top: Path
@@ -49,9 +49,9 @@ class Repository(NamedTuple):
 
 
 class GitSettings(NamedTuple):
-    """What git's configuration says about ignoring; `refused` tells what of the repository's own is not used.
+    """Settings of git that concern ignoring; `refused` lists settings of the repository that are not used.
 
-    An ignore file that the repository itself names is a real path, and not to be opened through links.
+    An ignore file that the repository itself names is a resolved path, and must not be opened through links.
     """
 
     user_ignore_file: Path | None
@@ -66,7 +66,7 @@ class _Variable(NamedTuple):
 
 
 def repository_at(directory: Path) -> Repository | None:
-    """Find the repository whose work tree starts in a directory.
+    """Return the repository whose work tree starts in a directory.
 
     Raises:
         OSError: a file of it is there but cannot be read.
@@ -84,17 +84,19 @@ def repository_at(directory: Path) -> Repository | None:
 
 
 def repository_around(directory: Path) -> Repository | None:
-    """Find the innermost repository that a directory lies in or starts."""
-    return next((found for parent in (directory, *directory.parents) if (found := repository_at(parent))), None)
+    """Return the innermost repository that contains a directory."""
+    return next(
+        (repository for parent in (directory, *directory.parents) if (repository := repository_at(parent))), None
+    )
 
 
 def git_settings(repository: Repository | None) -> GitSettings:
-    """Read what the system, the user and the repository have configured.
+    """Read the settings of the system, the user and the repository.
 
     Raises:
         OSError: one of the files is there but cannot be read.
     """
-    variables = [one for file in _files_of_system_and_user() for one in _variables(file)]
+    variables = [variable for file in _files_of_system_and_user() for variable in _variables(file)]
     refused: list[str] = []
     own = list(_own_variables(repository, refused)) if repository and not repository.refusal else []
     values = dict(variables + own)
@@ -108,14 +110,14 @@ def git_settings(repository: Repository | None) -> GitSettings:
 
 
 def within(path: str | Path, repository: Repository) -> str | None:
-    """Give the real path of a file that a repository names, or None if it lies outside of the repository."""
+    """Return the resolved path of a file that a repository names, or None if it is outside the repository."""
     real = _real(path)
     is_inside = real and any(_lies_in(real, border) for border in (repository.top, repository.directory))
     return str(real) if is_inside else None
 
 
 def _belongs_to(entry: Path, git_directory: Path) -> bool:
-    """Tell whether a git directory lies in the work tree that `entry` starts, or names it back as git does."""
+    """Whether a git directory is inside the work tree of `entry`, or refers back to it as git does."""
     return (
         _lies_in(git_directory, entry.parent)
         or _is_of_linked_work_tree(entry, git_directory)
@@ -141,7 +143,7 @@ def _shared_by_work_trees(git_directory: Path) -> Path | None:
 
 
 def _named_in(file: Path, *, prefix: str = "") -> Path | None:
-    """Give the path that a file of git's holds, or None if there is no such file."""
+    """Return the path that a file of git's contains, or None if there is no such file."""
     real = _real(file)
     if real is None or not real.is_file():
         return None
@@ -157,7 +159,7 @@ def _real(path: str | Path | None) -> Path | None:
 
 
 def _lies_in(path: Path, directory: Path) -> bool:
-    """Tell whether a real path is, or lies in, a directory."""
+    """Whether a resolved path is, or is below, a directory."""
     return lies_in(str(path), os.path.realpath(directory))
 
 
@@ -168,7 +170,7 @@ def _config_home() -> Path:
 def _expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
-    except (RuntimeError, ValueError):  # there is no such home, or no such name of one
+    except (RuntimeError, ValueError):  # there is no such home directory, or the name is invalid
         return Path(path)
 
 
@@ -183,12 +185,12 @@ def _files_of_system_and_user() -> Iterator[Path]:
 
 
 def _variables(file: Path) -> Iterator[_Variable]:
-    """List the variables of a configuration file and of those it includes, in the order in which they count."""
+    """Yield the variables of a configuration file and its includes, in order of precedence."""
     return _included(file, seen=set(), find=lambda path, _: path, read=read_small_file)
 
 
 def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Variable]:
-    """List the variables of a repository's own configuration; name those that lead out of it."""
+    """Yield the variables of a repository's own configuration; paths outside the repository are added to `refused`."""
 
     def find(path: Path, key: str) -> Path | None:
         inside = within(path, repository)
@@ -201,8 +203,8 @@ def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Vari
     for variable in _included(config, seen=set(), find=find, read=read) if config else ():
         if variable.key != "core.excludesfile" or not variable.value:
             yield variable
-        elif found := find(repository.top / _expanded(variable.value), variable.key):
-            yield variable._replace(value=str(found))
+        elif ignore_file := find(repository.top / _expanded(variable.value), variable.key):
+            yield variable._replace(value=str(ignore_file))
 
 
 def _included(
@@ -238,7 +240,7 @@ def _assignments(text: str) -> Iterator[_Variable]:
 
 
 def _value(text: str) -> str:
-    """Take a value out of its quotes and away from the comment behind it."""
+    """Return a value without its quotes and trailing comment."""
     parts: list[str] = []
     position = 0
     while part := _VALUE_PART.match(text, position):
@@ -246,4 +248,4 @@ def _value(text: str) -> str:
         quoted, plain = part.groups()
         is_last = not _VALUE_PART.match(text, position)
         parts.append(quoted if quoted is not None else plain.rstrip() if is_last else plain)
-    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), "".join(parts))
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), "".join(parts))

@@ -1,4 +1,4 @@
-"""Reads the files that rules come from, and keeps what went wrong with them."""
+"""Reading of ignore files, with the problems that occur."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from directory_indexer.walker.rule_layer import layer_of
 from directory_indexer.walker.small_files import is_there, read_small_file
 
 RULE_FILES: Final = frozenset({".git", ".gitignore", ".dirindexignore"})
-"""Names of entries that change the rules of the directory that holds them."""
+"""Names of entries that change the rules of their directory."""
 
 
 class RuleText(NamedTuple):
-    """What an ignore file holds."""
+    """The content of an ignore file."""
 
     precedence: Precedence
     path: str
@@ -40,32 +40,32 @@ class RuleText(NamedTuple):
 
 
 class FoundRules(NamedTuple):
-    """What a directory says itself. With `ignore_case`, true or false, a repository starts here."""
+    """The rules of a directory itself. If `ignore_case` is set, a repository starts here."""
 
     ignore_case: bool | None = None
     texts: tuple[RuleText, ...] = ()
 
 
 class RuleProblems:
-    """The files that could not be used as they are, and whether rules of some could not be read at all."""
+    """Files that could not be used as they are, and whether any rules could not be read."""
 
     def __init__(self) -> None:
         self.are_lost = False
         self._failures: list[FileFailure] = []
 
     def take(self) -> tuple[list[FileFailure], bool]:
-        """Hand over the failures since the last time, and whether rules are lost by them."""
+        """Return and clear the failures so far, and whether rules are lost."""
         failures, self._failures = self._failures, []
         are_lost, self.are_lost = self.are_lost, False
         return failures, are_lost
 
     def lose(self, path: str, error: OSError) -> None:
-        """Note a file whose rules cannot be read."""
+        """Record a file whose rules cannot be read."""
         self.are_lost = True
         self.note(path, f"its rules cannot be read: {error.strerror}")
 
     def note(self, path: str, message: str) -> None:
-        """Note what is wrong with a file."""
+        """Record what is wrong with a file."""
         self._failures.append(FileFailure(file_path(path), Stage.WALK, message))
 
 
@@ -78,7 +78,7 @@ class RuleFiles:
         self._respect_gitignore = respect_gitignore
 
     def rules_at_root(self, built_in: Callable[[], Rules], patterns: Sequence[str]) -> LazyRules:
-        """Gather what comes from outside: the configured patterns, and the repository that the root lies in.
+        """Return the rules from outside the root: the configured patterns, and the repository around it.
 
         Raises:
             ConfigError: a configured pattern can never match.
@@ -93,52 +93,53 @@ class RuleFiles:
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
 
-        def made(_: Rules) -> Rules:
+        def compute(_: Rules) -> Rules:
             rules = built_in()
             for name in top.parts[1:]:
                 rules = rules.enter(name)
-            for found in outside:
-                rules = self._applied(rules, found)
-            for parent, found in zip(parents, around, strict=True):
-                rules = self._applied(rules, found).enter(root.relative_to(parent).parts[0])
+            for outer_rules in outside:
+                rules = self._applied(rules, outer_rules)
+            for parent, outer_rules in zip(parents, around, strict=True):
+                rules = self._applied(rules, outer_rules).enter(root.relative_to(parent).parts[0])
             return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
 
         key = self._key(b"", (str(top), [*outside, *around], patterns))
-        return LazyRules(key, Step(LazyRules(key, Rules(())), made))
+        return LazyRules(key, Step(LazyRules(key, Rules(())), compute))
 
     def rules_in(
         self, rules: LazyRules, directory: str, names: Container[str], *, handle: int | str | None = None
     ) -> LazyRules:
-        """Add what a directory, open as `handle`, says itself; `names` tells which of `RULE_FILES` it holds.
+        """Return rules with those that a directory, open as `handle`, adds.
 
-        The files are read now, for what they hold belongs to the key of the rules, and parsed when it is asked for.
+        `names` tells which of `RULE_FILES` it contains. The files are read now, since their content is part of the key
+        of the rules, but parsed lazily.
         """
-        found = self._read(directory, names, handle=directory if handle is None else handle)
-        key = None if rules.key is None else self._key(rules.key, found)
-        return rules.leading_to(partial(self._applied, found=found), key=key)
+        added = self._read(directory, names, handle=directory if handle is None else handle)
+        key = None if rules.key is None else self._key(rules.key, added)
+        return rules.leading_to(partial(self._applied, added=added), key=key)
 
-    def _key(self, outer: bytes, found: object) -> bytes | None:
-        return None if self.problems.are_lost else content_hash(outer + repr(found).encode())
+    def _key(self, outer: bytes, source: object) -> bytes | None:
+        return None if self.problems.are_lost else content_hash(outer + repr(source).encode())
 
     def _read(self, directory: str, names: Container[str], *, handle: int | str) -> FoundRules:
-        """Read what a directory says itself, its files from its descriptor where there is one."""
-        found = FoundRules()
+        """Read the rule files of a directory, relative to its descriptor if there is one."""
+        added = FoundRules()
         if self._respect_gitignore and ".git" in names:
             repository = self._repository(Path(directory), repository_at)
-            found = self._of_repository(repository) if repository else found
+            added = self._of_repository(repository) if repository else added
         texts: list[RuleText] = []
         open_in_tree = partial(open_entry, directory=handle)
         if self._respect_gitignore and ".gitignore" in names:
             texts += self._texts(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"), open_in_tree)
         if ".dirindexignore" in names:
             texts += self._texts(Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"), open_in_tree)
-        return found._replace(texts=(*found.texts, *texts))
+        return added._replace(texts=(*added.texts, *texts))
 
-    def _applied(self, rules: Rules, found: FoundRules) -> Rules:
-        if found.ignore_case is not None:
-            rules = rules.at_repository(ignore_case=found.ignore_case)
-        for precedence, path, content in found.texts:
-            parsed = parse_rules(content, source=self._shown(path))
+    def _applied(self, rules: Rules, added: FoundRules) -> Rules:
+        if added.ignore_case is not None:
+            rules = rules.at_repository(ignore_case=added.ignore_case)
+        for precedence, path, content in added.texts:
+            parsed = parse_rules(content, source=self._relative(path))
             if parsed.problems:
                 self.problems.note(path, "; ".join(_first_of(parsed.problems)))
             if parsed.rules:
@@ -190,7 +191,7 @@ class RuleFiles:
         except OSError as error:
             self.problems.lose(path, error)
 
-    def _shown(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
         return file_path(path.removeprefix(os.path.join(self._root, "")))
 
 

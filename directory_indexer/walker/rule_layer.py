@@ -1,10 +1,10 @@
-"""The rules of one source as they stand in one directory below it.
+"""The rules of one source in the context of one directory below it.
 
 A path pattern is followed from directory to directory: in each one it is known which of its segments may come next, so
-that deciding about an entry never takes more than its name. Rules on names alone are the same in every directory, and
-a directory in which nothing changes shares the layer of its parent.
+that a decision about an entry only needs its name. Rules on names alone are the same in every directory, and a
+directory in which nothing changes shares the layer of its parent.
 
-All names here are `byte_text`; rules that ignore case are kept folded, and compared with folded names.
+All names here are `byte_text`; rules that ignore case are folded, and compared with folded names.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from directory_indexer.walker.name_hints import NameHints, hints_of, merged
 
 
 class Layer:
-    """Rules of which the last that matches decides."""
+    """Rules of which the last matching one decides."""
 
     def __init__(self, source: _Source, routes: Sequence[_Route]) -> None:
         self._source = source
         self._routes = routes
 
     def enter(self, directory: str) -> Layer:
-        """Give the layer as it stands in a sub-directory."""
+        """Return the layer in a sub-directory."""
         name = self._source.spelled(directory)
         return self._with(route.entered(name) for route in self._routes)
 
     @cached_property
     def elsewhere(self) -> Layer:
-        """The layer as it stands in sub-directories that lead no path pattern on."""
+        """The layer in sub-directories that advance no path pattern."""
         return self._with(route.kept() for route in self._routes)
 
     def deciding_rule(self, entry: str, *, is_directory: bool) -> Rule | None:
-        """Find the last rule that matches an entry of this directory."""
+        """Return the last rule that matches an entry of this directory."""
         name = self._source.spelled(entry)
         order = self._source.last_match(name, is_directory=is_directory)
         for route in self._last_steps:
@@ -48,13 +48,13 @@ class Layer:
 
     @cached_property
     def hints(self) -> NameHints:
-        """What the name of an entry must have for a rule to leave it out."""
+        """Properties that the name of an entry needs for a rule to exclude it."""
         last_steps = (route.rule.steps[-1] for route in self._last_steps if not route.rule.is_negated)
         return merged((self._source.hints, hints_of(last_steps)))
 
     @cached_property
     def descent_hints(self) -> NameHints:
-        """What the name of a sub-directory must have to lead a path pattern on."""
+        """Properties that the name of a sub-directory needs to advance a path pattern."""
         return hints_of(glob for route in self._routes for glob in route.next_steps())
 
     @cached_property
@@ -67,7 +67,7 @@ class Layer:
 
 
 def layer_of(rules: Sequence[Rule], *, ignore_case: bool = False) -> Layer:
-    """Make the layer of rules as it stands in the directory that their paths start from."""
+    """Return the layer of rules in the directory that their paths are relative to."""
     if ignore_case:
         rules = [_folded(rule) for rule in rules]
     on_paths = [(order, rule) for order, rule in enumerate(rules) if rule.name_glob is None]
@@ -87,11 +87,11 @@ class _Source:
         self._on_names = [(order, rule, glob) for order, rule in enumerate(rules) if (glob := rule.name_glob)]
 
     def spelled(self, name: str) -> str:
-        """Give a name as the rules are compared with it."""
+        """Return a name in the form that the rules are compared with."""
         return fold(name) if self._ignore_case else name
 
     def last_match(self, name: str, *, is_directory: bool) -> int:
-        """Give the place of the last rule on names that matches, -1 for none."""
+        """Return the index of the last matching rule on names, or -1."""
         return self._for_directories(name) if is_directory else self._for_files(name)
 
     @cached_property
@@ -117,20 +117,20 @@ def _last_match(globs: Iterable[tuple[int, Glob]]) -> Callable[[str], int]:
             literals[glob.literal] = order
     if not wild:
         return lambda name: literals.get(name, -1)
-    # Of the alternatives of a regex the first that matches wins: the last rule has to stand first.
+    # The first matching alternative of a regex wins, so the last rule comes first.
     wild.reverse()
     match_wild = re.compile("|".join(f"({regex})" for _, regex in wild), re.DOTALL).fullmatch
 
     def last_match(name: str) -> int:
         order = literals.get(name, -1)
-        found = match_wild(name)
-        return order if found is None else max(order, wild[(found.lastindex or 1) - 1][0])
+        match = match_wild(name)
+        return order if match is None else max(order, wild[(match.lastindex or 1) - 1][0])
 
     return last_match
 
 
 class _Route(NamedTuple):
-    """How far a path pattern has come: the places of the steps that may come next, in ascending order."""
+    """Progress of a path pattern: the indexes of the steps that may come next, in ascending order."""
 
     order: int
     rule: Rule
@@ -142,16 +142,16 @@ class _Route(NamedTuple):
         return self.places[-1] == len(self.tests) - 1
 
     def ends_with(self, name: str) -> bool:
-        """Tell whether the pattern, at its last step, matches an entry."""
+        """Whether the last step of the pattern matches an entry."""
         test = self.tests[-1]
         return test is None or bool(test(name))
 
     def next_steps(self) -> Iterator[Glob]:
-        """List the globs that a directory can match and that others follow."""
+        """Yield the globs that a directory can match and that others follow."""
         return (glob for place in self.places if (glob := self.rule.steps[place]) and place + 1 < len(self.tests))
 
     def entered(self, directory: str) -> _Route | None:
-        """Follow the pattern into a sub-directory."""
+        """Advance the pattern into a sub-directory."""
         return self._at(
             place if test is None else place + 1
             for place in self.places
@@ -159,7 +159,7 @@ class _Route(NamedTuple):
         )
 
     def kept(self) -> _Route | None:
-        """Follow the pattern into a sub-directory that matches no step of it."""
+        """Advance the pattern into a sub-directory that matches no step of it."""
         return self._at(place for place in self.places if self.tests[place] is None)
 
     def _at(self, places: Iterable[int]) -> _Route | None:
@@ -177,7 +177,7 @@ def _test(glob: Glob) -> Callable[[str], object]:
 
 
 def _reached(tests: Sequence[object | None], place: int) -> Iterator[int]:
-    """List the places that can come next once `place` can: any number of directories may be none."""
+    """Yield the steps that can come next once `place` can: `**` may match no directory."""
     yield place
     while tests[place] is None and place + 1 < len(tests):
         place += 1

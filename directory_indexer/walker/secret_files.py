@@ -1,7 +1,7 @@
 """Files that are secrets by their names alone, and files that are by their names and contents.
 
-A file that cannot be harmless, as a store of keys, is never read unless that is asked for. Where a note may have the
-same name, or where the name is shared, as that of a public certificate, the content decides when the file is parsed.
+A file that cannot be harmless, such as a key store, is never read unless that is requested. If a note may have the same
+name, or the name is shared, such as that of a public certificate, the content decides when the file is parsed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ _TEXTS: Final = (
     "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
 )
 _ENCRYPTED: Final = "sops enc encrypted".split()
-"""What files with encrypted values are called; the values that are not are masked."""
+"""Suffixes of files with encrypted values; their other values are masked."""
 _SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
 
 
 def name_of_original(name: str) -> str:
-    """Give the name of a file without what people and programs append to that of a copy: bak, old, save, a date."""
+    """Return the name of a file without the suffixes of copies: bak, old, save, a date."""
     return re.sub(_COPY, "", name)
 
 
 def _dotted(*names: str) -> tuple[str, ...]:
-    """List names that begin with a dot at home, and without one in a backup or a repository of settings."""
+    """Return names that begin with a dot at home, and without one in a backup or a dotfiles repository."""
     return (*names, *(f".{name}" for name in names))
 
 
@@ -55,7 +55,9 @@ SECRET_NAMES: Final = {
     ),
     "credential file": ("**/.subversion/auth/", "**/.config/op/", "**/.heroku/", "cookies.sqlite"),
 }
-"""Patterns in the language of gitignore, by kind. One that ends with a slash is for directories, the rest for files."""
+"""Patterns in the language of gitignore, by kind. Those that end with a slash are for directories, the others for
+files.
+"""
 LIKELY_NAMES: Final = {
     "environment file": (
         *(
@@ -190,4 +192,4 @@ LIKELY_NAMES: Final = {
         ),
     ),
 }
-"""Patterns of files with secrets, unless what they hold is harmless."""
+"""Patterns of files with secrets, unless their content is harmless."""

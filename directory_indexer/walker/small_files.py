@@ -1,7 +1,7 @@
-"""Reads small files that may be anything, put there by anyone, and never waits for one.
+"""Reading of small untrusted files without blocking.
 
-What a stranger names is opened on the real path that was checked, through no link; only what the user or the system
-names is opened through links.
+Paths from untrusted sources are opened at their resolved, checked location without following links; only paths from the
+user or the system are opened through links.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READ_BYTES: Final = 1 << 16
 
 
 def is_there(path: str | Path) -> bool:
-    """Tell whether a file exists, as far as one may look: a home directory may be closed to who runs this."""
+    """Whether a file exists, as far as permissions allow: a home directory may be inaccessible."""
     try:
         os.stat(path)
     except (OSError, ValueError):
@@ -33,7 +33,7 @@ def is_there(path: str | Path) -> bool:
 def read_small_file(
     path: str | Path, open_it: Callable[[str], int] | None = None, *, most_bytes: int = MAX_FILE_BYTES
 ) -> bytes:
-    """Read a file of rules or settings that may be anything, put there by anyone, without ever waiting for it.
+    """Read an untrusted file of rules or settings without ever blocking.
 
     `open_it` opens it without following a link; without it, links are followed.
 
@@ -41,7 +41,7 @@ def read_small_file(
         OSError: it cannot be read, or is no regular file of a reasonable size.
     """
     path = os.fspath(path)
-    # Looked at before it is opened, too: a device may do something then.
+    # Checked before it is opened, too: opening a device may have side effects.
     _require_regular(path, os.stat(path, follow_symlinks=open_it is None).st_mode)
     descriptor = (open_it or partial(open_file, follow_links=True))(path)
     content = b""

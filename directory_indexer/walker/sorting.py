@@ -1,4 +1,4 @@
-"""Sorts what is in one directory by what becomes of it: a file to index, or why it is none."""
+"""Classification of the entries of one directory: files to index, and reasons why others are not."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _FILE_TYPE: Final = 0o170000
 _REGULAR: Final = 0o100000
 _LARGEST: Final = 2**63 - 1
 OWN_RULE: Final = "it belongs to the index"
-"""What leaves out the files of the index itself, and of what configures it."""
+"""The reason for excluding files of the index itself, and of its configuration."""
 
 _source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
-"""Make a `SourceFile` in half the time that its class takes."""
+"""Makes a `SourceFile` in half the time that its class takes."""
 
 _NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""What a followed link answers that leads nowhere; anything else says that what it leads to cannot be read now."""
+"""Errors of a broken link; other errors mean that its target cannot be read now."""
 
 
 class Sorting:
-    """One directory, while its entries are sorted by what becomes of them."""
+    """The state of classifying one directory."""
 
     def __init__(self, directory: FilePath, policy: WalkPolicy, rules: Rules, *, seen_ns: int) -> None:
         self._directory, self._prefix = directory, prefix_of(directory)
@@ -46,45 +46,45 @@ class Sorting:
         self._ignored: list[IgnoredPath] = []
         self._failures: list[FileFailure] = []
 
-    def sort(self, found: Scan, rule_failures: Sequence[FileFailure]) -> None:
-        """Sort what was found in the directory; a file of rules that fails is nothing but a failure."""
+    def sort(self, scan: Scan, rule_failures: Sequence[FileFailure]) -> None:
+        """Classify the entries; a file of rules that fails is only a failure."""
         if rule_failures:
             failed = {failure.path for failure in rule_failures}
-            found.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
+            scan.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
             self._failures += rule_failures
-        self._links = found.links
+        self._links = scan.links
         beside = (path for path in self._policy.own if os.path.dirname(path) == self._directory)
         own = {os.path.basename(exact_text(path)) for path in beside}
-        own |= {name for name in found.links if self._leads_to_own(name)}
-        if present := own.intersection(found.names()):
-            found.leave_out(present)
+        own |= {name for name in scan.links if self._leads_to_own(name)}
+        if present := own.intersection(scan.names()):
+            scan.leave_out(present)
             self._ignored += [IgnoredPath(self._path_of(name), OWN_RULE) for name in sorted(present)]
-        # A link may lead to a secret under a harmless name.
-        concerned = self._rules.concerned(found.names()) | found.links
-        for name, is_link in found.directories.items():
+        # A link with a harmless name may point to a secret.
+        concerned = self._rules.concerned(scan.names()) | scan.links
+        for name, is_link in scan.directories.items():
             if not (name in concerned and self._is_left_out(name, is_directory=True)):
                 self._directories[name] = is_link
-        for name, broken in found.broken.items():
+        for name, broken in scan.broken.items():
             if not (name in concerned and self._is_left_out(name, is_directory=False)):
                 self._add_broken(name, broken)
-        self._sort_files(found.stamps, concerned)
-        if found.failure:
-            self._failures.append(failure_of(self._directory, found.failure))
+        self._sort_files(scan.stamps, concerned)
+        if scan.failure:
+            self._failures.append(failure_of(self._directory, scan.failure))
 
     def further(self) -> list[tuple[str, bool, Rules]]:
-        """Name the sub-directories to list, in order, with whether a link leads there, and the rules there."""
+        """Return the sub-directories to list, sorted, with whether each is a link, and the rules there."""
         names = sorted(self._directories)
         rules = self._rules.enter_each(names) if names else ()
         return [(name, self._directories[name], inner) for name, inner in zip(names, rules, strict=True)]
 
     def listing(self) -> Listing:
-        """Put together what was found."""
+        """Return the classified entries."""
         return Listing(
             self._directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self._failures)
         )
 
     def _leads_to_own(self, name: str) -> bool:
-        """Tell whether a link leads into what belongs to the index and does not hold this directory."""
+        """Whether a link points into the files of the index, which do not contain this directory."""
         target = file_path(os.path.realpath(exact_text(self._path_of(name))))
         return any(lies_in(target, own) and not lies_in(self._directory, own) for own in self._policy.own)
 
@@ -118,7 +118,7 @@ class Sorting:
         return True
 
     def _decision_on_target(self, name: str, *, is_directory: bool) -> Decision | None:
-        """Look for a secret behind a link, which may go by a harmless name."""
+        """Return the decision of the secret rules about the target of a link, which may have a harmless name."""
         target = Path(os.path.realpath(exact_text(self._path_of(name))))
         rules = built_in_rules(include_secrets=self._policy.include_secrets, include_hidden=True)
         return rules.decide_path(target.parts[1:], is_directory=is_directory)
@@ -151,5 +151,5 @@ class Sorting:
 
 
 def failure_of(path: FilePath, error: OSError) -> FileFailure:
-    """Say that something could not be looked at."""
+    """Return the failure of a path that could not be examined."""
     return FileFailure(path, Stage.WALK, (error.strerror or str(error)).lower())

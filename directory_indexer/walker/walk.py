@@ -1,8 +1,8 @@
-"""Walks a directory tree and says of everything in it what it is: a file to index, or why it is none.
+"""Walk of a directory tree that classifies everything in it: files to index, and reasons why others are not.
 
-Each entry of each directory lands in exactly one place of one listing, or has a listing of its own. What cannot be read
-is a failure, so that nobody takes it for deleted, and the walk goes on. Of a directory that is as it was when all of
-it was settled, nothing is listed anew.
+Each entry of each directory is in exactly one place of one listing, or has a listing of its own. What cannot be read is
+a failure, so that it is not treated as deleted, and the walk continues. A directory that is unchanged since it was
+settled is not listed again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOTHING_SETTLED: Final = Settled()
 
 
 def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED) -> Iterator[Listing | SameListing]:
-    """List one directory after the other, from a root that is absolute and resolved.
+    """Yield a listing for each directory, starting at a root that is absolute and resolved.
 
     Raises:
         ConfigError: a configured pattern can never match.
@@ -49,7 +49,7 @@ def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED
 
 
 def explain(root: FilePath, path: FilePath, policy: WalkPolicy) -> Decision | None:
-    """Find the rule that leaves a path below the root out of a walk, or brought it back in; `None` if none does."""
+    """Return the decision that excludes or re-includes a path below the root, or None if no rule matches."""
     policy = policy.at(root)
     rule_files = RuleFiles(root, respect_gitignore=policy.respect_gitignore)
     rules = _rules_at_root(rule_files, policy)
@@ -81,13 +81,13 @@ class _Visit(NamedTuple):
     is_root: bool = False
 
     def into(self, name: str, rules: LazyRules, device: int, *, is_link: bool = False) -> _Visit:
-        """Go on to a sub-directory of this one, which lies on a device."""
+        """Return the visit of a sub-directory on a device."""
         path = FilePath(prefix_of(self.directory) + file_path(name))
         return _Visit(path, rules, device, self.is_linked or is_link)
 
 
 class _Walk:
-    """What a walk has to remember from one directory to the next."""
+    """The state of a walk."""
 
     def __init__(self, root: FilePath, rule_files: RuleFiles, policy: WalkPolicy, settled: Settled) -> None:
         self._root = root
@@ -97,7 +97,7 @@ class _Walk:
         self._salt = repr((__version__, settled.recipe, policy)).encode()
         self._seen_ns = time.time_ns()
         self._file_systems = FileSystems()
-        # The index may lie in the root, and the root in the directory that holds the index.
+        # The index may be inside the root, and the root inside the directory that contains the index.
         self._own = {_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
         self._listed: set[tuple[int, int] | None] = set()
 
@@ -106,12 +106,12 @@ class _Walk:
         linked: deque[_Visit] = deque()
         with contextlib.closing(_Opener(exact_text(self._root))) as opener:
             while visits or linked:
-                # Linked directories come last, so that what can be reached without a link is listed under its own path.
+                # Linked directories come last: a directory reachable without a link is listed under its own path.
                 visit = visits.pop() if visits else linked.popleft()
                 listing, further = self._list(visit, opener)
                 yield listing
-                visits += [found for found in reversed(further) if not found.is_linked]
-                linked += [found for found in further if found.is_linked]
+                visits += [next_visit for next_visit in reversed(further) if not next_visit.is_linked]
+                linked += [next_visit for next_visit in further if next_visit.is_linked]
 
     def _list(self, visit: _Visit, opener: _Opener) -> tuple[Listing | SameListing, list[_Visit]]:
         try:
@@ -131,30 +131,30 @@ class _Walk:
             self._listed.add(identity)
         device = identity[0] if identity else _UNKNOWN_DEVICE
         system = self._file_systems.of(handle, path=exact_text(visit.directory), device=device)
-        found = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
+        scanned = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
         around = _device(os.path.dirname(exact_text(visit.directory))) if visit.is_root else visit.device_around
         is_mount = _UNKNOWN_DEVICE not in {device, around} and device != around
         place = _Place(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
-        return self._found(visit, found, place)
+        return self._listing(visit, scanned, place)
 
-    def _found(self, visit: _Visit, found: Scan, place: _Place) -> tuple[Listing | SameListing, list[_Visit]]:
-        names = RULE_FILES.intersection(found.names())
+    def _listing(self, visit: _Visit, scanned: Scan, place: _Place) -> tuple[Listing | SameListing, list[_Visit]]:
+        names = RULE_FILES.intersection(scanned.names())
         rules = visit.rules
         if names:
             rules = self._rule_files.rules_in(rules, exact_text(visit.directory), names, handle=place.handle)
-        digest = self._digest(found, rules)
+        digest = self._digest(scanned, rules)
         device = place.device
         settled = self._settled.get(visit.directory)
         if settled and settled.digest == digest:
             left_out = {ignored.path for ignored in settled.ignored}
-            further = (visit.into(name, rules.entering(name), device) for name in sorted(found.directories))
+            further = (visit.into(name, rules.entering(name), device) for name in sorted(scanned.directories))
             return SameListing(visit.directory, settled, place.is_mount, place.file_system), [
-                one for one in further if one.directory not in left_out
+                next_visit for next_visit in further if next_visit.directory not in left_out
             ]
         sorting = Sorting(visit.directory, self._policy, rules.resolve(), seen_ns=self._seen_ns)
         failures, rules_are_lost = self._rule_files.problems.take()
-        sorting.sort(found, failures)
-        listing = self._with_history(sorting.listing(), found)._replace(
+        sorting.sort(scanned, failures)
+        listing = self._with_history(sorting.listing(), scanned)._replace(
             rules_are_lost=rules_are_lost, is_mount=place.is_mount, file_system=place.file_system, digest=digest
         )
         return listing, [
@@ -162,9 +162,9 @@ class _Walk:
             for name, is_link, inner in sorting.further()
         ]
 
-    def _with_history(self, listing: Listing, found: Scan) -> Listing:
-        """Add the history of a repository that starts here, if histories are read."""
-        if not self._has_history(found):
+    def _with_history(self, listing: Listing, scanned: Scan) -> Listing:
+        """Add the history of a repository that starts here, if histories are indexed."""
+        if not self._has_history(scanned):
             return listing
         path = FilePath(prefix_of(listing.directory) + GIT_DIRECTORY)
         try:
@@ -173,25 +173,24 @@ class _Walk:
             return listing._replace(failures=(*listing.failures, failure_of(path, error)))
         if history is None:
             return listing
-        ignored = tuple(one for one in listing.ignored if one.path != path)
+        ignored = tuple(entry for entry in listing.ignored if entry.path != path)
         return listing._replace(files=(*listing.files, history), ignored=ignored)
 
-    def _has_history(self, found: Scan) -> bool:
-        return bool(self._policy.git_history) and GIT_DIRECTORY in found.directories
+    def _has_history(self, scanned: Scan) -> bool:
+        return bool(self._policy.git_history) and GIT_DIRECTORY in scanned.directories
 
-    def _digest(self, found: Scan, rules: LazyRules) -> bytes:
-        """Hash all that a listing follows from; nothing where it cannot be told, or follows from more than that.
+    def _digest(self, scanned: Scan, rules: LazyRules) -> bytes:
+        """Return a hash of everything that a listing depends on, or b"" if it cannot be determined.
 
-        Where links are followed, it depends on what was listed before, and on what they lead to; where a history is
-        read, on its references.
+        With followed links, it depends on previous listings and on the targets; with a history, on its references.
         """
-        if rules.key is None or self._policy.follow_symlinks or not found.is_whole or self._has_history(found):
+        if rules.key is None or self._policy.follow_symlinks or not scanned.is_whole or self._has_history(scanned):
             return b""
-        return found.digest(self._salt + rules.key)
+        return scanned.digest(self._salt + rules.key)
 
 
 class _Place(NamedTuple):
-    """Where an open directory lies: `file_system` is told of the root, and where another one begins."""
+    """Location of an open directory; `file_system` is set for the root, and where another one begins."""
 
     handle: int | str
     device: int
@@ -200,7 +199,7 @@ class _Place(NamedTuple):
 
 
 class _Opener:
-    """Opens the directories of a walk: those that links lead to by their paths, the others from the root down."""
+    """Opens the directories of a walk: linked ones by their paths, the others relative to the root."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -208,7 +207,7 @@ class _Opener:
 
     @contextlib.contextmanager
     def opened(self, directory: str, *, is_linked: bool) -> Iterator[int | str]:
-        """Open a directory for as long as it is looked into.
+        """Open a directory for the duration of the block.
 
         Raises:
             OSError: it cannot be opened.

@@ -1,1 +1,1 @@
-"""The commands, a module each: options become records, one call does the work, and what comes back is rendered."""
+"""The commands, one module each: options become records, one call does the work, and its result is rendered."""

@@ -1,4 +1,4 @@
-"""Send documents to a collection: files as they are, what is on the web, or standard input."""
+"""`dirindex add`: send documents (files, URLs or standard input) to a collection."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -47,7 +47,7 @@ def add(
     title: Annotated[str, typer.Option("--title", help="Its title.")] = "",
     authors: Annotated[list[str] | None, typer.Option("--author", help="Who wrote it.")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag, to find it by.")] = None,
-    said: Annotated[
+    metadata_pairs: Annotated[
         list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Anything else to say of it.")
     ] = None,
     on_conflict: Annotated[
@@ -81,7 +81,7 @@ def add(
         client_id=client_id,
         filename=filename,
         title=title,
-        said=_said(authors or (), tags or (), said or ()),
+        said=_metadata(authors or (), tags or (), metadata_pairs or ()),
         on_conflict=OnConflict(on_conflict),
         allows_secrets=allow_secrets,
         wait=Wait.NONE,
@@ -98,21 +98,21 @@ def add(
         if wait == "complete":
             opened.queue.complete()
         answers = tuple(
-            sent_answer(one._replace(document=opened.documents.get(one.document.doc_id) or one.document))
-            for one in sent
+            sent_answer(document._replace(document=opened.documents.get(document.document.doc_id) or document.document))
+            for document in sent
         )
     if as_json:
         output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
     else:
         output.lines(sent_lines(answers))
-    is_failed = any(one.document.state == "failed" for one in answers)
+    is_failed = any(answer.document.state == "failed" for answer in answers)
     raise typer.Exit(ExitCode.INCOMPLETE if refused or is_failed else ExitCode.DONE)
 
 
 def _send_all(
     ingesting: Ingesting, sources: Sequence[str], sending: Sending, output: Output
 ) -> "tuple[list[Sent], list[Refusal]]":
-    """Send one after the other; of several, one that is not taken does not keep the others back."""
+    """Send the sources in order; if there are several, a rejected one does not stop the others."""
     sent: list[Sent] = []
     refused: list[Refusal] = []
     for source in sources:
@@ -146,18 +146,18 @@ def _send(ingesting: Ingesting, source: str, sending: Sending) -> "Sent":
         raise UsageError(f"'{source}' does not exist", hint="check the path; nothing was sent") from error
 
 
-def _said(authors: Sequence[str], tags: Sequence[str], pairs: Sequence[str]) -> Mapping[str, Any]:
-    said: dict[str, Any] = {}
+def _metadata(authors: Sequence[str], tags: Sequence[str], pairs: Sequence[str]) -> Mapping[str, Any]:
+    metadata: dict[str, Any] = {}
     for pair in pairs:
         name, is_there, value = pair.partition("=")
         if not is_there or not name.strip():
             raise UsageError(f"--meta '{pair}' says nothing", hint="write --meta KEY=VALUE")
-        said[name.strip()] = _value(value)
-    return {**said, **({"authors": list(authors)} if authors else {}), **({"tags": list(tags)} if tags else {})}
+        metadata[name.strip()] = _value(value)
+    return {**metadata, **({"authors": list(authors)} if authors else {}), **({"tags": list(tags)} if tags else {})}
 
 
 def _value(text: str) -> object:
-    """Take numbers and lists as such, and anything else as a text."""
+    """Return numbers and lists as such, and anything else as text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

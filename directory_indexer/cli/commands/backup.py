@@ -1,4 +1,4 @@
-"""Back everything up."""
+"""`dirindex backup`: copy the data directory."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Make, show and delete collections."""
+"""`dirindex collection`: create, list, describe and delete collections."""
 
 from typing import Annotated
 
@@ -93,8 +93,8 @@ def delete_collection(
     """Delete a collection, with its documents and their originals."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
-    found = collections.look_at(name)
-    n_documents = sum(found.documents.values())
+    summary = collections.look_at(name)
+    n_documents = sum(summary.documents.values())
     if n_documents and not yes:
         raise ConsentNeededError(
             f"the collection '{name}' holds {n_documents:,} {'document' if n_documents == 1 else 'documents'}",

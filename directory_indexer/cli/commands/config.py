@@ -1,4 +1,4 @@
-"""Show the configuration, or write one to start from."""
+"""`dirindex config`: show the configuration, or write an example to start from."""
 
 import os
 from typing import Annotated
@@ -35,8 +35,8 @@ def show_config(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
     policies.added_formats(loaded.config.indexing)
-    if said := models.advice(policies.embedding_space(loaded.config.embedding)):
-        loaded = loaded._replace(warnings=(*loaded.warnings, said))
+    if advice := models.advice(policies.embedding_space(loaded.config.embedding)):
+        loaded = loaded._replace(warnings=(*loaded.warnings, advice))
     if as_json:
         output.data(json_pages.config_json(loaded))
     else:

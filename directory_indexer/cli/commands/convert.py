@@ -1,4 +1,4 @@
-"""Write a document of any kind as Markdown."""
+"""`dirindex convert`: write a document of any format as Markdown."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

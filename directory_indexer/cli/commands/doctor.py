@@ -1,4 +1,4 @@
-"""Check the index and what it needs."""
+"""`dirindex doctor`: check the index and what it depends on."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -56,30 +56,32 @@ def doctor(
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
     try:
-        findings = list(_of_registry(app, repair=repair))
+        findings = list(_registry_findings(app, repair=repair))
         findings += app.doctor.repair() if repair else app.doctor.check()
-        findings += _of_documents(app, repair=repair)
+        findings += _document_findings(app, repair=repair)
     except StoreError as error:
-        if "dirindex doctor" in (error.hint or ""):  # it would lead back to here
+        if "dirindex doctor" in (error.hint or ""):  # the hint would lead back here
             where = app.loaded.config.storage.sqlite_path.parent
             error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
         raise
     if collection:
-        findings = [one._replace(hint=_of_collection(one.hint, collection)) for one in findings]
+        findings = [finding._replace(hint=_hint_for_collection(finding.hint, collection)) for finding in findings]
     if as_json:
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(ExitCode.UNAVAILABLE if any(one.verdict is Verdict.PROBLEM for one in findings) else ExitCode.DONE)
+    raise typer.Exit(
+        ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE
+    )
 
 
-def _of_collection(hint: str, collection: str) -> str:
-    """Let the commands of a hint be about a collection."""
+def _hint_for_collection(hint: str, collection: str) -> str:
+    """Return a hint whose commands name the collection."""
     return re.sub(r"\b(dirindex (?:index|forget|doctor --repair))\b", rf"\1 --collection {collection}", hint)
 
 
-def _of_registry(app: App, *, repair: bool) -> Iterator[Finding]:
-    """Look at the rows of the registry, if there is one."""
+def _registry_findings(app: App, *, repair: bool) -> Iterator[Finding]:
+    """Yield the findings about the registry, if there is one."""
     if not app.registry.exists():
         return
     if repair:
@@ -87,8 +89,8 @@ def _of_registry(app: App, *, repair: bool) -> Iterator[Finding]:
     yield from registry_findings(app.registry)
 
 
-def _of_documents(app: App, *, repair: bool) -> Iterator[Finding]:
-    """Look at what was sent to a collection, if anything was."""
+def _document_findings(app: App, *, repair: bool) -> Iterator[Finding]:
+    """Yield the findings about documents sent to the collection, if there are any."""
     if not app.registry.exists() or not app.loaded.config.storage.sqlite_path.exists():
         return
     opened = OpenCollection(CollectionName(app.loaded.collection), app, app.registry)

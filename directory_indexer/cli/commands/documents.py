@@ -1,4 +1,4 @@
-"""Show, give back, delete and refresh documents that were sent."""
+"""`dirindex documents`: list, print, refresh and delete documents that were sent."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -115,11 +115,11 @@ def get_document(
             output.lines(fact_lines(entry))
         return
     selection = Selection(Unit.LINES, *first_and_last(lines, "--lines")) if lines else None
-    found = verbs.text(collection or DEFAULT, doc_id, selection)
+    file_text = verbs.text(collection or DEFAULT, doc_id, selection)
     if as_json:
-        output.data(json_pages.get_json(found))
+        output.data(json_pages.get_json(file_text))
     else:
-        output.data(answers.get_text(found, for_terminal=output.is_terminal))
+        output.data(answers.get_text(file_text, for_terminal=output.is_terminal))
 
 
 @cli.command("original")
@@ -191,9 +191,13 @@ def refresh_documents(
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
     ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
-    sent = tuple(sent_answer(ingesting.refresh(collection or DEFAULT, one, wait=Wait.COMPLETE)) for one in doc_ids)
+    sent = tuple(
+        sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids
+    )
     if as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))
     else:
         output.lines(sent_lines(sent))
-    raise typer.Exit(ExitCode.INCOMPLETE if any(one.document.state == "failed" for one in sent) else ExitCode.DONE)
+    raise typer.Exit(
+        ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
+    )

@@ -1,4 +1,4 @@
-"""Write the index for other programs."""
+"""`dirindex export`: write the index for other programs."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -42,8 +42,8 @@ with lazily:
     from directory_indexer.render.spans import plain
     from directory_indexer.signals import StopSwitch
 
-_TITLES = any_of(one.title for one in EXPORT_FORMATS)
-_SUFFIXES = any_of(one.suffixes[0] for one in EXPORT_FORMATS)
+_TITLES = any_of(row.title for row in EXPORT_FORMATS)
+_SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
 
 cli = new_command_line()
 

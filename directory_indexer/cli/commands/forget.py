@@ -1,4 +1,4 @@
-"""Stop tracking a directory."""
+"""`dirindex forget`: stop tracking a directory."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

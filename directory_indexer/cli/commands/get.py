@@ -1,4 +1,4 @@
-"""Print the text of a file as it is indexed."""
+"""`dirindex get`: print the indexed text of files."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -81,10 +81,10 @@ def _text(snapshot: "Snapshot", file: str, selection: "Selection | None") -> "Fi
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "Selection | None":
     units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
-    given = [(unit, text) for unit, text in units if text is not None]
-    if not given:
+    selections = [(unit, text) for unit, text in units if text is not None]
+    if not selections:
         return None
-    if len(given) > 1:
+    if len(selections) > 1:
         raise UsageError("give one of --chunks, --lines and --pages, not several")
-    unit, text = given[0]
+    unit, text = selections[0]
     return Selection(unit, *first_and_last(text, f"--{unit}"))

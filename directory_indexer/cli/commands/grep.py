@@ -1,4 +1,4 @@
-"""Find all lines that match a pattern."""
+"""`dirindex grep`: find all lines that match a pattern."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

@@ -1,4 +1,4 @@
-"""Bring the index up to date, once or as files change."""
+"""`dirindex index`: bring the index up to date, once or whenever files change."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -44,7 +44,7 @@ with lazily:
     from directory_indexer.signals import StopSwitch
     from directory_indexer.telemetry.starting import start_leniently
 
-_FAILURES_TOLD = 5
+_MAX_REPORTED_FAILURES = 5
 _POLL_SECONDS = 0.1
 
 cli = new_command_line()
@@ -114,8 +114,8 @@ def index(
 ) -> None:
     """Index directories, or bring tracked ones up to date."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    wanted = [os.fspath(path) for path in paths or ()]
-    if (pause or resume) and (wanted or dry_run or watch or force or (pause and resume)):
+    directories = [os.fspath(path) for path in paths or ()]
+    if (pause or resume) and (directories or dry_run or watch or force or (pause and resume)):
         raise UsageError(
             "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
         )
@@ -126,9 +126,9 @@ def index(
         _pause(app, output, wait=wait)
         return
     if dry_run:
-        _show_plans(app, wanted, output)
+        _show_plans(app, directories, output)
         return
-    goes_on = watch and app.policies.embeds_in_background(is_watching=True)
+    embeds_in_background = watch and app.policies.embeds_in_background(is_watching=True)
     options = IndexOptions(
         read_everything=force,
         has_consent=yes or force,
@@ -140,27 +140,27 @@ def index(
         origin=Origin.SERVER if from_server else Origin.TERMINAL,
         most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
         waiting_only=waiting_only,
-        effort=Effort.NONE if goes_on else Effort(effort),
+        effort=Effort.NONE if embeds_in_background else Effort(effort),
     )
     if resume:
-        wanted, options = _resumed(app, options)
+        directories, options = _resumed(app, options)
     start_leniently(app.loaded.config.telemetry, os.environ)
     switch = StopSwitch(max_seconds=max_seconds)
-    report = _run(app, wanted, options, switch, output)
+    report = _run(app, directories, options, switch, output)
     _show(app, report, output)
     if watch:
         with contextlib.ExitStack() as stack:
-            if goes_on:
+            if embeds_in_background:
                 output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
-                embedding = app.embedding_process(_scope(app, wanted))
+                embedding = app.embedding_process(_scope(app, directories))
                 embedding.start()
                 stack.callback(embedding.stop)
-            _watch(app, wanted, options, switch, output)
+            _watch(app, directories, options, switch, output)
     raise typer.Exit(report.exit_code)
 
 
-def _show_plans(app: App, wanted: list[str], output: Output) -> None:
-    plans = app.indexer.plans(wanted)
+def _show_plans(app: App, directories: list[str], output: Output) -> None:
+    plans = app.indexer.plans(directories)
     estimate = app.indexer.estimate(plans)
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
@@ -178,20 +178,20 @@ def _show(app: App, report: IndexReport, output: Output) -> None:
     elif not output.quiet:
         output.lines(index_reports.index_lines(report, paths=output.paths, verbose=output.verbose))
     else:
-        _tell_failures(report)
+        _report_failures(report)
 
 
 def _resumed(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
-    """Ask for what was paused, as it was asked for then."""
-    directories, asked = app.run_control.resumption()
-    consent = options.has_consent or asked.has_consent
-    return list(map(exact_text, directories)), asked._replace(
+    """Return the directories and options of the paused run."""
+    directories, paused_options = app.run_control.resumption()
+    consent = options.has_consent or paused_options.has_consent
+    return list(map(exact_text, directories)), paused_options._replace(
         wait=options.wait, has_consent=consent, origin=options.origin
     )
 
 
 def _pause(app: App, output: Output, *, wait: bool) -> None:
-    """Pause what goes on, and wait until it has stopped, which takes a batch."""
+    """Pause the current runs, and wait until they have stopped, which takes one batch."""
     runs = app.run_control.pause(by=Origin.TERMINAL)
     ids = {run.id for run in runs}
     while wait and any(run.id in ids for run in app.status.unended()):
@@ -239,13 +239,13 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
                 listener=lambda _: None,
                 stop_reason=switch.reason,
             )
-        except DirIndexError as error:  # the next change, or the next look at everything, tries again
+        except DirIndexError as error:  # the next change or the next full scan tries again
             output.error(error)
             return
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
             output.notes([plain(index_reports.index_lines(report, paths=output.paths)).rstrip()])
 
-    step_back()  # what was asked for is done; nobody waits for what follows
+    step_back()  # the run that the user waited for is done
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
@@ -261,11 +261,11 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     ).run()
 
 
-def _tell_failures(report: IndexReport) -> None:
-    """Say on standard error why a quiet run does not end with 0."""
-    for failure in report.failures[:_FAILURES_TOLD]:
+def _report_failures(report: IndexReport) -> None:
+    """Write to standard error why a quiet run does not exit with 0."""
+    for failure in report.failures[:_MAX_REPORTED_FAILURES]:
         sys.stderr.write(f"dirindex: {printable(display(failure.path))}: {printable(failure.message)}\n")
-    if len(report.failures) > _FAILURES_TOLD:
-        sys.stderr.write(f"  and {len(report.failures) - _FAILURES_TOLD} more, as dirindex status shows\n")
+    if len(report.failures) > _MAX_REPORTED_FAILURES:
+        sys.stderr.write(f"  and {len(report.failures) - _MAX_REPORTED_FAILURES} more, as dirindex status shows\n")
     if report.unavailable:
         sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")

@@ -1,4 +1,4 @@
-"""Put dirindex into the assistants of this machine, and take it out again."""
+"""`dirindex install`: add dirindex to the assistants of this machine, and remove it again."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -34,7 +34,7 @@ cli = new_command_line()
 
 
 def client_names() -> list[str]:
-    """Complete the names of assistants."""
+    """Return the names of assistants, for completion."""
     return list(client_table.CLIENTS)
 
 
@@ -76,7 +76,7 @@ def install(
     output.notes(loaded.warnings)
     named = [client_table.client_named(name) for name in clients or ()]
     options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
-    parts = [Part(name) for name, is_wanted in options.items() if is_wanted]
+    parts = [Part(name) for name, is_selected in options.items() if is_selected]
     if uninstall:
         change = removal(named, parts, loaded.data_dir)
     else:
@@ -96,7 +96,7 @@ def install(
         output.data(record_json(install_answer(plan, failures, is_dry_run=dry_run)))
     else:
         output.lines(failure_lines(failures))
-        output.notes(_what_now(change, dry_run=dry_run))
+        output.notes(_closing_notes(change, dry_run=dry_run))
     if failures or not all(step.action.is_done for step in plan.steps):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -111,7 +111,7 @@ def _require_consent(plan: "Plan", output: Output, *, is_named: bool, yes: bool)
         )
 
 
-def _what_now(change: "Change", *, dry_run: bool) -> tuple[str, ...]:
+def _closing_notes(change: "Change", *, dry_run: bool) -> tuple[str, ...]:
     if not change.plan.steps:
         return ("this command has put nothing in",)
     return ("nothing was written",) if dry_run or not change.plan.drafts else change.advice

@@ -1,4 +1,4 @@
-"""Keys of those who may use a server over HTTP."""
+"""`dirindex key`: manage the API keys of HTTP clients."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -99,7 +99,7 @@ def _keys(config: Path | None, data_dir: Path | None, output: Output) -> "Keys":
 
 
 def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d{1,6})([mhdwy])", text.strip())
-    if not found or not int(found[1]):
+    match = re.fullmatch(r"(\d{1,6})([mhdwy])", text.strip())
+    if not match or not int(match[1]):
         raise UsageError(f"invalid time '{text}' for --expires", hint="write --expires 12h, 90d, 2w or 1y")
-    return int(found[1]) * float(_UNITS[found[2]])
+    return int(match[1]) * float(_UNITS[match[2]])

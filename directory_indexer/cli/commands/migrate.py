@@ -1,4 +1,4 @@
-"""Copy the vectors to where the configuration will look for them."""
+"""`dirindex migrate`: copy the vectors to a Qdrant server or back."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

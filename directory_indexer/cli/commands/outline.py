@@ -1,4 +1,4 @@
-"""Show what files and directories consist of."""
+"""`dirindex outline`: show the structure of files and directories."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -62,14 +62,14 @@ def outline(
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:
-        outlines = [outline_within(one, max_tokens=max_tokens) for one in _outlines(snapshot, places or ())]
+        outlines = [outline_within(item, max_tokens=max_tokens) for item in _outlines(snapshot, places or ())]
     if as_json:
         output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
         return
-    for one in outlines:
-        output.lines(outline_lines(one, paths=output.paths if output.is_terminal else output.row_paths))
-        if note := folded_note(one, max_tokens=max_tokens):
-            output.notes([note, way_to_more(one, paths=output.paths, max_tokens=max_tokens)])
+    for entry in outlines:
+        output.lines(outline_lines(entry, paths=output.paths if output.is_terminal else output.row_paths))
+        if note := folded_note(entry, max_tokens=max_tokens):
+            output.notes([note, way_to_more(entry, paths=output.paths, max_tokens=max_tokens)])
 
 
 def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":

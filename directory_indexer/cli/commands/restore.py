@@ -1,4 +1,4 @@
-"""Bring a backup back."""
+"""`dirindex restore`: restore a backup."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

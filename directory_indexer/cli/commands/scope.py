@@ -1,4 +1,4 @@
-"""Name sets of directories to search in."""
+"""`dirindex scope`: name sets of directories to search in."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -66,17 +66,17 @@ def scope(
             raise UsageError(
                 f"'{name}' is not a name for a scope", hint="use 1 to 64 letters, digits, spaces and . _ -"
             )
-        meant = tuple(map(resolved_path, paths))
+        directories = tuple(map(resolved_path, paths))
         with team.app_of(collection or DEFAULT).docstore.snapshot() as snapshot:
-            require_indexed(snapshot, meant)
-        scopes.put(name, meant)
-    found = scopes.all()
+            require_indexed(snapshot, directories)
+        scopes.put(name, directories)
+    named_scopes = scopes.all()
     if name and not remove:
-        if name not in found:
+        if name not in named_scopes:
             raise NotIndexedError(f"there is no scope '{name}'", hint=f"dirindex scope '{name}' PATH makes one")
-        found = {name: found[name]}
+        named_scopes = {name: named_scopes[name]}
     if as_json:
-        output.data(json_pages.record_json(scopes_answer(found)))
+        output.data(json_pages.record_json(scopes_answer(named_scopes)))
     else:
-        output.lines(scope_lines(found, paths=output.paths))
-        output.notes([] if found else ["there are no scopes; dirindex scope NAME PATH... makes one"])
+        output.lines(scope_lines(named_scopes, paths=output.paths))
+        output.notes([] if named_scopes else ["there are no scopes; dirindex scope NAME PATH... makes one"])

@@ -1,4 +1,4 @@
-"""Find passages."""
+"""`dirindex search`: find passages."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -152,7 +152,7 @@ def search(
     form = form_of(result_format, as_json=as_json, is_null=null)
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
     query, places = _query_and_places(_initial_query(query, is_interactive=interactive), others or ())
-    query, *queries = (f"{one} -is:test" if no_tests else one for one in (query, *(also or ())))
+    query, *queries = (f"{text} -is:test" if no_tests else text for text in (query, *(also or ())))
     conditions = {
         "author": authors or (),
         "lang": languages or (),
@@ -209,11 +209,11 @@ def search(
     )
     if interactive:
         raise typer.Exit(_interact(team, request, collections or (), output))
-    found = _found_fresh(team, request, collections or ())
-    result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
+    unpaged = _refresh_and_search(team, request, collections or ())
+    result = sorted_by(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
         result = result._replace(degraded=(*result.degraded, *whence(app)))
-    result = _widened(app, result) if full and not collections else result
+    result = _with_whole_sections(app, result) if full and not collections else result
     show_result(
         result,
         output,
@@ -245,24 +245,26 @@ def _interact(team: Collections, request: SearchRequest, collections: Sequence[s
     return ExitCode.DONE
 
 
-def _widened(app: "App", result: SearchResult) -> SearchResult:
+def _with_whole_sections(app: "App", result: SearchResult) -> SearchResult:
     with app.docstore.snapshot() as snapshot:
         return result._replace(hits=in_whole_sections(snapshot, result.hits))
 
 
-def _found_fresh(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
-    """Search when what changed has been brought in, and say what has not."""
+def _refresh_and_search(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
+    """Index what has changed, then search; changes that could not be indexed are noted."""
     names = collections or (DEFAULT,)
     notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
-    found = search_collections(team, collections, request)
-    return found._replace(degraded=(*notes, *found.degraded))
+    result = search_collections(team, collections, request)
+    return result._replace(degraded=(*notes, *result.degraded))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
     paths = directories_of(team, collection, name)
-    within = [path for path in paths if not request.scope or any(lies_in(path, one) for one in request.scope)]
-    around = [path for path in request.scope if any(lies_in(path, one) for one in paths)]
+    within = [
+        path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
+    ]
+    around = [path for path in request.scope if any(lies_in(path, directory) for directory in paths)]
     if not within and not around:
         raise UsageError(
             f"{', '.join(map(display, request.scope))} does not lie in the scope '{name}'", hint="leave one of them out"
@@ -271,17 +273,20 @@ def _in_scope(team: Collections, request: SearchRequest, name: str, collections:
 
 
 def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path]]:
-    """Take for filters what looks like one and is no path; of several places, none may be a mere word."""
-    filters = {one: text for one in others if not os.path.lexists(one) and (text := filter_in(one))}
-    places = [one for one in others if one not in filters]
-    words = [one for one in places if os.sep not in one and not os.path.lexists(os.path.expanduser(one))]
+    """Split the arguments into filters and places: a filter is what parses as one and is no path.
+
+    Of several places, none may be a bare word.
+    """
+    filters = {other: text for other in others if not os.path.lexists(other) and (text := filter_in(other))}
+    places = [other for other in others if other not in filters]
+    words = [place for place in places if os.sep not in place and not os.path.lexists(os.path.expanduser(place))]
     if len(places) > 1 and words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
     return " ".join([query, *filters.values()]), list(map(given_place, places))
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:
-    """Show how many files there are of each kind, and tell how many there are."""
+    """Print the facets of the matching files, and return the number of files."""
     app = team.app_of(_only_one(collections, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:

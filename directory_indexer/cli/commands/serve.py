@@ -1,4 +1,4 @@
-"""Serve the index to assistants."""
+"""`dirindex serve`: serve the index to assistants."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -88,9 +88,9 @@ def serve(
     MCP runs on standard input and output, or with --http over HTTP, beside a JSON API.
     """
     output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    allowed = tuple(resolved_path(one) for one in directories or ())
+    allowed = tuple(resolved_path(directory) for directory in directories or ())
     if remote is not None:
-        _refuse_beside_remote(http=http, no_token=no_token, watch=watch, print_config=print_config)
+        _reject_options_with_remote(http=http, no_token=no_token, watch=watch, print_config=print_config)
         address = remote_address(remote, allow_http=allow_http)
         token = read_token(token_file, os.environ)
         private = (resolved_path(token_file),) if token_file else ()
@@ -105,9 +105,11 @@ def serve(
     app = open_app(config, data_dir, output)
     if app.loaded.config.serving.from_cluster:
         app = ClusterApp(app.loaded)
-    output.notes(f"no directory now: {display(one)}" for one in allowed if not os.path.isdir(os_path(one)))
+    output.notes(
+        f"no directory now: {display(directory)}" for directory in allowed if not os.path.isdir(os_path(directory))
+    )
     watches = watch or app.loaded.config.monitoring.file_watching
-    configured = (resolved_path(one) for one in app.loaded.config.serving.directories)
+    configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
     if access is None:
         start_leniently(app.loaded.config.telemetry, os.environ)
@@ -116,8 +118,8 @@ def serve(
     serve_http(app, options, access, LogFormat(log_format))
 
 
-def _refuse_beside_remote(**given: object) -> None:
-    if beside := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
+def _reject_options_with_remote(**options: object) -> None:
+    if beside := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
         raise UsageError(f"--remote does not go with {', '.join(beside)}", hint="leave out one of them")
 
 

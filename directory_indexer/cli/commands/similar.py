@@ -1,4 +1,4 @@
-"""Find files that are like one."""
+"""`dirindex similar`: find files similar to a file."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -65,8 +65,8 @@ def similar(
     like = resolved_path(file)
     position = position_of(cursor, question=("similar", like, *within))
     notes = app.refresh(within)
-    found = app.similar_files.find(like, within=within, limit=position.limit(limit))
-    result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=limit)
+    unpaged = app.similar_files.find(like, within=within, limit=position.limit(limit))
+    result = position.rest(unpaged._replace(degraded=(*notes, *unpaged.degraded)), limit=limit)
     show_result(
         result,
         output,

@@ -1,4 +1,4 @@
-"""Show how the index stands."""
+"""`dirindex status`: show the state of the index."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

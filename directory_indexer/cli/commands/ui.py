@@ -1,4 +1,4 @@
-"""Look at the index in a browser."""
+"""`dirindex ui`: open the search page in a browser."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 

@@ -1,4 +1,4 @@
-"""Count what assistants did to find things, in the transcripts that they leave."""
+"""`dirindex usage`: count how assistants searched, from the transcripts that they keep."""
 
 import os
 from pathlib import Path

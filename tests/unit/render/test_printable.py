@@ -66,17 +66,17 @@ def test_neither_a_pipe_nor_a_terminal_gets_what_makes_a_name_look_like_another(
     ],
 )
 def test_a_path_is_shown_in_its_shortest_form(path: str, shown: str) -> None:
-    assert PathStyle("/home/ann/notes", "/home/ann").shown(file_path(path)) == shown
+    assert PathStyle("/home/ann/notes", "/home/ann").format(file_path(path)) == shown
 
 
 @needs_posix
 def test_without_directories_a_path_is_absolute_and_exact() -> None:
-    assert PathStyle().shown(file_path("/srv/caf\udce9")) == "/srv/caf\udce9"
+    assert PathStyle().format(file_path("/srv/caf\udce9")) == "/srv/caf\udce9"
 
 
 @needs_posix
 def test_below_the_root_directory_nothing_is_lost() -> None:
-    assert PathStyle("/", "").shown(file_path("/srv/a")) == "srv/a"
+    assert PathStyle("/", "").format(file_path("/srv/a")) == "srv/a"
 
 
 @needs_posix
