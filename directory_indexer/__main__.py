@@ -5,7 +5,7 @@ Nothing else is imported before the working directory is removed from the module
 
 import sys
 
-from directory_indexer.isolation import forget_working_directory
+from directory_indexer.core.isolation import forget_working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

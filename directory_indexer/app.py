@@ -9,53 +9,50 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from directory_indexer import watch_limits
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
-from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.config.ocr import READING_SERVICES
-from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
-from directory_indexer.docstore.runs import Origin, RunRequest, Verb
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import VectorStoreError
-from directory_indexer.lazy import lazily
-from directory_indexer.permissions import share_with_group
+from directory_indexer.config.indexing import READING_SERVICES, EmbeddingMode
+from directory_indexer.core import watch_limits
+from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.permissions import share_with_group
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
-    from directory_indexer.converting.converter import Converter
-    from directory_indexer.docstore.cluster_ledger import ClusterLedger
-    from directory_indexer.doctor.doctor import Doctor
-    from directory_indexer.doctor.services import language_findings, ocr_finding, provider_finding
-    from directory_indexer.embedders.loading import Embedders
-    from directory_indexer.embedders.models import LanguageAdvice, language_advice
-    from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
-    from directory_indexer.embedding_space import EmbeddingSpace
-    from directory_indexer.exporting.exporter import Exporter
-    from directory_indexer.heaps import loading
+    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.machine import loading
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.embedding.loading import Embedders
+    from directory_indexer.embedding.models import LanguageAdvice, language_advice
+    from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
     from directory_indexer.indexing.cluster import ClusterIndex
     from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
+    from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.options import ServiceChecks
-    from directory_indexer.indexing.recogniser import Recogniser
-    from directory_indexer.indexing.refreshing import Refresher
-    from directory_indexer.indexing.run_control import RunControl
-    from directory_indexer.indexing.services import check_services
-    from directory_indexer.indexing.vectorizer import Vectorizer
-    from directory_indexer.ocr.choosing import PageReading
-    from directory_indexer.paths import FilePath
+    from directory_indexer.indexing.refresh import Refresher
+    from directory_indexer.indexing.runs import RunControl
+    from directory_indexer.indexing.status import Status
+    from directory_indexer.indexing.vectorizer import Vectorizer, check_services
+    from directory_indexer.integrations.converting.converter import Converter
+    from directory_indexer.integrations.doctor import Doctor, language_findings, ocr_finding, provider_finding
+    from directory_indexer.integrations.exporting.exporter import Exporter
+    from directory_indexer.ocr.engine_selection import PageReading
     from directory_indexer.policies import Policies
-    from directory_indexer.registry.store import Registry
-    from directory_indexer.searching.nearest import Nearest
-    from directory_indexer.searching.neighbourhood import Neighbourhoods
-    from directory_indexer.searching.searcher import Searcher
-    from directory_indexer.searching.similar import SimilarFiles
-    from directory_indexer.status import Status
-    from directory_indexer.vectorstore.cluster_reader import ClusterReader
-    from directory_indexer.vectorstore.cluster_writer import ClusterWriter
-    from directory_indexer.vectorstore.connection import Connection
-    from directory_indexer.vectorstores import VectorStores, connection_to, plan_of
+    from directory_indexer.search.nearest import Nearest
+    from directory_indexer.search.neighbourhood import Neighbourhoods
+    from directory_indexer.search.searcher import Searcher
+    from directory_indexer.search.similar import SimilarFiles
+    from directory_indexer.storage.documents.cluster_export import ClusterLedger
+    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
+    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
+    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+    from directory_indexer.storage.vectors.connection import Connection
 
 
 class App:
@@ -175,9 +172,9 @@ class App:
         return PageReading(self.policies.ocr, lambda: self.policies.parse)
 
     @cached_property
-    def recogniser(self) -> Recogniser:
+    def recogniser(self) -> OcrRunner:
         """The OCR of waiting pages."""
-        return Recogniser(
+        return OcrRunner(
             self.docstore,
             self.policies.page_cache,
             self.page_reading,

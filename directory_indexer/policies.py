@@ -8,41 +8,44 @@ from pathlib import Path
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path, team_directory
-from directory_indexer.config.embedding import EmbeddingConfig
-from directory_indexer.config.extractors import ExtractorConfig
-from directory_indexer.config.fetching import allowance_of
-from directory_indexer.config.indexing import EmbeddingMode, IndexingConfig
-from directory_indexer.config.ocr import READING_SERVICES, OcrConfig
+from directory_indexer.config.indexing import (
+    READING_SERVICES,
+    EmbeddingConfig,
+    EmbeddingMode,
+    ExtractorConfig,
+    IndexingConfig,
+    OcrConfig,
+)
+from directory_indexer.config.services import allowance_of
 from directory_indexer.config.settings import Config
-from directory_indexer.docstore.kept_words import ENDING as WORDS_ENDING
-from directory_indexer.errors import ConfigError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.questions import QUESTIONS_NAME
-from directory_indexer.scratch import scratch_beside
-from directory_indexer.watch_limits import NAME as WATCH_LIMIT
+from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.last_query import QUERY_MARK_NAME
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.core.scratch import scratch_beside
+from directory_indexer.core.watch_limits import NAME as WATCH_LIMIT
+from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX as WORDS_ENDING
 
 with lazily:
-    from directory_indexer import chunker, credentials, extractors
-    from directory_indexer.converting.destinations import Destinations
-    from directory_indexer.embedders import chunk_tokens
-    from directory_indexer.embedders.building import Access, planned_space
-    from directory_indexer.embedding_space import EmbeddingSpace
-    from directory_indexer.extractors import external, formats
-    from directory_indexer.extractors.external.commands import Command
-    from directory_indexer.extractors.external.extensions import Extension, version_of
-    from directory_indexer.extractors.external.processes import program_of
-    from directory_indexer.fingerprint import Fingerprint
-    from directory_indexer.ids import content_hash
+    from directory_indexer import chunking, formats, secrets
+    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import Fingerprint
+    from directory_indexer.core.ids import content_hash
+    from directory_indexer.embedding import wordpiece
+    from directory_indexer.embedding.loading import Access, planned_space
+    from directory_indexer.formats import format, table
+    from directory_indexer.formats.external import Command, Extension, version_of
+    from directory_indexer.formats.limited_program import find_program
     from directory_indexer.indexing.options import IndexPolicy
-    from directory_indexer.indexing.pace import AlongsidePace, BackgroundPace
+    from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
+    from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.ocr import service
-    from directory_indexer.ocr.choosing import OcrSettings
-    from directory_indexer.page_cache import PageCache
+    from directory_indexer.ocr.engine_selection import OcrSettings
     from directory_indexer.parsing.policy import ParsePolicy
-    from directory_indexer.registry.descriptions import StoredDescriptions
-    from directory_indexer.relevance import analyzer
-    from directory_indexer.walker.policy import WalkPolicy
+    from directory_indexer.ranking import analyzer
+    from directory_indexer.storage.page_cache import PageCache
+    from directory_indexer.storage.registry.documents import StoredDescriptions
+    from directory_indexer.walk.listing import WalkPolicy
 
 PAGES_NAME = "pages.db"
 """File name of the OCR cache, beside the database of the index."""
@@ -57,7 +60,7 @@ _LOCKS_AND_MARKS = (
     "watch.lock",
     WATCH_LIMIT,
     "embed.lock",
-    QUESTIONS_NAME,
+    QUERY_MARK_NAME,
 )
 """Files for communication between processes, beside the database."""
 
@@ -100,10 +103,10 @@ class Policies:
             self.fingerprint,
             batch_files=self._config.monitoring.batch_size,
             embedding=EmbeddingMode(self._config.indexing.embedding),
-            background=lambda: BackgroundPace(
+            background=lambda: BackgroundThrottle(
                 self._config.storage.sqlite_path, least_percent=self._config.monitoring.battery_percent
             ),
-            alongside=lambda: AlongsidePace(self._config.storage.sqlite_path),
+            alongside=lambda: PoliteThrottle(self._config.storage.sqlite_path),
         )
 
     def embeds_in_background(self, *, is_watching: bool) -> bool:
@@ -180,7 +183,7 @@ def _git_history(indexing: IndexingConfig) -> str:
 
 def _streamed() -> tuple[str, ...]:
     """Return the suffixes of files that may be of any size, since they are read in pieces."""
-    opened = [file_format for file_format in formats.FORMATS.values() if file_format.open]
+    opened = [file_format for file_format in table.FORMATS.values() if file_format.open]
     suffixes = (f".{suffix}" for file_format in opened for suffix in file_format.suffixes.split())
     return (
         *suffixes,
@@ -214,8 +217,8 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
     return ParsePolicy(
         max_file_size=indexing.max_file_size,
         include_secrets=indexing.include_secrets,
-        chunking=chunker.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
-        count_tokens=chunk_tokens.count_tokens,
+        chunking=chunking.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
+        count_tokens=wordpiece.count_chunk_tokens,
         follow_symlinks=indexing.follow_symlinks,
         n_workers=min(indexing.concurrency, os.cpu_count() or 1),
         members=WalkPolicy(
@@ -229,7 +232,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
     )
 
 
-def added_formats(indexing: IndexingConfig) -> tuple[external.AddedFormat, ...]:
+def added_formats(indexing: IndexingConfig) -> tuple[format.AddedFormat, ...]:
     """Return the formats that the configuration adds.
 
     Raises:
@@ -238,23 +241,23 @@ def added_formats(indexing: IndexingConfig) -> tuple[external.AddedFormat, ...]:
     mistakes = [
         f"indexing.extractors.{number}.kind: dirindex reads {extractor.kind} itself; choose another name"
         for number, extractor in enumerate(indexing.extractors)
-        if extractor.kind in formats.FORMATS
+        if extractor.kind in table.FORMATS
     ]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
     return tuple(map(_added_format, indexing.extractors))
 
 
-def _added_format(extractor: ExtractorConfig) -> external.AddedFormat:
+def _added_format(extractor: ExtractorConfig) -> format.AddedFormat:
     suffixes = tuple(suffix.lower() for suffix in extractor.suffixes)
     if extractor.entry_point:
         recipe = f"{extractor.entry_point} {version_of(extractor.entry_point)}"
-        return external.AddedFormat(
+        return format.AddedFormat(
             extractor.kind, suffixes, Extension(extractor.entry_point), f"{suffixes} {recipe}", extractor.seconds
         )
-    program = program_of(extractor.command[0])
+    program = find_program(extractor.command[0])
     command = Command(program, extractor.command, suffixes[0] if suffixes else "", extractor.output, extractor.seconds)
-    return external.AddedFormat(
+    return format.AddedFormat(
         extractor.kind, suffixes, command, f"{suffixes} {command.arguments} {command.output}", extractor.seconds
     )
 
@@ -290,13 +293,13 @@ def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictur
     """Return the fingerprint of an index built now."""
     return Fingerprint(
         embedding=space.name,
-        chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {chunker.CHUNKER_VERSION}",
-        extraction=f"version {extractors.EXTRACTOR_VERSION}",
+        chunking=f"{indexing.chunk_size}/{indexing.overlap} tokens, version {chunking.CHUNKER_VERSION}",
+        extraction=f"version {formats.EXTRACTOR_VERSION}",
         analysis=f"version {analyzer.ANALYZER_VERSION}",
-        secrets="indexed as they are" if indexing.include_secrets else f"version {credentials.REDACTION_VERSION}",
-        formats={kind: file_format.version for kind, file_format in formats.FORMATS.items()}
+        secrets="indexed as they are" if indexing.include_secrets else f"version {secrets.REDACTION_VERSION}",
+        formats={kind: file_format.version for kind, file_format in table.FORMATS.items()}
         | {added_format.kind: _recipe_number(added_format.recipe) for added_format in added_formats(indexing)},
-        pictured=sorted(formats.PICTURED) if reads_pictures else (),
+        pictured=sorted(table.KINDS_WITH_PICTURES) if reads_pictures else (),
     )
 
 

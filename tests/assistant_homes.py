@@ -6,15 +6,19 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.assistants.applying import Failure, apply_installation, apply_removal, recording
-from directory_indexer.assistants.clients import Client, Part, default_parts
-from directory_indexer.assistants.formats import FormatName
-from directory_indexer.assistants.installing import Installation
-from directory_indexer.assistants.launching import Launch
-from directory_indexer.assistants.places import System, located
-from directory_indexer.assistants.record import read_record
-from directory_indexer.assistants.removing import Removal
-from directory_indexer.assistants.steps import Action, Plan
+from directory_indexer.integrations.assistants.clients import Client, Launch, Part, System, default_parts, resolve_place
+from directory_indexer.integrations.assistants.formats import FormatName
+from directory_indexer.integrations.assistants.planning import (
+    Action,
+    Failure,
+    Installation,
+    Plan,
+    Removal,
+    apply_installation,
+    apply_removal,
+    recording,
+)
+from directory_indexer.integrations.assistants.record import read_record
 
 LAUNCH = Launch("/opt/dirindex", ("serve",))
 
@@ -55,7 +59,7 @@ class Home(NamedTuple):
     def live_in(self, client: Client) -> None:
         """Fill the home with what the client and its user have left there."""
         for target in client.parts.values():
-            path = Path(located(target.places[0], self.system))
+            path = Path(resolve_place(target.places[0], self.system))
             if target.format is not FormatName.WHOLE:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(LIVED_IN[target.format], encoding="utf-8", newline="")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from evaluation.in_cluster import LocalConnection
 from indexes import Index
 
-from directory_indexer.docstore.catalogue import Catalogue
-from directory_indexer.docstore.cluster_ledger import ClusterLedger
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.cluster import ClusterIndex
 from directory_indexer.indexing.cluster_copy import NoClusterCopy
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.searching.cluster_inquiry import ClusterInquiry
-from directory_indexer.searching.searcher import Searcher
-from directory_indexer.vectorstore.cluster_reader import ClusterReader
-from directory_indexer.vectorstore.cluster_writer import ClusterWriter
-from directory_indexer.vectorstore.collection import CollectionPlan
+from directory_indexer.search.cluster_retrieval import ClusterRetriever
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.search.searcher import Searcher
+from directory_indexer.storage.documents.cluster_catalogue import Catalogue
+from directory_indexer.storage.documents.cluster_export import ClusterLedger
+from directory_indexer.storage.vectors.cluster_reader import ClusterReader
+from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+from directory_indexer.storage.vectors.collection import CollectionPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from qdrant_client import QdrantClient
 
-    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.search.requests import SearchResult
 
 PLAN = CollectionPlan("test")
 
@@ -68,7 +68,7 @@ class Reader:
             docstore=self.catalogue,
             nearest=lambda: index.nearest,
             embedder=index.embedder_of,
-            inquiry=ClusterInquiry,
+            inquiry=ClusterRetriever,
         )
 
     def result(self, query: str, **options: object) -> SearchResult:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from vectors import points
 
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import StoreError
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.core.errors import StoreError
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

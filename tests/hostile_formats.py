@@ -14,12 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import Document
-from directory_indexer.files import SkippedFile, SkipReason
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkippedFile, SkipReason
+from directory_indexer.core.paths import FilePath, exact_text
+from directory_indexer.formats.document import Document
 from directory_indexer.parsing import worker
 from directory_indexer.parsing.tasks import Limits
-from directory_indexer.paths import FilePath, exact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,25 +10,24 @@ from fakes import FakeEmbedder
 from page_engines import FakeEngine, FakeReading
 
 from directory_indexer.app import App
-from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.config import load_config
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.loading import Embedders
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.errors import ProviderError
-from directory_indexer.extractors.registry import extract
-from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.wordpiece import count_tokens
+from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.indexer import Indexer
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.ocr.choosing import OcrSettings
+from directory_indexer.ocr.engine_selection import OcrSettings
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.vectorstore import VectorPlace
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
-from directory_indexer.vectorstores import VectorStores
-from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.storage.vector_stores import VectorStores
+from directory_indexer.storage.vectors import VectorPlace
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
+from directory_indexer.walk.listing import WalkPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.runs import Outcome, RunProgress
-    from directory_indexer.docstore.store import DocStore
-    from directory_indexer.docstore.vector_sets import VectorSet
-    from directory_indexer.embedders import Embedder
-    from directory_indexer.embedding_space import EmbeddingSpace
-    from directory_indexer.extractors.document import Document
+    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.embedding import Embedder
+    from directory_indexer.formats.document import Document
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.parsing.tasks import Limits
-    from directory_indexer.paths import FilePath
-    from directory_indexer.searching.answers import Hit
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.search.requests import Hit
+    from directory_indexer.storage.documents.runs import Outcome, RunProgress
+    from directory_indexer.storage.documents.store import DocStore
+    from directory_indexer.storage.documents.vector_sets import VectorSet
+    from directory_indexer.storage.vectors import VectorStore
 
 FINGERPRINT = Fingerprint(embedding="fake/bag-of-words", chunking="64/8", extraction="1", analysis="1")
 

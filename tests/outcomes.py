@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, stamped
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, stamped
+from directory_indexer.core.paths import file_path
+from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path

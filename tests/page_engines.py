@@ -15,19 +15,18 @@ import pytest
 import tesseract_standin
 from tesseract_standin import table_of, written_on
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.pdf.raster import Raster
-from directory_indexer.files import stamped
-from directory_indexer.ocr.choosing import OcrSettings, PageReading
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.files import PageProblem, Recognition, Scan, stamped
+from directory_indexer.core.paths import file_path
+from directory_indexer.embedding.wordpiece import count_tokens
+from directory_indexer.formats.pdf.raster import Raster
+from directory_indexer.ocr.engine_selection import OcrSettings, PageReading
 from directory_indexer.ocr.pages import read_page
-from directory_indexer.ocr.reader import judged
+from directory_indexer.ocr.reader import require_working_engine
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
-from directory_indexer.ocr.tables import lines_of
+from directory_indexer.ocr.tesseract import lines_of
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
-from directory_indexer.scans import PageProblem, Recognition, Scan
 
 
 @dataclass
@@ -90,7 +89,7 @@ class FakeReader:
             if must_stop():
                 return
             self.before(request)
-            yield judged(read_page(request, engine=self.engine, policy=self.policy))
+            yield require_working_engine(read_page(request, engine=self.engine, policy=self.policy))
 
 
 class FakeReading(PageReading):

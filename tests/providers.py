@@ -9,8 +9,8 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from directory_indexer.embedders.building import Access, build_embedder, planned_space
-from directory_indexer.embedders.remote import RemoteEmbedder
+from directory_indexer.embedding.loading import Access, build_embedder, planned_space
+from directory_indexer.embedding.remote import RemoteEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

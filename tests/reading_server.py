@@ -18,10 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from directory_indexer.extractors.pdf.encoding import encoded
-from directory_indexer.extractors.pdf.raster import EncodedPage, Raster
-from directory_indexer.ocr.building import build_remote_engine
-from directory_indexer.ocr.patience import Waiting
+from directory_indexer.formats.pdf.raster import EncodedPage, Raster
+from directory_indexer.formats.pdf.rendering import encode_page
+from directory_indexer.ocr.remote import build_remote_engine
+from directory_indexer.ocr.retries import RetryTiming
 from directory_indexer.ocr.service import Access
 
 KEY = "AIza-secret-of-tests"
@@ -106,7 +106,7 @@ class ReadingServer:
     def engine(self, name: str, *, endpoint: str | None = None, key: str = KEY, model: str | None = None) -> Any:
         """Build the engine that a configuration for this server gives; waiting moves the clock on, and nothing else."""
         clock = self.clock
-        waiting = Waiting(
+        waiting = RetryTiming(
             clock.time,
             clock.sleep,
             today=clock.time,
@@ -131,7 +131,7 @@ class ReadingServer:
 
 def a_page(width: int = 300, height: int = 400) -> EncodedPage:
     """Draw a page whose file is larger than that of an empty one."""
-    return encoded(Raster(width, height, bytes((at * at >> 3) & 255 for at in range(width * height)), 1, 200))
+    return encode_page(Raster(width, height, bytes((at * at >> 3) & 255 for at in range(width * height)), 1, 200))
 
 
 def page_of(text: str) -> dict[str, Any]:

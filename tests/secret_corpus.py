@@ -9,7 +9,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.credentials.seed_words import SEED_WORDS
+from directory_indexer.secrets.recovery import SEED_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

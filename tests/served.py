@@ -13,20 +13,19 @@ import anyio
 import anyio.from_thread
 import uvicorn
 
+from directory_indexer.collections.background import Administration, IngestWorker
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.server.collection_jobs import CollectionJobs
-from directory_indexer.server.gate.access import Access, parse_address
-from directory_indexer.server.gate.browsers import Browsers
-from directory_indexer.server.gate.patience import PatientConnection
+from directory_indexer.server.admin_jobs import AdminJobs
 from directory_indexer.server.http import HttpParts, make_http_app
+from directory_indexer.server.index_jobs import CollectionJobs
+from directory_indexer.server.mcp.executor import ToolExecutor
+from directory_indexer.server.mcp.protocol import make_server
+from directory_indexer.server.mcp.tools import Tools
+from directory_indexer.server.middleware.access import Access, parse_address
+from directory_indexer.server.middleware.authentication import BrowserSessions
+from directory_indexer.server.middleware.connections import TimeoutConnection
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.page.hosting import PageHost, PageOptions
-from directory_indexer.server.protocol import make_server
-from directory_indexer.server.running import Desk
-from directory_indexer.server.tools import Tools
-from directory_indexer.server.work import Works
-from directory_indexer.team.administration import Administration
-from directory_indexer.team.background import Background
+from directory_indexer.server.ui.hosting import PageHost, PageOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from teams import Team
 
-    from directory_indexer.server.api.tools import OperationTools
+    from directory_indexer.server.mcp.operation_tools import OperationTools
 
 TOKEN = "a-token-of-the-operator-of-this-server"  # noqa: S105 - of a server that ends with its test
 _HOST = "127.0.0.1"
@@ -69,14 +68,14 @@ class Served:
         jobs = CollectionJobs(team.collections, command=lambda _: ())
         jobs.of(DEFAULT).close()  # no run is started: it is answered that others wait already
         tools = Tools(collections=team.collections, model=self._model, jobs=jobs, allowed=())
-        self._desk = Desk(tools)
-        self._administration = Administration(team.app.registry, team.data_dir, Works(team.app, tools).all())
-        browsers = Browsers(clock=time.monotonic)
+        self._desk = ToolExecutor(tools)
+        self._administration = Administration(team.app.registry, team.data_dir, AdminJobs(team.app, tools).all())
+        browsers = BrowserSessions(clock=time.monotonic)
         parts = HttpParts(
             team.app,
             self._desk,
             self._model,
-            Background(team.collections),
+            IngestWorker(team.collections),
             self._administration,
             PageHost(browsers, PageOptions(opens_browser=False), team.data_dir) if has_page else None,
         )
@@ -106,7 +105,7 @@ class Served:
     @contextlib.contextmanager
     def listening(self) -> Iterator[str]:
         """Answer over a socket, too, and give the address."""
-        config = uvicorn.Config(self._app, http=PatientConnection, ws="none", log_config=None, access_log=False)
+        config = uvicorn.Config(self._app, http=TimeoutConnection, ws="none", log_config=None, access_log=False)
         web = uvicorn.Server(config)
         web.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # only the main thread has signals
         serving = self.portal.start_task_soon(web.serve, [self._listening])
@@ -155,7 +154,7 @@ class Served:
         headers = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
         return Heard(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent))
 
-    def _page_headers(self, browsers: Browsers) -> dict[str, str]:
+    def _page_headers(self, browsers: BrowserSessions) -> dict[str, str]:
         admitted = browsers.admit(browsers.new_code())
         assert admitted is not None
         return {

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from teams import Team
 
-from directory_indexer.converting.fetching import Fetched
-from directory_indexer.docstore.filters import ALL_FILES
-from directory_indexer.errors import ConflictError, NotIndexedError
-from directory_indexer.registry.stored_documents import State
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.team.backup import back_up
-from directory_indexer.team.restore import RestoreOptions
-from directory_indexer.team.restore import restore as restored
-from directory_indexer.team.sending import Sending, Wait
+from directory_indexer.collections.backup import back_up
+from directory_indexer.collections.ingest import IngestRequest, Wait
+from directory_indexer.collections.restore import RestoreOptions
+from directory_indexer.collections.restore import restore as restored
+from directory_indexer.core.errors import ConflictError, NotIndexedError
+from directory_indexer.integrations.converting.fetching import FetchedContent
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.files import ALL_FILES
+from directory_indexer.storage.registry.stored_documents import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,12 +121,12 @@ def prepare(data_dir: Path) -> None:
     back_up(team.app, team.collections, data_dir.parent / "backup", tell=lambda _: None)
     team.verbs.delete("birds", new.document.doc_id)
     team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
-    team.ingesting.add_url(URL, Sending("birds", wait=Wait.COMPLETE))
+    team.ingesting.add_url(URL, IngestRequest("birds", wait=Wait.COMPLETE))
     team.close()
 
 
-def page(text: str, etag: str) -> Fetched:
-    return Fetched(URL, "page.txt", text.encode(), "text/plain", f'"{etag}"')
+def page(text: str, etag: str) -> FetchedContent:
+    return FetchedContent(URL, "page.txt", text.encode(), "text/plain", f'"{etag}"')
 
 
 def killed(data_dir: Path, verb: Callable[[Team], None], at: int) -> None:

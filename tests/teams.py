@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 from fakes import FakeEmbedder
 
 from directory_indexer.app import App
+from directory_indexer.collections.collections import Collections
+from directory_indexer.collections.documents import DocumentOperations
+from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult
+from directory_indexer.collections.search import search_collections
 from directory_indexer.config import load_config
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.loading import Embedders
-from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.team.collections import Collections
-from directory_indexer.team.documents import DocumentVerbs
-from directory_indexer.team.ingesting import Ingesting
-from directory_indexer.team.search import search_collections
-from directory_indexer.team.sending import Sending, Sent
+from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.search.requests import SearchRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from directory_indexer.converting.fetching import Fetched, Validators
-    from directory_indexer.searching.answers import Hit
+    from directory_indexer.integrations.converting.fetching import FetchedContent, Validators
+    from directory_indexer.search.requests import Hit
 
 SECRET = "ghp_" + "x9Lq2Rk7Tz4Wm8Vb3Nc6Pd1Ys5Hf0Jg2Ka7E"
 
@@ -32,21 +30,21 @@ class Team:
     def __init__(self, data_dir: Path, **environ: str) -> None:
         self.data_dir = data_dir
         self.embedder = FakeEmbedder()
-        self.web: dict[str, Fetched] = {}
+        self.web: dict[str, FetchedContent] = {}
         self.asked: list[Validators] = []
         self.app = App(load_config(file=None, data_dir=data_dir, environ=environ))
         self.app.embedders = Embedders(self.embedder.space, Access(), build=lambda *_: self.embedder)
         self.collections = Collections(self.app)
-        self.verbs = DocumentVerbs(self.collections)
-        self.ingesting = Ingesting(self.collections, fetch=self._fetch)
+        self.verbs = DocumentOperations(self.collections)
+        self.ingesting = DocumentIngest(self.collections, fetch=self._fetch)
 
-    def _fetch(self, url: str, known: Validators) -> Fetched | None:
+    def _fetch(self, url: str, known: Validators) -> FetchedContent | None:
         self.asked.append(known)
         found = self.web[url]
         return None if known.etag and known.etag == found.etag else found
 
-    def add(self, text: str, collection: str = "default", **how: object) -> Sent:
-        return self.ingesting.add_text(text, Sending(collection, **how))  # type: ignore[arg-type]
+    def add(self, text: str, collection: str = "default", **how: object) -> IngestResult:
+        return self.ingesting.add_text(text, IngestRequest(collection, **how))  # type: ignore[arg-type]
 
     def search(self, query: str, *collections: str, **options: object) -> tuple[Hit, ...]:
         request = SearchRequest(query, **options)  # type: ignore[arg-type]

@@ -18,8 +18,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from directory_indexer.telemetry import spans
-from directory_indexer.telemetry.delivery import Delivery, Exporters
-from directory_indexer.telemetry.recording import Recording
+from directory_indexer.telemetry.recorder import Exporters, MonitoredExporter, OpenTelemetryRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,8 +151,8 @@ class Kept:
 def keeping(*, joins_traces: bool = False) -> Iterator[Kept]:
     """Record what is done in this process."""
     kept = Kept()
-    exporters = Exporters(Delivery(kept, receiver="a test"), None)
-    spans.record_with(Recording([exporters], joins_traces=joins_traces))
+    exporters = Exporters(MonitoredExporter(kept, receiver="a test"), None)
+    spans.set_recorder(OpenTelemetryRecorder([exporters], joins_traces=joins_traces))
     yield kept
     spans.close()
 

@@ -12,9 +12,8 @@ from bert import graph, manifest
 from bert.graph import WORDS, FourBitTable, Shape
 from blake3 import blake3
 
-from directory_indexer.embedders.models import EmbeddedModel, ModelPackage
-from directory_indexer.embedders.prefixes import Prefixes
-from directory_indexer.relevance.candidates import MULTILINGUAL_MODEL
+from directory_indexer.embedding.models import EmbeddedModel, ModelPackage, Prefixes
+from directory_indexer.ranking.candidates import MULTILINGUAL_MODEL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

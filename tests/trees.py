@@ -7,11 +7,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from directory_indexer.files import source_file
-from directory_indexer.paths import exact_text, file_path
-from directory_indexer.walker.listing import Listing
-from directory_indexer.walker.policy import WalkPolicy
-from directory_indexer.walker.walk import walk
+from directory_indexer.core.files import source_file
+from directory_indexer.core.paths import exact_text, file_path
+from directory_indexer.walk.listing import Listing, WalkPolicy
+from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from vectors import Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.errors import GenerationGoneError
-from directory_indexer.lock import write_lock
-from directory_indexer.vectorstore import VectorScope
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.core.errors import GenerationGoneError
+from directory_indexer.core.lock import write_lock
+from directory_indexer.storage.vectors import VectorScope
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 
 class State(NamedTuple):

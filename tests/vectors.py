@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore import VectorPoint, VectorScope
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.vectors import VectorPoint, VectorScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

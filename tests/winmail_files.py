@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from directory_indexer.extractors.mail.winmail import HEADER
+from directory_indexer.formats.mail.winmail import HEADER
 
 PROPERTIES, OF_ATTACHMENT, NEW, TITLE, DATA = 0x69003, 0x69005, 0x69002, 0x18010, 0x6800F
 SUBJECT, BODY, CODE_PAGES = 0x18004, 0x2800C, 0x69007

@@ -17,20 +17,19 @@ from itertools import pairwise, takewhile
 from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
-from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
-from directory_indexer.isolation import GC_THRESHOLD
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import invalid_character_in, well_formed
-from directory_indexer.permissions import file_mode, keep_private
+from directory_indexer.core.errors import DirIndexError, ExitCode, UnavailableError, UsageError
+from directory_indexer.core.isolation import GC_THRESHOLD
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import invalid_character_in, well_formed
+from directory_indexer.core.permissions import file_mode, keep_private
 from directory_indexer.telemetry import spans
 
 with lazily:
     import traceback
 
     from directory_indexer.cli.command_line import cli, is_command
-    from directory_indexer.cli.grepping import run_grep
+    from directory_indexer.cli.grep import grep_call, run_grep
     from directory_indexer.cli.output import Output
-    from directory_indexer.cli.short_way import grep_call
 
 
 __all__ = ["main"]

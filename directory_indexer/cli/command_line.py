@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from directory_indexer import __version__
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.cli.commands import (

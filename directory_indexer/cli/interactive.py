@@ -16,17 +16,15 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
-from directory_indexer.cli.viewing import open_hit
-from directory_indexer.errors import DirIndexError, UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import exact_text
-from directory_indexer.render.answers import passage_lines, without_near_misses
-from directory_indexer.render.heads import head_line
-from directory_indexer.render.printable import PathStyle, printable
-from directory_indexer.render.quantities import count
-from directory_indexer.render.spans import Line, Span, Style, line
-from directory_indexer.render.terminal import frame
-from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.cli.results import open_hit
+from directory_indexer.core.errors import DirIndexError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import exact_text
+from directory_indexer.search.requests import Hit, SearchResult
+from directory_indexer.text.excerpts import head_line
+from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, line, printable
+from directory_indexer.text.results import passage_lines, without_near_misses
+from directory_indexer.text.terminal import frame
 
 with lazily:
     import termios

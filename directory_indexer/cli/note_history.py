@@ -13,12 +13,11 @@ from typing import Final
 
 from blake3 import blake3
 
-from directory_indexer.nofollow import open_file
-from directory_indexer.permissions import file_mode
-from directory_indexer.walker.small_files import read_small_file
+from directory_indexer.core.permissions import file_mode
+from directory_indexer.core.safe_open import open_file, read_small_file
 
 
-def unseen(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
+def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
     """Return the notes whose keys were not shown recently, and record them as shown."""
     path, known = os.path.join(os.path.realpath(data_dir), _NAME), list[str]()
     with contextlib.suppress(OSError, UnicodeDecodeError):  # missing, or not written by us

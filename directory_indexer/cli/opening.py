@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.collections.collections import Collections
     from directory_indexer.config import load_config
-    from directory_indexer.team.collections import Collections
 
 
 def open_existing_app(config: Path | None, data_dir: Path | None, output: Output, collection: str = "") -> App:

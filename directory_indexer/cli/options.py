@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.output import Color
-from directory_indexer.errors import UsageError
+from directory_indexer.core.errors import UsageError
 
 
 def new_command_line() -> typer.Typer:
@@ -20,12 +20,12 @@ def new_command_line() -> typer.Typer:
 
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", parser=given_path, help="Read the configuration from FILE."),
+    typer.Option("--config", metavar="FILE", parser=parse_path, help="Read the configuration from FILE."),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", metavar="DIR", parser=given_path, help="Keep the index in DIR, not in ~/.directory-indexer."
+        "--data-dir", metavar="DIR", parser=parse_path, help="Keep the index in DIR, not in ~/.directory-indexer."
     ),
 ]
 InCollection = Annotated[

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TextIO, TypeAlias, get_args
 
-from directory_indexer.errors import DirIndexError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     import shutil
@@ -22,12 +22,11 @@ with lazily:
 
     import typer
 
-    from directory_indexer.docstore.runs import RunProgress
-    from directory_indexer.render.json_pages import error_json
-    from directory_indexer.render.printable import PathStyle, printable
-    from directory_indexer.render.progress import IndexSteps, ProgressLines
-    from directory_indexer.render.spans import Line, Span, Style, line, plain
-    from directory_indexer.render.terminal import live_progress, styled
+    from directory_indexer.storage.documents.runs import RunProgress
+    from directory_indexer.text.formatting import Line, PathStyle, Span, Style, line, plain, printable
+    from directory_indexer.text.json_pages import error_json
+    from directory_indexer.text.progress import IndexSteps, ProgressLines
+    from directory_indexer.text.terminal import live_progress, styled
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]

@@ -10,8 +10,8 @@ import os
 import sys
 from typing import TextIO
 
-from directory_indexer.errors import UnavailableError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import UnavailableError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from typing_extensions import Buffer

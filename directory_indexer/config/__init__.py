@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.config.embedding import PROVIDERS
-from directory_indexer.config.kinds import Mistake, Secret, SecretText
-from directory_indexer.config.settings import Config, built, contradictions
+from directory_indexer.config.indexing import PROVIDERS
+from directory_indexer.config.kinds import Secret, SecretText, ValidationIssue
+from directory_indexer.config.settings import Config, build_config, contradictions
 from directory_indexer.config.sources import (
     KEYS,
     SECTIONS,
@@ -27,9 +27,9 @@ from directory_indexer.config.sources import (
     settings_in_file,
     variable_of,
 )
-from directory_indexer.errors import ConfigError
-from directory_indexer.lazy import lazily
-from directory_indexer.permissions import others_can_write, secret_is_open
+from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.permissions import others_can_write, secret_is_open
 
 with lazily:
     import difflib
@@ -157,10 +157,10 @@ def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Co
     mistakes += [_format_mistake(key, mistake, settings[key].where) for key, mistake in contradictions(right)]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
-    return built(values)
+    return build_config(values)
 
 
-def _format_mistake(key: str, mistake: Mistake, where: str) -> str:
+def _format_mistake(key: str, mistake: ValidationIssue, where: str) -> str:
     return f"{key}{mistake.place}: {mistake.words}{_not_this(key, mistake.value)} ({where})"
 
 

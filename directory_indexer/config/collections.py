@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, NewType
 
 from directory_indexer.config import LoadedConfig
-from directory_indexer.errors import UsageError
-from directory_indexer.ids import DocId, doc_id
-from directory_indexer.paths import FilePath, file_path, lies_in
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.ids import DocId, doc_id
+from directory_indexer.core.paths import FilePath, file_path, lies_in
 
 CollectionName = NewType("CollectionName", str)
 """The name of a collection, made by `collection_name`: safe in file systems and URLs."""

@@ -1,4 +1,11 @@
-"""Kinds of configuration values: their parsing from variables, conversion and validation."""
+"""Kinds of configuration values: their parsing from variables, conversion and validation.
+
+Keys of the configuration, and their arrangement in sections.
+
+`null` means "the default" wherever it is allowed. Sections are named tuples, whose defaults describe the keys: every
+command reads them, and making dataclasses takes 4 ms more. Annotations are evaluated for the same reason as in
+`records`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directory_indexer.paths import invalid_character_in
+from directory_indexer.core.paths import invalid_character_in
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
@@ -16,7 +23,7 @@ _JSON_LIST = re.compile(r"""\s*\[\s*(?:["{]|\]\s*$)""")
 """Lists of texts or objects; a bracket alone may begin a pattern, such as `[ab]*.tmp`."""
 
 
-class Mistake(NamedTuple):
+class ValidationIssue(NamedTuple):
     """A validation error of a value; `place` is the index of an element in a list."""
 
     words: str
@@ -65,12 +72,12 @@ class Kind:
         del locate
         return value
 
-    def mistakes(self, value: object) -> Iterator[Mistake]:
+    def mistakes(self, value: object) -> Iterator[ValidationIssue]:
         """Yield the mistakes of a value."""
         if isinstance(value, str | Path) and invalid_character_in(str(value), is_from_system=True):
-            yield Mistake("must not contain NUL or an unpaired surrogate", value)
+            yield ValidationIssue("must not contain NUL or an unpaired surrogate", value)
         elif not (value is None and self._or_null) and (words := self._mistake(value)):
-            yield Mistake(words, value)
+            yield ValidationIssue(words, value)
 
     def _mistake(self, value: object) -> str:
         raise NotImplementedError
@@ -105,7 +112,7 @@ class WholeNumber(Kind):
         return f"must be at most {self._at_most}" if self._at_most is not None and value > self._at_most else ""
 
 
-class Amount(Kind):
+class CountOrDate(Kind):
     """Nothing, everything, a number, or what is newer than a day."""
 
     def from_text(self, text: str) -> object:  # noqa: D102 - as above
@@ -167,7 +174,7 @@ class Secret(Kind):
         return "" if value.get_secret_value() else "must not be empty"
 
 
-class Several(Kind):
+class ListOf(Kind):
     """A list of values of one kind; a variable holds it as JSON, or separated by commas."""
 
     def __init__(self, kind: Kind, *, of: str) -> None:
@@ -186,13 +193,13 @@ class Several(Kind):
     def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
         return tuple(self._kind.typed(element, locate) for element in value) if isinstance(value, list) else value
 
-    def mistakes(self, value: object) -> Iterator[Mistake]:  # noqa: D102 - as above
+    def mistakes(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
         if not isinstance(value, tuple):
-            yield Mistake(f"must be a list of {self._of}", value)
+            yield ValidationIssue(f"must be a list of {self._of}", value)
             return
         for number, element in enumerate(value):
             yield from (
-                Mistake(mistake.words, mistake.value, f".{number}{mistake.place}")
+                ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
                 for mistake in self._kind.mistakes(element)
             )
 
@@ -213,13 +220,14 @@ class Record(Kind):
         except TypeError:
             return value
 
-    def mistakes(self, value: object) -> Iterator[Mistake]:  # noqa: D102 - as above
+    def mistakes(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
         if not isinstance(value, tuple):
-            yield Mistake(self._not_made(value), value)
+            yield ValidationIssue(self._not_made(value), value)
             return
         for (name, kind), element in zip(self._kinds.items(), value, strict=True):
             yield from (
-                Mistake(mistake.words, mistake.value, f".{name}{mistake.place}") for mistake in kind.mistakes(element)
+                ValidationIssue(mistake.words, mistake.value, f".{name}{mistake.place}")
+                for mistake in kind.mistakes(element)
             )
 
     def _not_made(self, value: object) -> str:
@@ -227,3 +235,47 @@ class Record(Kind):
             return "must be an object"
         unknown = [name for name in value if name not in self._kinds]
         return f"has no key '{unknown[0]}'" if unknown else f"lacks one of {', '.join(self._kinds)}"
+
+
+class Key(NamedTuple):
+    """One key: its kind of value, a description for people, and its default.
+
+    The default is `null` where it depends on something else.
+    """
+
+    kind: Kind
+    words: str
+    default: object
+
+
+def key(kind: Kind, words: str, *, default: object = None) -> Any:
+    """Describe a field of a section as a key; the type of the field is that of its values."""
+    return Key(kind, words, default)
+
+
+def section(record: type) -> Any:
+    """Describe a field of a section as a section below it."""
+    return record
+
+
+ENDPOINT = Text(
+    r"https?://[^\s/?#@]+(?:[/?#]\S*)?",
+    otherwise="must be an http:// or https:// URL without user name or password",
+    or_null=True,
+)
+"""The kind of keys that hold the URL of a service."""
+
+
+def entries_of(section: type) -> Iterator[tuple[str, Key | type]]:
+    """Yield the entries of a section in order: keys and subsections."""
+    described: dict[str, Key | type] = section._field_defaults  # type: ignore[attr-defined]
+    yield from described.items()
+
+
+def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:
+    """Yield all keys below a section by their dotted names."""
+    for name, entry in entries_of(section):
+        if isinstance(entry, Key):
+            yield f"{prefix}{name}", entry
+        else:
+            yield from keys_below(entry, f"{prefix}{name}.")

@@ -1,18 +1,33 @@
-"""The whole configuration by section, checks across keys, and its construction from values."""
+"""The whole configuration by section, checks across keys, and its construction from values.
 
+The example configuration file: every key with its default and a description.
+"""
+
+from __future__ import annotations
+
+import json
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from directory_indexer.config.embedding import EMBEDDED_MODELS, EmbeddingConfig
-from directory_indexer.config.extractors import mistakes_in
-from directory_indexer.config.fetching import FetchingConfig
-from directory_indexer.config.indexing import IndexingConfig
-from directory_indexer.config.keys import Key, entries_of, section
-from directory_indexer.config.kinds import Mistake
-from directory_indexer.config.ocr import OcrConfig
-from directory_indexer.config.serving import MonitoringConfig, SearchingConfig, ServingConfig
-from directory_indexer.config.storage import StorageConfig
-from directory_indexer.config.telemetry import TelemetryConfig
+from directory_indexer.config.indexing import (
+    EMBEDDED_MODELS,
+    EmbeddingConfig,
+    IndexingConfig,
+    OcrConfig,
+    extractor_issues,
+)
+from directory_indexer.config.kinds import Key, ValidationIssue, entries_of, section
+from directory_indexer.config.services import (
+    FetchingConfig,
+    MonitoringConfig,
+    SearchingConfig,
+    ServingConfig,
+    StorageConfig,
+    TelemetryConfig,
+)
+from directory_indexer.core.errors import UsageError
 
 
 class Config(NamedTuple):
@@ -29,24 +44,24 @@ class Config(NamedTuple):
     telemetry: TelemetryConfig = section(TelemetryConfig)
 
 
-def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Mistake]]:
+def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, ValidationIssue]]:
     """Yield conflicts between keys; values that are invalid by themselves are None here."""
     chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
     if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
-        yield "indexing.overlap", Mistake(f"must be smaller than chunk_size ({chunk_size})", overlap)
+        yield "indexing.overlap", ValidationIssue(f"must be smaller than chunk_size ({chunk_size})", overlap)
     model = values["embedding.model"]
     if values["embedding.provider"] == "embedded" and model not in {None, *EMBEDDED_MODELS}:
         offered = " or ".join(f"'{name}'" for name in EMBEDDED_MODELS)
-        yield "embedding.model", Mistake(f"must be {offered} with provider 'embedded'", model)
+        yield "embedding.model", ValidationIssue(f"must be {offered} with provider 'embedded'", model)
     if values["storage.qdrant.cluster_index"] and not values["storage.qdrant.endpoint"]:
-        yield "storage.qdrant.cluster_index", Mistake("needs a server in storage.qdrant.endpoint", None)
+        yield "storage.qdrant.cluster_index", ValidationIssue("needs a server in storage.qdrant.endpoint", None)
     if values["serving.from_cluster"] and not values["storage.qdrant.cluster_index"]:
-        yield "serving.from_cluster", Mistake("needs the name in storage.qdrant.cluster_index", None)
+        yield "serving.from_cluster", ValidationIssue("needs the name in storage.qdrant.cluster_index", None)
     if isinstance(extractors := values["indexing.extractors"], tuple):
-        yield from (("indexing.extractors", mistake) for mistake in mistakes_in(extractors))
+        yield from (("indexing.extractors", mistake) for mistake in extractor_issues(extractors))
 
 
-def built(values: Mapping[str, object]) -> Config:
+def build_config(values: Mapping[str, object]) -> Config:
     """Build the configuration from all of its values."""
     config: Config = _built(Config, values, "")
     return config
@@ -59,3 +74,50 @@ def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
             for name, entry in entries_of(section)
         }
     )
+
+
+_INTRODUCTION = """\
+// The configuration of dirindex. Every key is shown with its default: take the // away to change one.
+// A variable such as DIRINDEX_EMBEDDING__MODEL is stronger than this file. Paths may start with ~/.
+"""
+
+
+def commented_example() -> str:
+    """Return the example in which every key is commented out and explained."""
+    return "\n".join([_INTRODUCTION + "{", *_section(Config, "  "), "}", ""])
+
+
+def plain_example(section: type = Config) -> dict[str, object]:
+    """Return every key with its default, as plain JSON; `null` if the default depends on something else."""
+    return {
+        name: entry.default if isinstance(entry, Key) else plain_example(entry) for name, entry in entries_of(section)
+    }
+
+
+def write_example(path: Path) -> None:
+    """Write the commented example to a new file that only its owner can read, since it may later hold a key.
+
+    Raises:
+        UsageError: the file exists, or cannot be written.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise UsageError(f"'{path}' exists already", hint="move it away first, or edit it") from error
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(commented_example())
+
+
+def _section(section: type, indent: str) -> Iterator[str]:
+    for name, entry in entries_of(section):
+        if isinstance(entry, Key):
+            yield f"{indent}// {entry.words}"
+            yield f'{indent}// "{name}": {json.dumps(entry.default)},'
+        else:
+            yield f"{indent}// {entry.__doc__}"
+            yield f'{indent}"{name}": {{'
+            yield from _section(entry, indent + "  ")
+            yield f"{indent}}},"

@@ -3,21 +3,25 @@
 Keys of services are wrapped as soon as they are read, and the value of an unknown key is dropped, for it may be a
 misspelt key of a service. Paths become absolute here: those in a file relative to it, all others to the working
 directory.
+
+JSON with `//` and `/* */` comments and trailing commas.
+
+Removed characters are replaced by blanks, so that a syntax error is still reported at its line and column.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from directory_indexer.config.jsonc import parse_jsonc
-from directory_indexer.config.keys import keys_below
+from directory_indexer.config.kinds import keys_below
 from directory_indexer.config.settings import Config
-from directory_indexer.errors import ConfigError
+from directory_indexer.core.errors import ConfigError
 
 Value = TypeVar("Value")
 
@@ -171,3 +175,23 @@ def _typed(key: str, value: object, environ: Mapping[str, str], *, base: Path | 
     if key not in KEYS:
         return None
     return KEYS[key].kind.typed(value, lambda path: absolute(path, environ, base=base))
+
+
+_STRING = r'"(?:\\.|[^"\\\n])*"'
+_STRING_OR_COMMENT = rf"(?s){_STRING}|//[^\n]*|/\*.*?\*/"
+_STRING_OR_LAST_COMMA = rf"{_STRING}|,(?=\s*[}}\]])"
+
+
+def parse_jsonc(text: str) -> object:
+    """Parse JSON with comments.
+
+    Raises:
+        json.JSONDecodeError: with the line and column of the mistake.
+    """
+    without_comments = re.sub(_STRING_OR_COMMENT, _keep_strings, text)
+    parsed: object = json.loads(re.sub(_STRING_OR_LAST_COMMA, _keep_strings, without_comments))
+    return parsed
+
+
+def _keep_strings(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])

@@ -2,35 +2,161 @@
 
 A changed file is deleted and added again: its new passages with the next version, then the manifest with that version,
 then the old passages are deleted. So readers always see one version, and the next run completes interrupted writes.
+
+A single update of a cluster index.
+
+Differences between an index and its cluster index; all functions are pure.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from directory_indexer.docstore.cluster_ledger import ClusterLedger, Published, Standing
-from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.errors import VectorStoreError
-from directory_indexer.findings import Finding, Verdict
-from directory_indexer.indexing.cluster_changes import digest_of
-from directory_indexer.indexing.cluster_update import UNDER_WAY, ClusterUpdate, Sources, Vectors
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import ANALYZER_VERSION
-from directory_indexer.relevance.sparse import SPARSE_VERSION
-from directory_indexer.vectorstore.cluster import (
+from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.findings import Finding, Verdict
+from directory_indexer.core.ids import ContentHash, content_hash, new_chunk_id
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.analyzer import ANALYZER_VERSION
+from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
+from directory_indexer.storage.documents.cluster_export import ClusterLedger, LedgerState, PublishedFile
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.vectors.cluster import (
     ClusterFile,
+    ClusterPassage,
     Manifest,
+    NewPassage,
+    WordCount,
     passages_name,
 )
 
 with lazily:
-    from directory_indexer.embedding_space import EmbeddingSpace
-    from directory_indexer.vectorstore.cluster_reader import ClusterReader
-    from directory_indexer.vectorstore.cluster_writer import ClusterWriter
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.ids import ChunkId
+    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
+    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+
+
+Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
+"""Returns the vectors of those chunks that have one."""
+
+UPDATING: Final = ""
+"""The state of a ledger while the cluster index is being written."""
+
+
+class Sources(NamedTuple):
+    """The sources and targets of an update; `documents` is the directory of sent documents, which are excluded."""
+
+    writer: ClusterWriter
+    ledger: ClusterLedger
+    vectors: Vectors
+    documents: FilePath
+
+
+class ClusterUpdate:
+    """A single update, from the first word to the last passage."""
+
+    def __init__(self, sources: Sources, snapshot: Snapshot, manifest: Manifest, *, is_filling: bool) -> None:
+        self._writer = sources.writer
+        self._ledger = sources.ledger
+        self._vectors = sources.vectors
+        self._documents = sources.documents
+        self._snapshot = snapshot
+        self._manifest = manifest
+        self._is_filling = is_filling
+        """Whether another Qdrant collection answers until this one is complete, as after a change of the model."""
+
+    def write(self, must_stop: Callable[[], bool]) -> Manifest | None:
+        """Write all changes, and return the last manifest; None if it was stopped before the end."""
+        first = self._manifest.version
+        has_new_words = self._write_words()
+        for batch in batch_changes(self._changes()):
+            if must_stop():
+                return None
+            self._write_files(batch)
+        if (has_new_words or self._is_filling) and self._manifest.version == first:
+            self._manifest = self._manifest._replace(version=first + 1)
+        self._writer.put_manifest(self._manifest)
+        return self._manifest
+
+    def _write_words(self) -> bool:
+        has_any = False
+        changed = changed_words(self._snapshot.cluster_rows.words(), self._ledger.words())
+        for batch in batch_words(changed):
+            self._writer.put_words(batch, version=self._manifest.version + 1)
+            self._ledger.note_words(batch)
+            has_any = True
+        return has_any
+
+    def _changes(self) -> Iterator[FileChange]:
+        rows = self._snapshot.cluster_rows.files(without=self._documents)
+        changes = compare_files(rows, self._ledger.files())
+        return (
+            change
+            for change in changes
+            if change.has_new_text or change.has_new_vectors or change.is_new_row or change.is_gone
+        )
+
+    def _write_files(self, batch: Sequence[FileChange]) -> None:
+        version, passages = self._manifest.version + 1, self._manifest.passages
+        new = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_text}
+        late = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_vectors}
+        gone = [change.path for change in batch if change.is_gone]
+        replaced = [
+            change.path for change in batch if change.known is not None and (change.has_new_text or change.is_gone)
+        ]
+        self._writer.put_passages(passages, _chain(new), since=version)
+        self._writer.add_vectors(passages, _chain(late))
+        self._writer.put_files(
+            (change.file for change in batch if change.file and change.is_new_row), gone, version=version
+        )
+        if not self._is_filling:
+            self._writer.end(passages, replaced, before=version)
+            self._manifest = self._manifest._replace(version=version)
+            self._writer.put_manifest(self._manifest)
+            self._writer.delete_ended(passages, version)
+        put = [_ledger_entry(change, new.get(change.path) or late.get(change.path)) for change in batch if change.file]
+        self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
+
+    def _passages(self, file: ClusterFile) -> list[NewPassage]:
+        chunks = self._snapshot.cluster_rows.chunks(file)
+        vectors = self._vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
+        below = file.path[len(file.directory) :].lstrip(os.sep)
+        new = []
+        for chunk in chunks:
+            fields = PassageFields(chunk.chunk.text, chunk.chunk.heading, file.facts.title, below)
+            id_ = new_chunk_id(file.path, ContentHash(bytes.fromhex(file.hash)), chunk.chunk.ordinal)
+            vector = vectors.get(chunk.chunk_id)
+            new.append(
+                NewPassage(
+                    ClusterPassage(id_, file.path, file.facts, chunk.chunk),
+                    file.revision,
+                    passage_weights(fields, language=file.facts.language),
+                    passage_words(fields),
+                    None if vector is None else vector.tolist(),
+                )
+            )
+        return new
+
+
+def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> PublishedFile:
+    assert change.file is not None  # noqa: S101 - only files that are there are noted
+    n_before = change.known.n_vectors if change.known else 0
+    n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
+    return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
+
+
+def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
+    for of_file in passages.values():
+        yield from of_file
 
 
 _MENDED = "dirindex doctor --repair mends it"
@@ -58,7 +184,7 @@ class ClusterIndex:
             before = self.reader.manifest()
             self._require_own(before, index_id)
             planned, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
-            is_in_step = before is not None and self.ledger.standing() == Standing(
+            is_in_step = before is not None and self.ledger.standing() == LedgerState(
                 before.passages, before.version, state
             )
             if is_in_step and before is not None and before.passages == planned.passages and not leaves_no_trace:
@@ -146,9 +272,9 @@ class ClusterIndex:
         is_known = before is not None and standing is not None and _describes(standing, planned)
         if not is_known or before is None or before.passages != planned.passages:
             self._read_cluster(before, planned)
-        elif standing is not None and standing.state == UNDER_WAY:
+        elif standing is not None and standing.state == UPDATING:
             self.writer.undo_unpublished(planned.passages, planned.version)
-        self.ledger.stand(Standing(planned.passages, planned.version, UNDER_WAY))
+        self.ledger.stand(LedgerState(planned.passages, planned.version, UPDATING))
         is_same = before is not None and before.passages == planned.passages
         return self._without_gone(planned) if is_same else planned
 
@@ -157,7 +283,7 @@ class ClusterIndex:
             self.writer.drop_passages(former)
         if leaves_no_trace:
             last = self._without_gone(last)
-        self.ledger.stand(Standing(last.passages, last.version, state))
+        self.ledger.stand(LedgerState(last.passages, last.version, state))
 
     def _read_cluster(self, manifest: Manifest | None, planned: Manifest) -> None:
         """Read the contents of the cluster into the ledger; passages in another Qdrant collection do not count."""
@@ -171,7 +297,7 @@ class ClusterIndex:
         files = [file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)]
         self.writer.delete_files(planned.passages, of_files.keys() - {file.key for file in files})
         known = (_published_file(file, present[file.key, file.revision], of_files[file.key]) for file in files)
-        standing = Standing(planned.passages, planned.version, UNDER_WAY)
+        standing = LedgerState(planned.passages, planned.version, UPDATING)
         self.ledger.note_files(known, (), standing)
         self.ledger.note_words(self.reader.words(after=-1))
 
@@ -184,11 +310,112 @@ class ClusterIndex:
         return manifest
 
 
-def _describes(standing: Standing, manifest: Manifest) -> bool:
+def _describes(standing: LedgerState, manifest: Manifest) -> bool:
     return (standing.passages, standing.version) == (manifest.passages, manifest.version)
 
 
-def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> Published:
+def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> PublishedFile:
     """Return the ledger entry of a file; if passages are missing or superfluous, its text counts as another one."""
     is_whole = n_of_text == n_of_file == file.n_passages
-    return Published(file.path, digest_of(file), file.revision if is_whole else "", 0)
+    return PublishedFile(file.path, digest_of(file), file.revision if is_whole else "", 0)
+
+
+_BATCH_PASSAGES: Final = 2000
+_BATCH_FILES: Final = 1000
+_BATCH_WORDS: Final = 5000
+
+
+class FileChange(NamedTuple):
+    """A file that differs between the index and the cluster index; `file` or `known` is None if it is missing there."""
+
+    path: FilePath
+    file: ClusterFile | None
+    n_vectors: int
+    known: PublishedFile | None
+
+    @property
+    def has_new_text(self) -> bool:
+        """Whether its passages must be written."""
+        return self.file is not None and (self.known is None or self.known.revision != self.file.revision)
+
+    @property
+    def has_new_vectors(self) -> bool:
+        """Whether existing passages have got vectors."""
+        known = self.known
+        return (
+            not self.has_new_text and known is not None and self.file is not None and self.n_vectors > known.n_vectors
+        )
+
+    @property
+    def is_new_row(self) -> bool:
+        """Whether its record in the catalogue must be written."""
+        return self.file is not None and (self.known is None or self.known.digest != digest_of(self.file))
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it must be removed."""
+        return self.file is None
+
+
+def digest_of(file: ClusterFile) -> str:
+    """Return a digest of the catalogue record of a file."""
+    return content_hash(repr(file).encode("utf-8", "surrogatepass")).hex()
+
+
+def compare_files(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[PublishedFile]) -> Iterator[FileChange]:
+    """Yield the differences of two sequences sorted by path."""
+    row, other = next(rows, None), next(known, None)
+    while row is not None or other is not None:
+        if other is None or (row is not None and row[0].path < other.path):
+            assert row is not None  # noqa: S101 - one of the two is there
+            yield FileChange(row[0].path, *row, None)
+            row = next(rows, None)
+        elif row is None or other.path < row[0].path:
+            yield FileChange(other.path, None, 0, other)
+            other = next(known, None)
+        else:
+            yield FileChange(row[0].path, *row, other)
+            row, other = next(rows, None), next(known, None)
+
+
+def changed_words(current: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
+    """Yield the differences of two sequences sorted by word."""
+    word, other = next(current, None), next(known, None)
+    while word is not None or other is not None:
+        if other is None or (word is not None and word.word < other.word):
+            assert word is not None  # noqa: S101 - one of the two is there
+            yield word
+            word = next(current, None)
+        elif word is None or other.word < word.word:
+            yield WordCount(other.word, 0)
+            other = next(known, None)
+        else:
+            if word != other:
+                yield word
+            word, other = next(current, None), next(known, None)
+
+
+def batch_changes(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
+    """Yield changes in lists that are published together."""
+    batch: list[FileChange] = []
+    n_passages = 0
+    for change in changes:
+        batch.append(change)
+        n_passages += change.file.n_passages if change.file and (change.has_new_text or change.has_new_vectors) else 0
+        if n_passages >= _BATCH_PASSAGES or len(batch) >= _BATCH_FILES:
+            yield batch
+            batch, n_passages = [], 0
+    if batch:
+        yield batch
+
+
+def batch_words(words: Iterable[WordCount]) -> Iterator[list[WordCount]]:
+    """Yield words in lists that are written together."""
+    batch: list[WordCount] = []
+    for word in words:
+        batch.append(word)
+        if len(batch) == _BATCH_WORDS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

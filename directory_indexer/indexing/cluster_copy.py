@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.findings import Finding
+    from directory_indexer.core.findings import Finding
 
 
 class ClusterCopy(Protocol):

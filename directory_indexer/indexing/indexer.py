@@ -12,42 +12,41 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.index_scope import IndexScope
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import (
+from directory_indexer.core.errors import (
     ConflictError,
     ConsentNeededError,
     ProviderError,
     RootUnavailableError,
     VectorStoreError,
 )
-from directory_indexer.files import FileFailure, SourceFile, Stage
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexing.adoption import Adoption
+from directory_indexer.core.files import FileFailure, SourceFile, Stage
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, exact_text, file_path
 from directory_indexer.indexing.cluster_copy import NoClusterCopy
-from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, ServiceChecks
-from directory_indexer.indexing.pace import FullPace, Pace
+from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
+from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, RebuildPolicy, ServiceChecks
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.indexing.planning import Plans, WalkStoppedError
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.roots import (
-    forgettable,
+    forgettable_path,
     require_forgettable,
     require_not_reserved,
-    resolved_roots,
-    roots_of,
+    resolve_roots,
+    tracked_roots,
 )
-from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
-from directory_indexer.indexing.updater import Updater, explained
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text, file_path
-from directory_indexer.vectorstore import VectorPlace
-from directory_indexer.walker.listing import IgnoredPath
+from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
+from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.updater import Updater, describe_error
+from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors import VectorPlace
+from directory_indexer.walk.listing import IgnoredPath
 
 with lazily:
-    from directory_indexer.extractors.kinds import is_media, may_be_scanned
-    from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.formats.kinds import is_media, may_be_scanned
+    from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.vectorizer import Vectorizer
 
 
@@ -90,7 +89,7 @@ class Indexer:
         *,
         docstore: DocStore,
         vectorizer: Vectorizer,
-        recogniser: Callable[[], Recogniser],
+        recogniser: Callable[[], OcrRunner],
         policy: IndexPolicy,
         lock_path: Path,
         checks: ServiceChecks = _NO_CHECKS,
@@ -101,7 +100,7 @@ class Indexer:
         self._recogniser = recogniser
         self._policy = policy
         self._lock_path = lock_path
-        self._adoption = Adoption(docstore, vectorizer, policy)
+        self._adoption = RebuildPolicy(docstore, vectorizer, policy)
         embeds = policy.embedding is EmbeddingMode.COMPLETE
         self._plans = Plans(docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
 
@@ -125,13 +124,13 @@ class Indexer:
         # Resolved before waiting for the lock: paths mean what they meant when the caller named them.
         requested = self._requested_roots(paths, options)
         require_not_reserved(requested, self._policy.walk)
-        with writing(
+        with hold_write_lock(
             self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
             start = self._start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
-            roots = [] if options.waiting_only else roots_of(requested, start.tracked)
+            roots = [] if options.waiting_only else tracked_roots(requested, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
@@ -153,7 +152,7 @@ class Indexer:
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Return the tracked directories at `paths`; without any, all of them."""
         tracked = self._tracked()
-        return roots_of(resolved_roots(paths, tracked), tracked)
+        return tracked_roots(resolve_roots(paths, tracked), tracked)
 
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """Yield the directories that a run over these roots would read."""
@@ -205,10 +204,10 @@ class Indexer:
             NotIndexedError: the directory is not tracked.
             LockedError: another process writes, and `wait` is false.
         """
-        with writing(self._docstore, self._lock_path, listener=listener, wait=wait):
+        with hold_write_lock(self._docstore, self._lock_path, listener=listener, wait=wait):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
-                root = forgettable(path, snapshot)
+                root = forgettable_path(path, snapshot)
                 require_forgettable(root, self._policy.walk)
                 known = snapshot.files.within(root)
             self._vectorizer.merger.restore_lost()
@@ -218,7 +217,7 @@ class Indexer:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.mend_tags()
             self._vectorizer.merger.forget_gone()
-            self._vectorizer.drop_makeshifts()
+            self._vectorizer.drop_temporary_vectors()
             self._vectorizer.cluster.update(leaves_no_trace=True)
             with self._docstore.transaction() as transaction:
                 transaction.pauses.end([root], by="")
@@ -228,7 +227,7 @@ class Indexer:
         return sum(file.hash is not None for file in known.values())
 
     def _requested_roots(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
-        return list(map(file_path, paths)) if options.is_exact else resolved_roots(paths, self._tracked())
+        return list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
@@ -254,10 +253,10 @@ class Indexer:
         pace = self._pace(options.effort)
         updater.update_meaning(self._policy.embedding, after_giving_way=read_pages, pace=pace)
 
-    def _pace(self, effort: Effort) -> Pace | None:
+    def _pace(self, effort: Effort) -> Throttle | None:
         if effort is Effort.BACKGROUND:
             return self._policy.background()
-        return FullPace() if effort is Effort.FULL else None
+        return FullSpeed() if effort is Effort.FULL else None
 
     def _pack_texts(self, run: Run) -> None:
         """Compress the texts that an older version wrote; the next run continues a stopped one."""
@@ -324,7 +323,7 @@ def _describe_failure(check: Callable[[], None]) -> str:
     try:
         check()
     except (ProviderError, VectorStoreError) as error:
-        return explained(error)
+        return describe_error(error)
     return ""
 
 

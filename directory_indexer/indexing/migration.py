@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from directory_indexer.config.sources import KEYS
-from directory_indexer.databases.stored_values import integer, list_in, parse_stored, text
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.errors import (
+from directory_indexer.core.errors import (
     GenerationGoneError,
     IndexMismatchError,
     UsageError,
     VectorsLostError,
     VectorStoreError,
 )
-from directory_indexer.ids import ChunkId
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.lock import write_lock
 from directory_indexer.indexing.report import MigrationReport
 from directory_indexer.indexing.runs import Run, recorded_run
-from directory_indexer.lock import write_lock
-from directory_indexer.vectorstore import VectorHit, VectorScope, VectorStore
-from directory_indexer.vectorstores import VectorStores
+from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.vector_stores import VectorStores
+from directory_indexer.storage.vectors import VectorHit, VectorScope, VectorStore
 
 _MARK = "migration"
 _BATCH_CHUNKS = 4096
@@ -56,7 +56,7 @@ class _Plan:
 
 
 def _parse_plan(stored: object) -> _Plan:
-    base, where, generation = list_in(stored)
+    base, where, generation = parse_list(stored)
     return _Plan(integer(base), text(where), integer(generation))
 
 

@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import Final
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome, RunProgress, RunRequest
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.files import SourceFile, source_file
-from directory_indexer.indexing.adoption import Adoption
-from directory_indexer.indexing.options import IndexPolicy
+from directory_indexer.core.files import SourceFile, source_file
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import WriteLock
+from directory_indexer.core.paths import FilePath
+from directory_indexer.indexing.options import IndexPolicy, RebuildPolicy
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import GaveWayError, Run, recorded_run, writing
+from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater
-from directory_indexer.lazy import lazily
-from directory_indexer.lock import WriteLock
 from directory_indexer.parsing.outcomes import ParseRequest
-from directory_indexer.paths import FilePath
+from directory_indexer.storage.documents.runs import Outcome, RunProgress, RunRequest
+from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
-    from directory_indexer.indexing.recogniser import Recogniser
+    from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.vectorizer import Vectorizer
 
 
@@ -42,7 +41,7 @@ class NamedFiles:
         *,
         docstore: DocStore,
         vectorizer: Vectorizer,
-        recogniser: Callable[[], Recogniser],
+        recogniser: Callable[[], OcrRunner],
         policy: IndexPolicy,
         lock_path: Path,
     ) -> None:
@@ -131,14 +130,14 @@ class NamedFiles:
 
     def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
         stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
-        return writing(self._docstore, self._lock_path, stop_reason=stop_reason)
+        return hold_write_lock(self._docstore, self._lock_path, stop_reason=stop_reason)
 
     def _adopt_new(self) -> None:
         """Store the fingerprint of a new index; an older one is adapted by a whole run."""
         with self._docstore.snapshot() as snapshot:
             fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
         if fingerprint is None:
-            Adoption(self._docstore, self._vectorizer, self._policy).adopt(None, places, has_consent=False)
+            RebuildPolicy(self._docstore, self._vectorizer, self._policy).adopt(None, places, has_consent=False)
 
     def _plan(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
         with self._docstore.transaction() as transaction:

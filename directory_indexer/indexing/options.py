@@ -1,20 +1,28 @@
-"""The policy of an index, and the options of a run."""
+"""The policy of an index, and the options of a run.
+
+Detection of an index built with other settings, and what a run rebuilds because of it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Origin
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.indexing.pace import FullPace, Pace
-from directory_indexer.lazy import lazily
-from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.core.errors import ConsentNeededError
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.table import FORMATS
+from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.storage.documents.runs import Origin
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors import VectorPlace
+from directory_indexer.walk.listing import WalkPolicy
 
 with lazily:
+    from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.policy import ParsePolicy
 
 
@@ -30,8 +38,8 @@ class IndexPolicy(NamedTuple):
     fingerprint: Fingerprint
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
-    background: Callable[[], Pace] = FullPace
-    alongside: Callable[[], Pace] = FullPace
+    background: Callable[[], Throttle] = FullSpeed
+    alongside: Callable[[], Throttle] = FullSpeed
 
 
 def _no_check() -> None:
@@ -98,3 +106,46 @@ def options_of(stored: Iterable[str]) -> IndexOptions:
 
 _RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
 """The options of a resumed run; the others are about how it was started."""
+
+
+class RebuildPolicy:
+    """Adaptation of an index to the current settings."""
+
+    def __init__(self, docstore: DocStore, vectorizer: Vectorizer, policy: IndexPolicy) -> None:
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._policy = policy
+
+    def adopt(self, fingerprint: str | None, vector_places: Collection[VectorPlace], *, has_consent: bool) -> None:
+        """Prepare an index with this fingerprint, whose vectors are in these places, for the current settings.
+
+        Raises:
+            ConsentNeededError: much would be rebuilt without consent.
+        """
+        current = self._policy.fingerprint
+        built = Fingerprint.from_json(fingerprint) if fingerprint else current
+        differences = current.differences(built)
+        is_elsewhere = bool(vector_places) and self._vectorizer.merger.place not in vector_places
+        if is_elsewhere:
+            differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
+        if differences and not has_consent:
+            raise ConsentNeededError(
+                f"the index was built in another way; this run would {'; '.join(differences)}",
+                hint="agree to it with dirindex index --yes; until then searches answer from what is there",
+            )
+        if built.embedding != current.embedding and not is_elsewhere:
+            self._vectorizer.spaces.switch(built._replace(embedding=current.embedding))
+        if fingerprint == current.to_json() and not is_elsewhere:
+            return
+        with self._docstore.transaction() as transaction:
+            if built.analysis != current.analysis:
+                transaction.words.rebuild()
+            if changed := current.changed_kinds(built):
+                transaction.files.read_again(changed, self._suffixes_of(changed - built.formats.keys()))
+            if is_elsewhere:
+                transaction.vector_sets.start_over()
+            transaction.meta.set("fingerprint", current.to_json())
+
+    def _suffixes_of(self, kinds: Collection[str]) -> list[str]:
+        added = {format_added.kind: format_added.suffixes for format_added in self._policy.parse().added}
+        return [suffix for kind in kinds for suffix in added.get(kind) or FORMATS[kind].suffixes.split()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import ExitCode
-from directory_indexer.files import FileFailure, SkipReason
-from directory_indexer.paths import FilePath
+from directory_indexer.core.errors import ExitCode
+from directory_indexer.core.files import FileFailure, SkipReason
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.documents.runs import Outcome
 
 
 class EmbeddingEstimate(NamedTuple):

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 
-from directory_indexer.docstore.known import FileState
-from directory_indexer.docstore.store import Snapshot
-from directory_indexer.errors import NotIndexedError, OverlapError, UsageError
-from directory_indexer.files import Stage
-from directory_indexer.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
-from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.core.errors import NotIndexedError, OverlapError, UsageError
+from directory_indexer.core.files import Stage
+from directory_indexer.core.paths import FilePath, display, file_path, lies_in, os_path, resolved_path
+from directory_indexer.storage.documents.known_files import FileState
+from directory_indexer.storage.documents.store import Snapshot
+from directory_indexer.walk.listing import WalkPolicy
 
 
-def resolved_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
+def resolve_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
     """Resolve paths; a tracked path stays as it is, even if it is a link now."""
     absolute_paths = [(path, _absolute(path)) for path in paths]
     return [absolute if absolute in tracked else resolved_path(path) for path, absolute in absolute_paths]
 
 
-def roots_of(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
+def tracked_roots(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
     """Return the directories at `paths`; without any, all tracked ones.
 
     Raises:
@@ -49,7 +49,7 @@ def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
             )
 
 
-def forgettable(path: str, snapshot: Snapshot) -> FilePath:
+def forgettable_path(path: str, snapshot: Snapshot) -> FilePath:
     """Return the tracked directory at a path, or a path in one that the last run could not reach.
 
     Raises:

@@ -1,4 +1,14 @@
-"""An index run in progress: its row in the index, its heartbeat and its outcome."""
+"""An index run in progress: its row in the index, its heartbeat and its outcome.
+
+Stopping, pausing and resuming of runs, and which of them a client may stop.
+
+A pause is stored before the run is told, so that it persists whatever is killed next.
+
+Requests to stop a run from a process that may not send it signals: files beside the database.
+
+Each run has a file of its own, named by its id, since several runs may wait for each other, and a late request must
+stop no other. The file contains the outcome, which the run reads at the end of its batch.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +18,18 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from directory_indexer.docstore.index_scope import IndexScope
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import LockedError
-from directory_indexer.indexing.options import options_of
-from directory_indexer.indexing.stop_requests import StopRequests
-from directory_indexer.lock import WriteLock, write_lock
-from directory_indexer.paths import FilePath, display, file_path
-from directory_indexer.scratch import remove_abandoned, scratch_beside
+from directory_indexer.core.errors import ConflictError, LockedError, NotStoppableError
+from directory_indexer.core.lock import WriteLock, write_lock
+from directory_indexer.core.paths import FilePath, display, file_path
+from directory_indexer.core.permissions import file_mode
+from directory_indexer.core.scratch import remove_abandoned, scratch_beside
+from directory_indexer.indexing.options import IndexOptions, options_of
+from directory_indexer.storage.documents.pauses import PausedRun
+from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunProgress, RunRecord, RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.telemetry import spans
 
 _HEARTBEAT_SECONDS = 0.5
@@ -61,7 +73,7 @@ class Run:
         self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
         self._troubles: list[str] = []
-        self._entered, self._span = Phase.WALKING, spans.begun(Phase.WALKING)
+        self._entered, self._span = Phase.WALKING, spans.start_span(Phase.WALKING)
 
     @property
     def outcome(self) -> Outcome:
@@ -119,7 +131,7 @@ class Run:
         self._has_done_all = self._run_id in done
 
     @property
-    def is_in_the_way(self) -> bool:
+    def blocks_another_run(self) -> bool:
         """Whether another run waits for this one."""
         return self._lock.is_wanted
 
@@ -152,7 +164,9 @@ class Run:
         progress, listener = self.progress, self._listener
 
         def while_waiting() -> None:
-            listener(progress._replace(phase=Phase.WAITING, waits_for=who_writes(self._docstore, but=self._run_id)))
+            listener(
+                progress._replace(phase=Phase.WAITING, waits_for=describe_writer(self._docstore, but=self._run_id))
+            )
             if self.must_stop:
                 raise GaveWayError
 
@@ -176,13 +190,13 @@ class Run:
     def _enter_phase(self, phase: Phase) -> None:
         if phase is not self._entered:
             self._span.end()
-            self._entered, self._span = phase, spans.begun(phase)
+            self._entered, self._span = phase, spans.start_span(phase)
 
     def _stop_cause(self) -> Outcome | None:
         return self._stop_requests.requested_outcome() or self._stop_reason()
 
 
-class Turn:
+class WriteTurn:
     """The time until another run wants to write in place of this one."""
 
     def __init__(self, run: Run) -> None:
@@ -194,7 +208,7 @@ class Turn:
 
         A guest gives way to nobody: it could only continue after the run that gave way to it.
         """
-        self.is_over = self.is_over or (self._run.is_in_the_way and not self._run.is_guest)
+        self.is_over = self.is_over or (self._run.blocks_another_run and not self._run.is_guest)
         return self.is_over or self._run.must_stop
 
 
@@ -209,7 +223,7 @@ def end_done_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
 
 
 @contextlib.contextmanager
-def writing(
+def hold_write_lock(
     docstore: DocStore,
     lock_path: Path,
     *,
@@ -227,7 +241,7 @@ def writing(
     give_up_at = time.monotonic() + _MAX_BATCH_SECONDS
 
     def while_waiting() -> None:
-        listener(RunProgress(Phase.WAITING, waits_for=who_writes(docstore)))
+        listener(RunProgress(Phase.WAITING, waits_for=describe_writer(docstore)))
         if stop_reason() is not None:
             raise LockedError("still waiting when told to stop")
         if not wait and (time.monotonic() > give_up_at or not _gives_way(docstore)):
@@ -238,7 +252,7 @@ def writing(
             waits = wait or _gives_way(docstore)
             lock = stack.enter_context(write_lock(lock_path, wait=waits, on_wait=while_waiting))
         except LockedError as error:
-            raise LockedError(who_writes(docstore), hint=_RETRY_HINT) from error
+            raise LockedError(describe_writer(docstore), hint=_RETRY_HINT) from error
         remove_abandoned(scratch_beside(docstore.path))
         yield lock
 
@@ -250,7 +264,7 @@ def _gives_way(docstore: DocStore) -> bool:
     return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
 
 
-def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
+def describe_writer(docstore: DocStore, *, but: int | None = None) -> str:
     """Describe the process that holds the write lock, and its progress; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
         latest = snapshot.runs.latest(1)
@@ -259,7 +273,7 @@ def who_writes(docstore: DocStore, *, but: int | None = None) -> str:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress
     done, total = progress.files_done, progress.files_total
-    if progress.phase.counts_chunks:
+    if progress.phase.is_measured_in_chunks:
         done, total = progress.chunks_done, progress.chunks_total
     percentage = f", {100 * done // total} %" if total else ""
     command = " ".join(["dirindex", run.verb, *map(display, run.directories)])
@@ -296,3 +310,127 @@ def recorded_run(
         finally:
             run.end(outcome, message)
             span.note(outcome=outcome, **run.counts())
+
+
+class Resumption(NamedTuple):
+    """The directories and options of a run that resumes all paused ones; no directories mean the whole index."""
+
+    directories: tuple[FilePath, ...]
+    options: IndexOptions
+
+
+class RunControl:
+    """Stops, pauses and resumes the runs of one index, in any process.
+
+    `by` is the caller: a client may stop runs started for clients; runs started in a terminal can only be stopped by
+    terminals, and by clients with the right `admin`, which count as terminals.
+    """
+
+    def __init__(self, docstore: Callable[[], DocStore], *, unended: Callable[[], Sequence[RunRecord]]) -> None:
+        self._docstore = docstore
+        self._unended = unended
+
+    def stop(self, run: RunRecord, *, by: Origin) -> None:
+        """Request that a run stops at the end of its batch.
+
+        Raises:
+            NotStoppableError: it was started in a terminal, and the caller is a client.
+        """
+        _require_stoppable(run, by)
+        request_stop(self._docstore().path, run.id)
+
+    def pause(self, run: RunRecord | None = None, *, by: Origin) -> tuple[RunRecord, ...]:
+        """Pause a run, or all active ones: they stop at the end of their batch, and none starts by itself then.
+
+        Raises:
+            ConflictError: no run is active, or it copies vectors, which nothing resumes by itself.
+            NotStoppableError: it was started in a terminal, and the caller is a client.
+        """
+        runs = (run,) if run else tuple(self._unended())
+        if not runs:
+            raise ConflictError("no index run is under way", hint="dirindex status shows how the last one ended")
+        for pausable in runs:
+            _require_pausable(pausable)
+            _require_stoppable(pausable, by)
+        with self._docstore().transaction() as transaction:
+            paused = tuple(pausable for pausable in runs if transaction.pauses.put(pausable.id))
+        if not paused:
+            raise ConflictError(f"run-{runs[0].id} has ended already", hint="dirindex status shows how")
+        for pausable in paused:
+            request_stop(self._docstore().path, pausable.id, Outcome.PAUSED)
+        return paused
+
+    def paused(self) -> tuple[PausedRun, ...]:
+        """Return the paused runs, oldest first."""
+        with self._docstore().snapshot() as snapshot:
+            return snapshot.pauses.all()
+
+    def resumption(self) -> Resumption:
+        """Return the work of a run that resumes all paused ones.
+
+        Raises:
+            ConflictError: nothing is paused.
+        """
+        paused = self.paused()
+        if not paused:
+            raise ConflictError("no index run is paused", hint="dirindex index brings all directories up to date")
+        return Resumption(_directories(paused), options_of(run.options for run in paused))
+
+
+def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
+    if not all(run.directories for run in paused):
+        return ()
+    return tuple(dict.fromkeys(directory for run in paused for directory in run.directories))
+
+
+def _require_pausable(run: RunRecord) -> None:
+    if run.verb is not Verb.INDEX:
+        raise ConflictError(
+            f"run-{run.id} copies vectors and cannot be paused",
+            hint="stop it where it was started; dirindex migrate goes on where it stopped",
+        )
+
+
+def _require_stoppable(run: RunRecord, by: Origin) -> None:
+    if run.origin is Origin.TERMINAL and by is Origin.SERVER:
+        raise NotStoppableError(
+            f"run-{run.id} was started in a terminal, by process {run.pid} on {run.host}",
+            hint="only its user can stop it: with ^C there, or with dirindex index --pause in any terminal",
+        )
+
+
+def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
+    """Request that a run stops with this outcome."""
+    file = _request_file(database, run_id)
+    part = file.with_name(f"{file.name}.{os.getpid()}")
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file_mode()), "w", encoding="ascii") as request:
+        request.write(outcome)
+    os.replace(part, file)
+
+
+class StopRequests:
+    """The stop request of one run; checking for a missing file takes a few microseconds."""
+
+    def __init__(self, database: Path, run_id: int) -> None:
+        self._request_file = _request_file(database, run_id)
+        self._outcome: Outcome | None = None
+        self.end()  # an existing file is of an index that was removed
+
+    def requested_outcome(self) -> Outcome | None:
+        """Return the requested outcome, if the run must stop."""
+        self._outcome = self._outcome or self._read_request()
+        return self._outcome
+
+    def end(self) -> None:
+        """Remove the request, since the run is over."""
+        self._request_file.unlink(missing_ok=True)
+
+    def _read_request(self) -> Outcome | None:
+        try:
+            return Outcome(self._request_file.read_text(encoding="ascii"))
+        except (OSError, ValueError):  # no request, or one of another version of dirindex
+            return None
+
+
+def _request_file(database: Path, run_id: int) -> Path:
+    return database.with_name(f"stop-request-{run_id}")

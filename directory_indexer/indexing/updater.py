@@ -2,33 +2,43 @@
 
 Everything is committed in batches, each of which leaves the index consistent, so that a run can be stopped or killed at
 any time and the next one continues.
+
+Counters of files and members of containers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.docstore.runs import Phase, RunProgress
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
-from directory_indexer.files import FileFailure, SkipReason
-from directory_indexer.indexing.batch import Batch
-from directory_indexer.indexing.pace import FullPace, Pace
+from directory_indexer.core.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, lies_in
+from directory_indexer.indexing.file_batches import Batch
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import Run, Turn
-from directory_indexer.indexing.tally import Tally
-from directory_indexer.lazy import lazily
-from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
-from directory_indexer.paths import lies_in
+from directory_indexer.indexing.runs import Run, WriteTurn
+from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.parsing.outcomes import (
+    MemberOutcomes,
+    ParsedFile,
+    ParseOutcome,
+    ParseRequest,
+    UnchangedFile,
+    outcome_path,
+)
+from directory_indexer.storage.documents.file_writes import FileLocation
+from directory_indexer.storage.documents.runs import Phase, RunProgress
+from directory_indexer.storage.documents.shared_texts import SharedFile
+from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
-    from directory_indexer.indexing.recogniser import DocumentToRead, Recogniser
-    from directory_indexer.indexing.sharing import Sharing
+    from directory_indexer.indexing.file_batches import TextSharing
+    from directory_indexer.indexing.ocr_runner import DocumentToRead, OcrRunner
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.parse import parse_all
     from directory_indexer.parsing.policy import ParsePolicy
@@ -40,7 +50,7 @@ _FEW_WAITING = 256
 """The number of chunks that are embedded in a few seconds."""
 
 
-_FULL_PACE = FullPace()
+_FULL_PACE = FullSpeed()
 
 
 class Updater:
@@ -85,7 +95,7 @@ class Updater:
             self._run.report(self._progress)
         self._progress = self._progress._replace(chunks_done=0, chunks_total=0)
 
-    def read_pages(self, recogniser: Callable[[], Recogniser], *, most_pages: int | None) -> None:
+    def read_pages(self, recogniser: Callable[[], OcrRunner], *, most_pages: int | None) -> None:
         """Recognise scanned pages until none waits, a service fails, or the run must stop.
 
         Called again, it recognises those added since.
@@ -98,7 +108,7 @@ class Updater:
             self._read_pages(recogniser(), most_pages, try_again=has_failed and most_pages != 0)
 
     def update_meaning(
-        self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None], pace: Pace | None = _FULL_PACE
+        self, mode: EmbeddingMode, *, after_giving_way: Callable[[], None], pace: Throttle | None = _FULL_PACE
     ) -> None:
         """Use the vectors that searches computed, and embed the rest if wanted; without a pace, others do it.
 
@@ -115,7 +125,7 @@ class Updater:
             self._embed_or_hand_over(pace, after_giving_way)
         self._publish()
 
-    def _embed_or_hand_over(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+    def _embed_or_hand_over(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
         if self._run.is_guest:
             self._run.hand_over()  # the run that gave way to this one embeds for both, and soon
             return
@@ -127,7 +137,7 @@ class Updater:
         """Merge vectors into the vector store, and clean up once the whole index has them."""
         state = self._vectorizer.merger.state()
         if state.n_waiting == state.n_refused:
-            self._vectorizer.drop_makeshifts()
+            self._vectorizer.drop_temporary_vectors()
         state = self._vectorizer.spaces.complete_switch(state)
         self._run.report(self._progress._replace(phase=Phase.MERGING))
         self._attempt(partial(self._vectorizer.merger.merge_if_worth_it, state))
@@ -146,7 +156,7 @@ class Updater:
             work()
         except (ProviderError, VectorStoreError, PageCacheError) as error:
             if not self.report.unavailable:
-                self.report = self.report._replace(unavailable=explained(error))
+                self.report = self.report._replace(unavailable=describe_error(error))
                 self._run.fail(self.report.unavailable)
 
     def _apply_walk(self, directory_id: int, plan: Plan) -> None:
@@ -169,15 +179,15 @@ class Updater:
         with self._docstore.transaction() as transaction:
             transaction.directories.set_mounts(directory_id, plan.mounts)
             for skipped in plan.skipped:
-                transaction.files.put_skipped(Place(directory_id), skipped, recipe=self._recipe)
+                transaction.files.put_skipped(FileLocation(directory_id), skipped, recipe=self._recipe)
             for failure in plan.failures:
                 if lies_in(failure.path, plan.directory):
-                    transaction.files.put_failure(Place(directory_id), failure, recipe=self._recipe)
+                    transaction.files.put_failure(FileLocation(directory_id), failure, recipe=self._recipe)
 
     def _read(self, plans: Sequence[tuple[int, Plan]]) -> None:
         requests = [request for _, plan in plans for request in plan.requests]
         directory_ids = {request.source.path: id_ for id_, plan in plans for request in plan.requests}
-        tally = Tally(plan for _, plan in plans)
+        tally = RunCounters(plan for _, plan in plans)
         self._progress = RunProgress(
             Phase.READING,
             files_total=len(requests),
@@ -203,9 +213,9 @@ class Updater:
                 self._commit(batch)
         self._commit(batch)
 
-    def _share_texts(self, directory_id: int, plan: Plan, tally: Tally) -> Iterator[ParseRequest]:
+    def _share_texts(self, directory_id: int, plan: Plan, tally: RunCounters) -> Iterator[ParseRequest]:
         """Insert files that share the text of another directory's file, and yield the rest, which must be parsed."""
-        sharing = Sharing(self._docstore, self._parse_policy, recipe=self._recipe)
+        sharing = TextSharing(self._docstore, self._parse_policy, recipe=self._recipe)
         for shared, rest in sharing.blocks(directory_id, plan, must_stop=lambda: self._run.must_stop):
             for file in shared:
                 self.report = tally.with_shared(self.report, file)
@@ -217,7 +227,7 @@ class Updater:
                 self._run.report(self._progress)
             yield from rest
 
-    def _read_pages(self, recogniser: Recogniser, most_pages: int | None, *, try_again: bool) -> None:
+    def _read_pages(self, recogniser: OcrRunner, most_pages: int | None, *, try_again: bool) -> None:
         if try_again:
             self._attempt(recogniser.try_again)
         counts = recogniser.counts(self._run.scope)
@@ -236,21 +246,21 @@ class Updater:
             ocr_advice=recogniser.reading.advice() if n_waiting else "",
         )
 
-    def _recognise(self, recogniser: Recogniser, most_pages: int | None) -> None:
+    def _recognise(self, recogniser: OcrRunner, most_pages: int | None) -> None:
         """Recognise waiting pages, and let waiting runs write in between."""
         fingerprint, n_asked = self._fingerprint(), 0
         while fingerprint == self._fingerprint():
-            turn = Turn(self._run)
+            turn = WriteTurn(self._run)
             most = most_pages and max(most_pages - n_asked, 0)
             n_asked += self._recognise_in(turn, recogniser, most)
             if not turn.is_over or self._run.must_stop:
                 return
             self._run.give_way()
 
-    def _recognise_in(self, turn: Turn, recogniser: Recogniser, most_pages: int | None) -> int:
+    def _recognise_in(self, turn: WriteTurn, recogniser: OcrRunner, most_pages: int | None) -> int:
         """Recognise pages until others want to write; return how many pages were sent to the engine."""
         n_asked, refusals = 0, Counter(dict(self.report.ocr_refusals))
-        for step in recogniser.work_off(self._run.scope, most_pages=most_pages, must_stop=turn.must_stop):
+        for step in recogniser.recognise_pages(self._run.scope, most_pages=most_pages, must_stop=turn.must_stop):
             n_asked += step.n_asked
             self.report = self.report._replace(ocr_usage=step.usage)
             if step.refusal:
@@ -299,7 +309,7 @@ class Updater:
         self.report = self.report.plus(n_reused=n_chunks)
         self._progress = self._progress._replace(chunks_done=self._progress.chunks_done + n_chunks)
 
-    def _embed(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+    def _embed(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
         """Embed waiting chunks, and publish the notice of the pace."""
         notice = self._run.notice
         pace.begin()
@@ -310,12 +320,12 @@ class Updater:
             pace.end()
             self._run.notice = notice
 
-    def _embed_in_turns(self, pace: Pace, after_giving_way: Callable[[], None]) -> None:
+    def _embed_in_turns(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
         """Embed, and let waiting runs write between batches."""
         fingerprint = self._fingerprint()
         while fingerprint == self._fingerprint():
             self._run.report(self._progress)
-            turn = Turn(self._run)
+            turn = WriteTurn(self._run)
             for step in self._vectorizer.embed_pending(self._run.scope, must_stop=turn.must_stop, pace=pace):
                 self._run.notice = pace.notice or self._run.notice
                 self.report = self.report.plus(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
@@ -334,10 +344,76 @@ class Updater:
             return snapshot.meta.get("fingerprint")
 
 
-def explained(error: DirIndexError) -> str:
+def describe_error(error: DirIndexError) -> str:
     """Return an error and its hint in one sentence."""
     return f"{error.message}: {error.hint}" if error.hint else error.message
 
 
 def _n_bytes(outcome: ParseOutcome) -> int:
     return outcome.source.size if outcome.source else 0
+
+
+class RunCounters:
+    """Counts new, changed and moved files, which it distinguishes by the plans of a run."""
+
+    def __init__(self, plans: Iterable[Plan]) -> None:
+        plans = list(plans)
+        self._known = frozenset().union(*(plan.changed for plan in plans))
+        self._known_members = {
+            request.source.path: frozenset(path for path, _ in request.known_members)
+            for plan in plans
+            for request in plan.requests
+            if request.known_members
+        }
+        self._gone = Counter(digest for plan in plans for digest in plan.removed_hashes)
+
+    def with_file(self, report: IndexReport, outcome: ParseOutcome) -> IndexReport:
+        """Return the report with a file counted."""
+        if not isinstance(outcome, ParsedFile):
+            return _with_unread(report, outcome)
+        return self._with_text(_with_read(report, outcome), outcome_path(outcome), outcome.hash)
+
+    def with_shared(self, report: IndexReport, shared: SharedFile) -> IndexReport:
+        """Return the report with a file counted that has the text of another one."""
+        report = report.plus(n_chunks=shared.n_chunks, n_masked=shared.n_masked, n_bytes=shared.source.size)
+        return self._with_text(report, shared.source.path, shared.hash)
+
+    def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
+        """Return the report with members of a container counted, regardless of their former containers."""
+        known = self._known_members.get(part.source.path, frozenset())
+        read = [outcome for _, outcome in part.outcomes if isinstance(outcome, ParsedFile)]
+        n_known = sum(parsed.source.path in known for parsed in read)
+        report = report.plus(
+            n_unchanged=len(part.kept),
+            n_ignored=part.n_ignored,
+            n_chunks=sum(len(parsed.chunks) for parsed in read),
+            n_masked=sum(parsed.n_masked for parsed in read),
+            n_bytes=sum(parsed.source.size for parsed in read),
+            n_changed=n_known,
+            n_added=len(read) - n_known,
+        )
+        for _, outcome in part.outcomes:
+            if not isinstance(outcome, ParsedFile):
+                report = _with_unread(report, outcome)
+        return report
+
+    def _with_text(self, report: IndexReport, path: FilePath, digest: ContentHash) -> IndexReport:
+        if path in self._known:
+            return report.plus(n_changed=1)
+        if not self._gone[digest]:
+            return report.plus(n_added=1)
+        self._gone[digest] -= 1
+        return report.plus(n_moved=1, n_removed=-1)
+
+
+def _with_read(report: IndexReport, parsed: ParsedFile) -> IndexReport:
+    return report.plus(n_chunks=len(parsed.chunks), n_masked=parsed.n_masked, n_bytes=parsed.source.size)
+
+
+def _with_unread(report: IndexReport, outcome: UnchangedFile | SkippedFile | FileFailure) -> IndexReport:
+    match outcome:
+        case SkippedFile():
+            return report.plus_skipped(Counter([outcome.reason]))
+        case FileFailure():
+            return report.plus(failures=(outcome,))
+    return report.plus(n_unchanged=1)

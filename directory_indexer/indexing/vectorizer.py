@@ -3,6 +3,8 @@
 New vectors are written to SQLite batch by batch, where searches see them at once and a kill cannot lose them; from time
 to time they are merged into the vector store, which takes longer to publish but searches faster. The embedder gets as
 many batches at a time as make it fastest; each is stored as soon as it is complete.
+
+Checks of the services of an index run, before hours of work.
 """
 
 from __future__ import annotations
@@ -11,33 +13,32 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.docstore.embedding_queue import PendingChunk
-from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
-from directory_indexer.docstore.store import DocStore, Snapshot
-from directory_indexer.docstore.vector_sets import VectorSet
-from directory_indexer.docstore.vectors import EmbeddedChunk
-from directory_indexer.embedders import Embedder
-from directory_indexer.embedding_space import EmbeddingUsage
-from directory_indexer.errors import VectorStoreError
-from directory_indexer.files import FileFailure, Stage
-from directory_indexer.ids import ContentHash
+from directory_indexer.core.embedding_space import EmbeddingUsage
+from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.files import FileFailure, Stage
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.embedding import Embedder
+from directory_indexer.embedding.loading import Embedders
+from directory_indexer.embedding.models import missing
 from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
-from directory_indexer.indexing.first_pass import FirstPass
-from directory_indexer.indexing.merger import Merger
-from directory_indexer.indexing.pace import FullPace, Pace
-from directory_indexer.indexing.switching import Spaces
-from directory_indexer.indexing.teaching import Teaching
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore import VectorPlace, VectorStore
+from directory_indexer.indexing.merging import Merger, SpaceSwitcher
+from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
+from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.storage.documents.embedding_queue import PendingChunk
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.documents.vector_sets import VectorSet
+from directory_indexer.storage.documents.vectors import EmbeddedChunk
+from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
-    from directory_indexer.heaps import share_heaps
-    from directory_indexer.indexing.in_flight import InFlightBatch, InFlightBatches, Vectors
-    from directory_indexer.indexing.urgency import in_order
+    from directory_indexer.core.machine import share_heaps
+    from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
 
-_FULL_PACE = FullPace()
+_FULL_PACE = FullSpeed()
 
 
 class Step(NamedTuple):
@@ -67,9 +68,9 @@ class Vectorizer:
     ) -> None:
         self.cluster: ClusterCopy = cluster or NoClusterCopy()
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
-        self.spaces = Spaces(docstore, self.merger)
-        self.first_pass = FirstPass(
-            docstore, Teaching(docstore, place=place, vectorstore=vectorstore, embedder=embedder)
+        self.spaces = SpaceSwitcher(docstore, self.merger)
+        self.first_pass = StaticVectorizer(
+            docstore, StaticTraining(docstore, place=place, vectorstore=vectorstore, embedder=embedder)
         )
         self._docstore = docstore
         self._embedder = embedder
@@ -104,7 +105,7 @@ class Vectorizer:
         scope: IndexScope = WHOLE_INDEX,
         *,
         must_stop: Callable[[], bool] = lambda: False,
-        pace: Pace = _FULL_PACE,
+        pace: Throttle = _FULL_PACE,
     ) -> Iterator[Step]:
         """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
@@ -134,7 +135,7 @@ class Vectorizer:
         finally:
             self.usage = _difference(embedder.usage, used_before)
 
-    def drop_makeshifts(self) -> None:
+    def drop_temporary_vectors(self) -> None:
         """Delete static vectors and those of searches, if there are any."""
         with self._docstore.snapshot() as snapshot:
             if snapshot.static_vectors.model() is None and not snapshot.search_vectors.has_any():
@@ -151,11 +152,11 @@ class Vectorizer:
     def _batches(self, scope: IndexScope, size: int) -> list[list[int]]:
         with self._docstore.snapshot() as snapshot:
             queue = snapshot.embedding_queue
-            rows = in_order(queue.rows(scope), queue.files(scope), self._searched_paths)
+            rows = embedding_order(queue.rows(scope), queue.files(scope), self._searched_paths)
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     def _embed_batches(
-        self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Pace
+        self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Throttle
     ) -> Iterator[Step]:
         batches.reverse()
         while True:
@@ -166,7 +167,7 @@ class Vectorizer:
                     return
                 pace.rest()
                 yield Step()
-            for batch_in_flight, vectors, reasons in in_flight.landed(must_stop):
+            for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
                 yield self._keep(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)
 
@@ -234,3 +235,19 @@ def _refusal(chunk: PendingChunk, reason: str) -> FileFailure:
 
 def _difference(current: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
     return EmbeddingUsage(current.n_tokens - before.n_tokens, current.n_truncated - before.n_truncated)
+
+
+def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:
+    """Check that network services respond; an embedded model must be installed, and is verified when loaded.
+
+    Raises:
+        ProviderError: the embedding provider does not respond, or the model is not installed.
+        VectorStoreError: the vector store does not respond.
+    """
+    if error := missing(embedders.configured):
+        raise error
+    if embedders.configured.provider != "embedded":
+        embedder = embedders.current()
+        embedder.check()
+        vectorizer.spaces.adopt(embedder.space)
+    vectorizer.merger.check()

@@ -1,27 +1,41 @@
-"""OCR by Azure Document Intelligence: words with their positions, paragraphs and tables."""
+"""OCR by Azure Document Intelligence: words with their positions, paragraphs and tables.
+
+Conversion of a Document Intelligence result to lines: words by their offsets in its text.
+
+Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables.
+
+Layout of recognised tables in rows: spanning cells are repeated, column headings are joined.
+
+Row, column and span numbers of a service are only trusted within fixed bounds.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import Any, Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice, product, takewhile
+from statistics import median_low
+from typing import Any, Final, NamedTuple
 
 import httpx
 
-from directory_indexer.errors import PageRefusedError, ProviderError
-from directory_indexer.extractors.pdf.raster import EncodedPage
+from directory_indexer.core.errors import PageRefusedError, ProviderError
+from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
+from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.layout import lines_of
-from directory_indexer.ocr.patience import RequestError, Trouble, Waiting
+from directory_indexer.ocr.json_values import as_number, count_in, items_in, number_in, object_in, text_in, values_in
+from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
 from directory_indexer.ocr.transport import Reply
-from directory_indexer.ocr.values import object_in, text_in
 
 
 class AzureService:
     """One model of Document Intelligence. A page is submitted, and its result polled."""
 
-    def __init__(self, access: Access, waiting: Waiting) -> None:
+    def __init__(self, access: Access, waiting: RetryTiming) -> None:
         self._model = access.model
         self.calls = Calls(_PROFILE, access, waiting)
         self._url = self.calls.url(
@@ -45,7 +59,7 @@ class AzureService:
             try:
                 return self._analysed(body, until)
             except RequestError as error:
-                if error.trouble is not Trouble.BROKEN:
+                if error.trouble is not FailureKind.BROKEN:
                     raise
         return self._analysed(body, until)
 
@@ -64,7 +78,7 @@ class AzureService:
         """Return the URL of the result, if the key may be sent there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
-            raise RequestError(Trouble.INVALID, "did not say where the result will be")
+            raise RequestError(FailureKind.INVALID, "did not say where the result will be")
         try:
             operation = httpx.URL(written)
         except (httpx.InvalidURL, ValueError):
@@ -88,15 +102,15 @@ class AzureService:
         if status == "succeeded":
             result = object_in(answer, "analyzeResult")
             if not isinstance(result.get("pages"), list):
-                raise RequestError(Trouble.INVALID, "answered without the pages that it has read")
+                raise RequestError(FailureKind.INVALID, "answered without the pages that it has read")
             return Transcript(lines_of(result))
         if status not in _FINISHED:
-            raise RequestError(Trouble.INVALID, "answered something that is not what Document Intelligence answers")
+            raise RequestError(FailureKind.INVALID, "answered something that is not what Document Intelligence answers")
         error = object_in(answer, "error")
         inner = object_in(error, "innererror")
         message = self.calls.for_message(text_in(inner, "message") or text_in(error, "message") or status)
         if text_in(error, "code") in _OWN_FAULTS:
-            raise RequestError(Trouble.BROKEN, f"failed over a page: {message}")
+            raise RequestError(FailureKind.BROKEN, f"failed over a page: {message}")
         raise PageRefusedError(f"{self.calls.place} cannot read a page: {message}")
 
 
@@ -110,3 +124,227 @@ _OWN_FAULTS: Final = frozenset({"InternalServerError", "ServiceUnavailable", "Ti
 _FIRST_POLL_SECONDS: Final = 2.0
 _SHORTEST_POLL_SECONDS: Final = 1.0
 _LONGEST_POLL_SECONDS: Final = 10.0
+
+
+class _Range(NamedTuple):
+    start: int
+    end: int
+
+
+class _Placed(NamedTuple):
+    """A line, its offset in the text, and its owner: lines of one owner form one block."""
+
+    start: int
+    owner: tuple[str, int]
+    line: Line
+
+
+def lines_of(result: dict[str, Any]) -> tuple[Line, ...]:
+    """Return the lines of the only page of a result in reading order, those of tables as rows of cells."""
+    page = next(iter(items_in(result, "pages")), {})
+    words = _Words(page)
+    tables = [(table, rows) for table in items_in(result, "tables")[:_MAX_TABLES] if (rows := rows_of(table))]
+    in_tables = sorted(span for table, _ in tables for span in _spans(table))
+    paragraphs = sorted(span.start for paragraph in items_in(result, "paragraphs") for span in _spans(paragraph))
+    lines = [line for line in _lines(page, words, paragraphs) if not _is_within(line.start, in_tables)]
+    starts = [min((span.start for span in _spans(table)), default=0) for table, _ in tables]
+    cells = [
+        _Placed(starts[index], ("table", index), _line_of(row, words))
+        for index, (_, rows) in enumerate(tables)
+        for row in rows
+    ]
+    return tuple(_numbered(sorted((*lines, *cells), key=lambda placed: placed.start)))
+
+
+class _Words:
+    """The words of a page by offset."""
+
+    def __init__(self, page: dict[str, Any]) -> None:
+        self.size = number_in(page, "width"), number_in(page, "height")
+        spans = ((_span(word), word) for word in islice(items_in(page, "words"), _MAX_WORDS))
+        words = sorted((span.start, self._word(word)) for span, word in spans if text_in(word, "content").strip())
+        self._starts = [start for start, _ in words]
+        self._words = [word for _, word in words]
+        self._allowance = _MOST_USES * len(words)
+        self.height = median_low([word.box.bottom - word.box.top for word in self._words if word.box] or [_HEIGHT])
+
+    def within(self, spans: Sequence[_Range]) -> list[Word]:
+        """Return the words in ranges of the text; none if ranges overlap more than on any real page."""
+        words: list[Word] = []
+        for span in spans:
+            first, end = (bisect_left(self._starts, at) for at in span)
+            self._allowance -= end - first
+            if self._allowance < 0:
+                break
+            words += self._words[first:end]
+        return words
+
+    def box(self, polygon: Sequence[object]) -> Box | None:
+        """Return the bounding box of a polygon, in ten-thousandths of the page."""
+        width, height = self.size
+        if width <= 0 or height <= 0 or len(polygon) < _LEAST_CORNERS:
+            return None
+        across, down = ([as_number(value) for value in polygon[axis:_CORNERS:2]] for axis in (0, 1))
+        left, right = _part(min(across), width), _part(max(across), width)
+        top, bottom = _part(min(down), height), _part(max(down), height)
+        return Box(left, top, right, bottom) if left < right and top < bottom else None
+
+    def _word(self, word: dict[str, Any]) -> Word:
+        text = " ".join(text_in(word, "content").split())[:_LONGEST_WORD]
+        return Word(text, _percent(number_in(word, "confidence")), self.box(values_in(word, "polygon")))
+
+
+def _lines(page: dict[str, Any], words: _Words, paragraphs: Sequence[int]) -> Iterator[_Placed]:
+    for line in islice(items_in(page, "lines"), _MAX_WORDS):
+        spans = _spans(line)
+        start = min((span.start for span in spans), default=0)
+        line_words = words.within(spans) or [
+            Word(text[:_LONGEST_WORD], _UNKNOWN, words.box(values_in(line, "polygon")))
+            for text in text_in(line, "content").split()
+        ]
+        if line_words:
+            yield _Placed(start, ("paragraph", bisect_right(paragraphs, start)), Line(tuple(line_words)))
+
+
+def _line_of(row: Row, words: _Words) -> Line:
+    row_words = [word for piece in row.pieces for word in words.within(_spans(piece.cell))]
+    confidence = round(sum(word.confidence for word in row_words) / len(row_words)) if row_words else _UNKNOWN
+    box = _box_of_row(row, words)
+    return Line(tuple(Word(text, confidence, box) for text in row.text.split(" ")))
+
+
+def _box_of_row(row: Row, words: _Words) -> Box | None:
+    """Return the box of the first line of a row: the height of several lines would pass for large print."""
+    boxes = [box for piece in row.pieces if (box := words.box(_polygon(piece)))]
+    if not boxes:
+        return None
+    top = min(box.top for box in boxes)
+    bottom = min(top + words.height, max(box.bottom for box in boxes))
+    return Box(min(box.left for box in boxes), top, max(box.right for box in boxes), bottom)
+
+
+def _polygon(piece: Piece) -> Sequence[object]:
+    region = next(iter(items_in(piece.cell, "boundingRegions")), {})
+    return values_in(region, "polygon")
+
+
+def _numbered(placed: Sequence[_Placed]) -> Iterator[Line]:
+    block = 0
+    for before, current in zip((None, *placed), placed, strict=False):
+        block += before is not None and before.owner != current.owner
+        yield current.line._replace(block=block)
+
+
+def _spans(value: dict[str, Any]) -> list[_Range]:
+    return [_range(span) for span in items_in(value, "spans")]
+
+
+def _span(value: dict[str, Any]) -> _Range:
+    span = value.get("span")
+    return _range(span if isinstance(span, dict) else {})
+
+
+def _range(span: dict[str, Any]) -> _Range:
+    start = count_in(span, "offset")
+    return _Range(start, start + count_in(span, "length"))
+
+
+def _is_within(start: int, ranges: Sequence[_Range]) -> bool:
+    at = bisect_right(ranges, start, key=lambda span: span.start) - 1
+    return at >= 0 and start < ranges[at].end
+
+
+def _part(value: float, whole: float) -> int:
+    return max(0, min(round(value / whole * WHOLE), WHOLE))
+
+
+def _percent(confidence: float) -> int:
+    return round(max(0.0, min(confidence, 1.0)) * 100)
+
+
+_MAX_WORDS: Final = 50_000
+_MAX_TABLES: Final = 50
+_MOST_USES: Final = 8
+_LONGEST_WORD: Final = 1_000
+_LEAST_CORNERS: Final = 6
+_CORNERS: Final = 64
+_HEIGHT: Final = 150
+_UNKNOWN: Final = 90
+"""Confidence of words for which the service reports none."""
+
+
+class Piece(NamedTuple):
+    """A cell of the answer, with its position."""
+
+    row: int
+    column: int
+    cell: dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A line of a table, and the cells that begin in it."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+
+
+def rows_of(table: dict[str, Any]) -> list[Row]:
+    """Return the rows of a table that have text; none if it is larger than any real one."""
+    n_rows, n_columns = count_in(table, "rowCount"), count_in(table, "columnCount")
+    if not 0 < n_rows * n_columns <= _MAX_CELLS or n_columns > _MAX_COLUMNS:
+        return []
+    pieces = [piece for piece in _pieces(table) if piece.row < n_rows and piece.column < n_columns]
+    grid = _grid(pieces, n_rows, n_columns)
+    headings = {piece.row for piece in pieces if text_in(piece.cell, "kind") == "columnHeader"}
+    n_headings = max(1, sum(1 for _ in takewhile(headings.__contains__, range(n_rows))))
+    return list(_rows(grid, pieces, n_headings))
+
+
+def _pieces(table: dict[str, Any]) -> Iterator[Piece]:
+    for cell in items_in(table, "cells")[:_MAX_CELLS]:
+        yield Piece(count_in(cell, "rowIndex"), count_in(cell, "columnIndex"), cell)
+
+
+def _grid(pieces: Sequence[Piece], n_rows: int, n_columns: int) -> list[list[str]]:
+    """Write each cell to its position and, within a budget, to the positions it spans."""
+    grid = [[""] * n_columns for _ in range(n_rows)]
+    texts = [_text(piece) for piece in pieces]
+    allowance = _FREE_CHARACTERS + _GROWTH * sum(map(len, texts))
+    for piece, text in zip(pieces, texts, strict=True):
+        repeated = text[:_REPEATED_CHARACTERS]
+        for row, column in _reached(piece, n_rows, n_columns) if repeated else ():
+            allowance -= len(repeated)
+            if allowance < 0:
+                break
+            grid[row][column] = repeated
+    for piece, text in zip(pieces, texts, strict=True):
+        grid[piece.row][piece.column] = text
+    return grid
+
+
+def _text(piece: Piece) -> str:
+    return " ".join(text_in(piece.cell, "content").replace(":unselected:", "☐").replace(":selected:", "☒").split())
+
+
+def _reached(piece: Piece, n_rows: int, n_columns: int) -> Iterator[tuple[int, int]]:
+    down = max(1, min(count_in(piece.cell, "rowSpan"), MAX_ROW_SPAN))
+    across = max(1, min(count_in(piece.cell, "columnSpan"), MAX_COLUMN_SPAN))
+    rows = range(piece.row, min(piece.row + down, n_rows))
+    return product(rows, range(piece.column, min(piece.column + across, n_columns)))
+
+
+def _rows(grid: Sequence[list[str]], pieces: Sequence[Piece], n_headings: int) -> Iterator[Row]:
+    by_row: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        by_row.setdefault(max(piece.row - n_headings + 1, 0), []).append(piece)
+    heading = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*grid[:n_headings], strict=True)]
+    for index, texts in enumerate((heading, *grid[n_headings:])):
+        if any(texts):
+            yield Row(row_line(texts), tuple(by_row.get(index, ())))
+
+
+_MAX_COLUMNS: Final = 60
+_MAX_CELLS: Final = 5_000
+_REPEATED_CHARACTERS: Final = 200
+_GROWTH: Final = 8
+_FREE_CHARACTERS: Final = 2_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from directory_indexer.extractors.pdf.raster import EncodedPage, Raster
-from directory_indexer.scans import Recognition
+from directory_indexer.core.files import Recognition
+from directory_indexer.formats.pdf.raster import EncodedPage, Raster
 
 __all__ = ["EncodedPage", "LocalEngine", "PageEstimate", "ReadingUsage", "RemoteEngine"]
 

@@ -1,4 +1,7 @@
-"""OCR by a model of Google's Gemini API: text in reading order, without positions."""
+"""OCR by a model of Google's Gemini API: text in reading order, without positions.
+
+Conversion of a language model's transcript of a page to lines.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,19 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.errors import ExtractionError, PageRefusedError
-from directory_indexer.extractors.pdf.raster import EncodedPage
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ExtractionError, PageRefusedError
+from directory_indexer.core.files import Line, Word
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.draft import row_line
+from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.patience import RequestError, Trouble, Waiting
+from directory_indexer.ocr.json_values import count_in, items_in, object_in, text_in
+from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
-from directory_indexer.ocr.transcripts import lines_of
-from directory_indexer.ocr.values import count_in, items_in, object_in, text_in
 
 with lazily:
-    from directory_indexer.extractors.pdf import encoding
+    from directory_indexer.formats.pdf import rendering
+
 
 Halves = Callable[[EncodedPage], tuple[EncodedPage, EncodedPage]]
 
@@ -36,11 +41,11 @@ class _Answer(NamedTuple):
 class GeminiService:
     """One Gemini model. A page whose text exceeds one answer is cut into `halves`, once."""
 
-    def __init__(self, access: Access, waiting: Waiting, *, halves: Halves | None = None) -> None:
+    def __init__(self, access: Access, waiting: RetryTiming, *, halves: Halves | None = None) -> None:
         self._model = access.model
         self.calls = Calls(_PROFILE, access, waiting)
         self._url = self.calls.url(f"/v1beta/models/{access.model}:generateContent")
-        self._halves = halves or encoding.halves
+        self._halves = halves or rendering.split_page
 
     @property
     def recipe(self) -> str:
@@ -84,7 +89,7 @@ class GeminiService:
             if answer.finish == _TOO_LONG or (answer.finish == _WHOLE and answer.text):
                 return answer
         if not answer.is_valid:
-            raise RequestError(Trouble.INVALID, "answered something that is not what Gemini answers")
+            raise RequestError(FailureKind.INVALID, "answered something that is not what Gemini answers")
         finish = self.calls.for_message(answer.finish)
         raise PageRefusedError(f"{self.calls.place} gave no text of a page{f' ({finish})' if finish else ''}")
 
@@ -148,3 +153,41 @@ _BLOCKING: Final = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
 )
 """Reasons that recur for the same page."""
+
+
+CONFIDENCE: Final = 90
+"""Placeholder, since language models report no confidence."""
+
+NOTHING: Final = "(no text)"
+"""The answer that a model is instructed to give for an empty page."""
+
+
+def lines_of(text: str) -> tuple[Line, ...]:
+    """Split a transcript into lines, with a block for each paragraph and table; positions are unknown."""
+    lines: list[Line] = []
+    block, was_row, is_new = 0, False, False
+    for written in _unfenced(text).splitlines():
+        line = written.strip()
+        is_row = line.startswith("|") and line.endswith("|") and len(line) > 1
+        if not line or (is_row and set(line) <= _RULE):
+            is_new |= not line
+            continue
+        if lines and (is_new or is_row != was_row):
+            block += 1
+        line = row_line(line[1:-1].replace("\\|", " ").split("|")) if is_row else line
+        lines.append(Line(tuple(Word(word, CONFIDENCE) for word in line.split(" ")), block))
+        was_row, is_new = is_row, False
+    return tuple(lines)
+
+
+def _unfenced(text: str) -> str:
+    """Remove a code fence around a whole answer, which models add against instructions."""
+    text = text.strip()
+    first, _, rest = text.partition("\n")
+    if _FENCE.fullmatch(first) and rest.endswith("```"):
+        text = rest.removesuffix("```").strip()
+    return "" if text == NOTHING else text
+
+
+_FENCE: Final = re.compile(r"```[a-zA-Z]{0,20}\s{0,4}")
+_RULE: Final = frozenset("|:- \t")

@@ -7,21 +7,19 @@ import os
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.pdf.encoding import encoded
-from directory_indexer.extractors.pdf.raster import Raster
-from directory_indexer.extractors.pdf.rendering import Drawing, draw_page
-from directory_indexer.extractors.recognition import format_of
-from directory_indexer.files import SourceFile
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import Line, PageKey, PageProblem, Recognition, SourceFile, Word, turned
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.pdf.raster import Raster
+from directory_indexer.formats.pdf.rendering import Drawing, draw_page, encode_page
+from directory_indexer.formats.recognition import format_of
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
 from directory_indexer.parsing.contents import Members, budget_of, content_of
-from directory_indexer.parsing.one_file import where
+from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import open_large
-from directory_indexer.paths import FilePath
-from directory_indexer.scans import Line, PageKey, PageProblem, Recognition, Word, turned
 
 
 def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
@@ -37,7 +35,7 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
     except ExtractionError as error:
         return PageOutcome(request.key, PageProblem(error.message))
     except Exception as error:  # noqa: BLE001 - one bad page never stops a run
-        return PageOutcome(request.key, PageProblem(where(error)))
+        return PageOutcome(request.key, PageProblem(format_origin(error)))
 
 
 def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
@@ -45,13 +43,13 @@ def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
     try:
         content, kind = content_of_page(request.path, request.on_disk, policy)
         drawing = draw_page(content, kind, request.page, dpi=_DPI, is_grey=False)
-        return DrawnPage(request.key, encoded(drawing.raster) if drawing.key == request.key else None)
+        return DrawnPage(request.key, encode_page(drawing.raster) if drawing.key == request.key else None)
     except (SkipFileError, OSError):
         return DrawnPage(request.key, None)
     except ExtractionError as error:
         return DrawnPage(request.key, PageProblem(error.message))
     except Exception as error:  # noqa: BLE001 - one bad page never stops a run
-        return DrawnPage(request.key, PageProblem(where(error)))
+        return DrawnPage(request.key, PageProblem(format_origin(error)))
 
 
 @lru_cache(maxsize=1)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
-from directory_indexer.errors import ProviderError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.files import PageProblem
+from directory_indexer.core.lazy import lazily
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
-from directory_indexer.scans import PageProblem
 
 with lazily:
     from directory_indexer.ocr.pages import lower_priority, read_page
@@ -69,14 +69,14 @@ class LocalReader:
         results = run_tasks(function, tasks, n_workers=n_workers, scratch=scratch, must_stop=must_stop)
         for request, result in results:
             if isinstance(result, PageOutcome) and result.key == request.key:
-                yield judged(result)
+                yield require_working_engine(result)
             else:
                 message = result.message if isinstance(result, WorkerFailure) else "was answered with something else"
                 is_final = isinstance(result, WorkerFailure) and result.is_proven
                 yield PageOutcome(request.key, PageProblem(message, is_final=is_final))
 
 
-def judged(outcome: PageOutcome) -> PageOutcome:
+def require_working_engine(outcome: PageOutcome) -> PageOutcome:
     """Return the outcome of a page, unless the engine is at fault.
 
     Raises:

@@ -2,22 +2,43 @@
 
 A page is only given up if the service reads others. If that is unknown, the service is sent an empty page, so that
 neither a wrong setting makes every page unreadable, nor one bad page ends a run.
+
+Reading of pages by a network service: they are rendered in worker processes and sent several at a time.
+
+Pages that the service refuses are read by the engine on this machine, if there is one.
+
+Construction of OCR engines that are network services.
 """
 
 from __future__ import annotations
 
+import contextvars
 import struct
 import threading
 import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Final
 
-from directory_indexer.errors import PageRefusedError, ProviderError
-from directory_indexer.extractors.pdf.raster import EncodedPage
-from directory_indexer.ocr.engine import PageEstimate, ReadingUsage
-from directory_indexer.ocr.patience import RequestError, Trouble
-from directory_indexer.ocr.service import ReadingService, Transcript
-from directory_indexer.scans import Recognition
+from directory_indexer.core.errors import ExtractionError, PageRefusedError, ProviderError
+from directory_indexer.core.files import PageProblem, Recognition
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.pdf.raster import EncodedPage
+from directory_indexer.ocr.engine import PageEstimate, ReadingUsage, RemoteEngine
+from directory_indexer.ocr.reader import PAGE_LIMITS, LocalReader
+from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
+from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming
+from directory_indexer.ocr.service import Access, ReadingService, Transcript
+from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.tasks import Task
+from directory_indexer.parsing.workers import run_tasks
 from directory_indexer.telemetry import spans
+
+with lazily:
+    from directory_indexer.ocr.azure import AzureService
+    from directory_indexer.ocr.gemini import GeminiService
+    from directory_indexer.ocr.pages import draw_for_service
 
 
 class RemoteReader:
@@ -72,7 +93,7 @@ class RemoteReader:
         message = f"{self._service.calls.place} {error.message}"
         if error.trouble in _HINTS:
             return ProviderError(message, hint=_HINTS[error.trouble])
-        n_needed = 0 if error.trouble is Trouble.REFUSED else n_before
+        n_needed = 0 if error.trouble is FailureKind.REFUSED else n_before
         if self._usage.n_pages > n_needed or self._reads_an_empty_page():
             return PageRefusedError(message)
         return ProviderError(f"{message}; an empty page fares no better", hint="run dirindex index again later")
@@ -104,6 +125,136 @@ def _white(size: int) -> EncodedPage:
 
 _EMPTY_PAGE: Final = _white(128)
 _HINTS: Final = {
-    Trouble.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
-    Trouble.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
+    FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    FailureKind.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
 }
+
+
+def build_remote_engine(name: str, access: Access, waiting: RetryTiming | None = None) -> RemoteEngine:
+    """Build an engine by the name of its service, without a request to it.
+
+    Raises:
+        ProviderError: the address or the key is invalid.
+    """
+    return RemoteReader(SERVICES[name](access, waiting or RetryTiming()), concurrency=access.concurrency)
+
+
+def _gemini(access: Access, waiting: RetryTiming) -> ReadingService:
+    return GeminiService(access, waiting)
+
+
+def _azure(access: Access, waiting: RetryTiming) -> ReadingService:
+    return AzureService(access, waiting)
+
+
+SERVICES: Final[dict[str, Callable[[Access, RetryTiming], ReadingService]]] = {"gemini": _gemini, "azure": _azure}
+
+
+_LOOK_SECONDS = 0.5
+
+
+class ServiceReader:
+    """Reads pages with a service, and refused ones with `fallback`."""
+
+    def __init__(
+        self,
+        name: str,
+        access: Access,
+        policy: ParsePolicy,
+        fallback: LocalReader | None,
+        *,
+        build: Callable[[str, Access, RetryTiming], RemoteEngine] = build_remote_engine,
+    ) -> None:
+        self._must_stop: Callable[[], bool] = lambda: False
+        self._engine = build(name, access, RetryTiming(must_stop=lambda: self._must_stop()))  # noqa: PLW0108 - replaced for each reading
+        self._name = name
+        self._policy = policy._replace(added=())
+        self._fallback = fallback
+
+    @property
+    def recipe(self) -> str:
+        """The service, its model and version."""
+        return self._engine.recipe
+
+    @property
+    def usage(self) -> str:
+        """Usage that the service has counted so far."""
+        n_pages, *tokens = self._engine.usage
+        counted = f", {tokens[0]:,} tokens sent and {tokens[1]:,} received" if any(tokens) else ""
+        return f"{self._name} counted {n_pages:,} {'page' if n_pages == 1 else 'pages'}{counted}" if n_pages else ""
+
+    def read(self, requests: Iterable[PageRequest], *, must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
+        """Read pages, and yield the outcome of each on completion; `must_stop` ends it early.
+
+        Raises:
+            ProviderError: the service cannot be used now.
+            UnavailableError: no worker process can be started.
+        """
+        self._must_stop = must_stop
+        refused: dict[PageRequest, str] = {}
+        trouble: ProviderError | None = None
+        try:
+            trouble = yield from self._read(requests, must_stop, refused)
+        finally:
+            self._engine.close()
+        yield from self._read_refused(refused, must_stop)
+        if trouble is not None:
+            raise trouble
+
+    def _read(
+        self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
+    ) -> Generator[PageOutcome, None, ProviderError | None]:
+        """Yield outcomes until the service fails; return its error after all answers so far, which were paid for."""
+        drawn = self._drawn(requests, must_stop)
+        in_hand: dict[Future[Recognition], PageRequest] = {}
+        trouble: ProviderError | None = None
+        with ThreadPoolExecutor(self._engine.concurrency, thread_name_prefix="ocr") as threads:
+            is_more = True
+            while is_more or in_hand:
+                is_more = is_more and trouble is None and not must_stop()
+                while is_more and len(in_hand) < self._engine.concurrency:
+                    request, page = next(drawn, (None, None))
+                    if request is None:
+                        is_more = False
+                    elif isinstance(page, EncodedPage):
+                        # The telemetry spans of a page belong to the run, in any thread.
+                        context = contextvars.copy_context()
+                        in_hand[threads.submit(context.run, self._engine.recognise, page)] = request
+                    else:
+                        yield PageOutcome(request.key, page)
+                done, _ = wait(in_hand, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    request = in_hand.pop(future)
+                    try:
+                        yield PageOutcome(request.key, future.result())
+                    except ExtractionError as error:
+                        refused[request] = error.message
+                    except ProviderError as error:
+                        trouble = trouble or error
+        return None if must_stop() else trouble
+
+    def _drawn(
+        self, requests: Iterable[PageRequest], must_stop: Callable[[], bool]
+    ) -> Iterator[tuple[PageRequest, EncodedPage | PageProblem | None]]:
+        """Render pages in worker processes, a few ahead of those that are sent."""
+        function = partial(_in_worker, policy=self._policy)
+        tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
+        results = run_tasks(function, tasks, n_workers=1, scratch=self._policy.scratch, must_stop=must_stop)
+        for request, result in results:
+            if isinstance(result, DrawnPage) and result.key == request.key:
+                yield request, result.page
+            else:
+                yield request, PageProblem("cannot be drawn")
+
+    def _read_refused(self, refused: dict[PageRequest, str], must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
+        reasons = {request.key: f"{self._name}: {reason}" for request, reason in refused.items()}
+        if self._fallback is None:
+            yield from (PageOutcome(key, PageProblem(reason, is_final=True), reason) for key, reason in reasons.items())
+            return
+        for outcome in self._fallback.read(refused, must_stop=must_stop):
+            yield outcome._replace(refusal=reasons[outcome.key])
+
+
+def _in_worker(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
+    # A lazily imported function cannot be pickled.
+    return draw_for_service(request, policy=policy)

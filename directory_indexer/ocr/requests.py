@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from directory_indexer.extractors.pdf.raster import EncodedPage
-from directory_indexer.files import SourceFile
-from directory_indexer.paths import FilePath
-from directory_indexer.scans import PageKey, PageProblem, Recognition
+from directory_indexer.core.files import PageKey, PageProblem, Recognition, SourceFile
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.pdf.raster import EncodedPage
 
 
 class PageRequest(NamedTuple):

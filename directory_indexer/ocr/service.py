@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, Protocol
 
-from directory_indexer.errors import ProviderError
-from directory_indexer.extractors.pdf.raster import EncodedPage
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.files import Line
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.patience import LONGEST_WAIT_SECONDS, Patience, RequestError, Trouble, Waiting
-from directory_indexer.ocr.values import items_in, object_in, parsed, text_in
-from directory_indexer.scans import Line
+from directory_indexer.ocr.json_values import items_in, object_in, parse_object, text_in
+from directory_indexer.ocr.retries import LONGEST_WAIT_SECONDS, FailureKind, RequestError, RetryPolicy, RetryTiming
 
 with lazily:
     import httpx
@@ -76,10 +76,10 @@ class ReadingService(Protocol):
 class Calls:
     """Requests to one service with its key and with retries."""
 
-    def __init__(self, profile: Profile, access: Access, waiting: Waiting) -> None:
+    def __init__(self, profile: Profile, access: Access, waiting: RetryTiming) -> None:
         self.address = _address(access.endpoint, profile)
         self.place = f"{profile.name} at {self.address.scheme}://{self.address.netloc.decode('ascii', 'replace')}"
-        self.patience = Patience(waiting)
+        self.patience = RetryPolicy(waiting)
         self._section = profile.section
         self._key = access.api_key
         self._headers = {profile.key_header: _checked(access.api_key, profile), **_HEADERS}
@@ -110,9 +110,9 @@ class Calls:
 
         def once() -> tuple[dict[str, Any], Reply]:
             reply = self._once(method, url, body)
-            answer = parsed(reply.content)
+            answer = parse_object(reply.content)
             if answer is None:
-                raise RequestError(Trouble.INVALID, "answered something else than JSON")
+                raise RequestError(FailureKind.INVALID, "answered something else than JSON")
             return answer, reply
 
         return self.patience.retry(once, until=until)
@@ -133,7 +133,7 @@ class Calls:
         return reply
 
     def _failure(self, reply: Reply) -> RequestError | ProviderError:
-        error = object_in(parsed(reply.content), "error")
+        error = object_in(parse_object(reply.content), "error")
         inner = object_in(error, "innererror")
         message = self.for_message(text_in(inner, "message") or text_in(error, "message"))
         text = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
@@ -142,7 +142,7 @@ class Calls:
         if reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
             return self._throttled(reply.headers, error, text)
         is_broken = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.REQUEST_TIMEOUT
-        return RequestError(Trouble.BROKEN if is_broken else Trouble.REFUSED, text)
+        return RequestError(FailureKind.BROKEN if is_broken else FailureKind.REFUSED, text)
 
     def _hint(self, status: int, error: Mapping[str, Any]) -> str:
         """Return what to change if no request can succeed, else ""."""
@@ -163,10 +163,10 @@ class Calls:
             violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
         ]
         if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
-            return RequestError(Trouble.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
+            return RequestError(FailureKind.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
         if wait is not None and wait > LONGEST_WAIT_SECONDS:
             text += f"; it asks to wait {wait:.0f} s"
-        return RequestError(Trouble.THROTTLED, text, retry_after=wait)
+        return RequestError(FailureKind.THROTTLED, text, retry_after=wait)
 
 
 def _address(endpoint: str, profile: Profile) -> httpx.URL:

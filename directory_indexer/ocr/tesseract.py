@@ -1,4 +1,7 @@
-"""OCR by the `tesseract` command: a crash ends only that process, and all installed languages can be used."""
+"""OCR by the `tesseract` command: a crash ends only that process, and all installed languages can be used.
+
+Parser of Tesseract's TSV output, which is not trusted to be well-formed.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.external.processes import LimitedProgram, ProgramLimits, program_of
-from directory_indexer.extractors.pdf.raster import Raster
-from directory_indexer.isolation import NEUTRAL_DIRECTORY
-from directory_indexer.lazy import lazily
-from directory_indexer.ocr.tables import lines_of
-from directory_indexer.scans import Line, Recognition
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.files import WHOLE, Box, Line, Recognition, Word
+from directory_indexer.core.isolation import NEUTRAL_DIRECTORY
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
+from directory_indexer.formats.pdf.raster import Raster
 
 with lazily:
-    from directory_indexer.relevance.language_table import language_of_document
+    from directory_indexer.ranking.language_table import language_of_document
 
 
 class Installed(NamedTuple):
@@ -43,7 +45,7 @@ def installed_tesseract(command: str) -> Installed | None:
     Raises:
         ExtractionError: the command exists and cannot be run.
     """
-    path = program_of(command)
+    path = find_program(command)
     if not os.path.isfile(path):
         return None
     data = os.environ.get(_DATA_PLACE, "")
@@ -210,3 +212,51 @@ _LANGUAGES: Final = dict(
     ).split()
 )
 """Detected languages, and their codes in Tesseract."""
+
+
+def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
+    """Yield the lines of a page of the given size, in reading order; rows that are no words are skipped."""
+    blocks: dict[tuple[str, ...], int] = {}
+    for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
+        words = tuple(word for row in rows if (word := _word(row, width, height)))
+        if words:
+            yield Line(words, blocks.setdefault(place[:-1], len(blocks)))
+
+
+class _Row(NamedTuple):
+    """A word, and the numbers of its block, paragraph and line."""
+
+    place: tuple[str, ...]
+    box: list[str]
+    confidence: str
+    text: str
+
+
+def _rows(written: str) -> Iterator[_Row]:
+    for line in written.split("\n"):
+        values = line.split("\t", _N_COLUMNS - 1)
+        if len(values) == _N_COLUMNS and values[0] == _WORD:
+            yield _Row(tuple(values[2:5]), values[6:10], values[10], " ".join(values[11].split()))
+
+
+def _word(row: _Row, width: int, height: int) -> Word | None:
+    try:
+        left, top, across, down = map(int, row.box)
+        confidence = round(float(row.confidence))
+    except (ValueError, OverflowError):
+        return None
+    if not row.text or confidence < _LEAST_CONFIDENCE:
+        return None
+    right, bottom = left + max(across, 0), top + max(down, 0)
+    box = Box(_share(left, width), _share(top, height), _share(right, width), _share(bottom, height))
+    return Word(row.text, min(confidence, 100), box)
+
+
+def _share(pixels: int, of_pixels: int) -> int:
+    return WHOLE * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)
+
+
+_N_COLUMNS: Final = 12
+_WORD: Final = "5"
+_LEAST_CONFIDENCE: Final = 20
+"""Words below this confidence are mostly noise, in photographs and at margins."""

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import httpcore
 import httpx
 
-from directory_indexer.ocr.patience import RequestError, Stop, Trouble, Waiting
+from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming, Stop
 
 MAX_BYTES: Final = 8_000_000
 """The longest answer: a page with ten thousand words takes Azure some 3 MB."""
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 class Transport:
     """Connections to one server, shared by threads; a request may take `seconds`."""
 
-    def __init__(self, address: httpx.URL, *, seconds: float, waiting: Waiting) -> None:
+    def __init__(self, address: httpx.URL, *, seconds: float, waiting: RetryTiming) -> None:
         self._seconds = seconds
         self._network = _Network(waiting)
         self._connections = _connections(address, self._network)
@@ -52,11 +52,13 @@ class Transport:
                 }
                 return Reply(response.status, response_headers, _gathered(response.iter_stream()))
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
-            raise RequestError(Trouble.UNREACHABLE, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]) from error
+            raise RequestError(
+                FailureKind.UNREACHABLE, f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]
+            ) from error
         except httpcore.TimeoutException as error:
-            raise RequestError(Trouble.SLOW, f"did not answer within {self._seconds:.0f} s") from error
+            raise RequestError(FailureKind.SLOW, f"did not answer within {self._seconds:.0f} s") from error
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise RequestError(Trouble.BROKEN, f"broke off: {error}"[:_LONGEST_MESSAGE]) from error
+            raise RequestError(FailureKind.BROKEN, f"broke off: {error}"[:_LONGEST_MESSAGE]) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -68,7 +70,7 @@ def _gathered(pieces: Iterable[bytes]) -> bytes:
     for piece in pieces:
         gathered += piece
         if len(gathered) > MAX_BYTES:
-            raise RequestError(Trouble.INVALID, f"answered more than {MAX_BYTES // 1_000_000} MB")
+            raise RequestError(FailureKind.INVALID, f"answered more than {MAX_BYTES // 1_000_000} MB")
     return bytes(gathered)
 
 
@@ -96,7 +98,7 @@ def _connections(address: httpx.URL, network: httpcore.NetworkBackend) -> httpco
 class _Network(httpcore.NetworkBackend):
     """Connects, and ends a thread's wait when the time of its request is over."""
 
-    def __init__(self, waiting: Waiting) -> None:
+    def __init__(self, waiting: RetryTiming) -> None:
         self._clock = waiting.clock
         self._stop = Stop(waiting.must_stop)
         self._request = threading.local()

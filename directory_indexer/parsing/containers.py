@@ -14,28 +14,25 @@ from functools import partial
 from itertools import takewhile
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import MAX_DEPTH, Budget
-from directory_indexer.extractors.document import FileFacts, Metadata
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.members import Contents, Member
-from directory_indexer.extractors.recognition import format_of
-from directory_indexer.extractors.registry import extract_as_text, require_text
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, storable
-from directory_indexer.ids import ContentHash, content_hash, hashes_of
-from directory_indexer.parsing.contents import budget_of
-from directory_indexer.parsing.correspondence import NO_MAIL, Mail
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, storable
+from directory_indexer.core.ids import ContentHash, content_hash, hashes_of
+from directory_indexer.core.paths import FilePath, members_directory, prefix_of
+from directory_indexer.formats.containers import MAX_DEPTH, Budget, Contents, Member
+from directory_indexer.formats.document import FileFacts, Metadata
+from directory_indexer.formats.extraction import extract_as_text, require_text
+from directory_indexer.formats.recognition import format_of
+from directory_indexer.formats.table import FORMATS
+from directory_indexer.parsing.contents import MemberPaths, budget_of, name_of
 from directory_indexer.parsing.histories import parse_history
-from directory_indexer.parsing.member_paths import MemberPaths, name_of
-from directory_indexer.parsing.one_file import outcome_of, parse_content, read_file, where
+from directory_indexer.parsing.one_file import NO_MAIL, Mail, format_origin, outcome_of, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, LargeFile, open_large
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY
-from directory_indexer.paths import FilePath, members_directory, prefix_of
-from directory_indexer.walker.git_history import is_history
-from directory_indexer.walker.ignore import Precedence, rules_for_members
+from directory_indexer.walk.ignore import Precedence, rules_for_members
+from directory_indexer.walk.repository import is_git_history
 
 _HEAD_BYTES = 1 << 16
 _NO_HASH = ContentHash(b"")
@@ -47,7 +44,7 @@ _FindOut: TypeAlias = Callable[[], ParseOutcome]
 
 def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
     """Parse one file; outcomes of a container's members are yielded in parts, and that of the container last."""
-    if is_history(request.source.path):
+    if is_git_history(request.source.path):
         return parse_history(request, policy)
     content = read_file(request, policy)
     if isinstance(content, FileContent):
@@ -158,7 +155,7 @@ class _Container:
         path = self._paths.path_of(member.name, directory)
         modified_ns = storable(member.modified_ns) or self._opened.content.source.mtime_ns
         source = SourceFile(path, len(member.content), modified_ns)
-        content = FileContent(source, member.content, self._opened.content.seen_ns, mail.said_of(member))
+        content = FileContent(source, member.content, self._opened.content.seen_ns, mail.attachment_metadata(member))
         decision = self._rules.decide_path(path[len(self._root) + 1 :].split(os.sep), is_directory=False)
         if decision and decision.is_ignored and decision.precedence != Precedence.SECRET:
             self._parts.n_ignored += 1
@@ -237,7 +234,7 @@ def _of_broken(content: FileContent, error: Exception, *, has_members: bool) -> 
             return _failure(content, error.message)
         case MemoryError():
             return _failure(content, OUT_OF_MEMORY)
-    return _failure(content, where(error))
+    return _failure(content, format_origin(error))
 
 
 def _of_container(outcome: ParseOutcome, of_content: ContentHash) -> ParseOutcome:

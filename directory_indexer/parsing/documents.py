@@ -5,23 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from directory_indexer.errors import ExtractionError, SkipFileError, UsageError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.html_blocks import read_page
-from directory_indexer.extractors.recognition import format_of
-from directory_indexer.extractors.registry import extract, require_text
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ExtractionError, SkipFileError, UsageError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract, require_text
+from directory_indexer.formats.html_blocks import read_page
+from directory_indexer.formats.recognition import format_of
 from directory_indexer.parsing.contents import content_of
-from directory_indexer.parsing.one_file import redacted, where
+from directory_indexer.parsing.one_file import extract_redacted, format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
-from directory_indexer.paths import FilePath, display
 
 with lazily:
-    from directory_indexer.extractors.pdf.reader import extract_pdf
+    from directory_indexer.formats.pdf.reader import extract_pdf
 
 _SECONDS = 120.0
 _MEMORY_BYTES = 2 << 30
@@ -68,7 +68,7 @@ def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document |
     except OSError as error:
         return FileFailure(request.path, Stage.READ, (error.strerror or type(error).__name__).lower())
     except Exception as error:  # noqa: BLE001 - whatever a parser does over one file
-        return FileFailure(request.path, Stage.EXTRACT, where(error))
+        return FileFailure(request.path, Stage.EXTRACT, format_origin(error))
 
 
 def _read(request: DocumentRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
@@ -81,7 +81,9 @@ def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePoli
     """Extract a document for people, with its secrets masked: of an HTML page, tables instead of source lines."""
     kind, _ = format_of(path, content, policy.added)
     if kind == "html":
-        return redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document
+        return extract_redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document
     if kind == "pdf":
-        return redacted(path, content, lambda: extract_pdf(content, kind, budget, finds_tables=True), policy).document
-    return redacted(path, content, lambda: extract(content, path, budget, policy.added), policy).document
+        return extract_redacted(
+            path, content, lambda: extract_pdf(content, kind, budget, finds_tables=True), policy
+        ).document
+    return extract_redacted(path, content, lambda: extract(content, path, budget, policy.added), policy).document

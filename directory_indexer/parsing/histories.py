@@ -19,21 +19,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.errors import ExtractionError, ReaderError
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.extractors.external.processes import LimitedProgram, ProgramLimits, program_of
-from directory_indexer.extractors.git import Commit, document_of
-from directory_indexer.files import FileFailure, SourceFile, Stage, storable
-from directory_indexer.ids import ContentHash, content_hash
-from directory_indexer.nofollow import open_file
+from directory_indexer.core.errors import ExtractionError, ReaderError
+from directory_indexer.core.files import FileFailure, SourceFile, Stage, storable
+from directory_indexer.core.ids import ContentHash, content_hash
+from directory_indexer.core.paths import FilePath, exact_text, members_directory, prefix_of
+from directory_indexer.core.safe_open import is_there, open_file, read_small_file
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.formats.git import Commit, commit_document
+from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
 from directory_indexer.parsing.one_file import outcome_of
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
-from directory_indexer.paths import FilePath, exact_text, members_directory, prefix_of
-from directory_indexer.walker.git_history import history_at, references
-from directory_indexer.walker.small_files import is_there, read_small_file
+from directory_indexer.walk.repository import git_history_file, references
 
 _Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 
@@ -42,7 +41,7 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     """Parse the commits that the index does not have; unreachable ones are not read."""
     path = request.source.path
     try:
-        source = history_at(path, policy.git_history)
+        source = git_history_file(path, policy.git_history)
         tips = references(Path(exact_text(path)))
     except OSError as error:
         return FileFailure(path, Stage.READ, (error.strerror or type(error).__name__).lower())
@@ -108,7 +107,7 @@ class _History:
             return FileFailure(source.path, Stage.EXTRACT, loss, source, seen_ns=self._seen_ns)
         file = FileContent(source, content, self._seen_ns)
         return outcome_of(
-            file, content_hash(commit.hash.encode()), partial(document_of, commit, "commit"), self._policy
+            file, content_hash(commit.hash.encode()), partial(commit_document, commit, "commit"), self._policy
         )
 
 
@@ -119,7 +118,7 @@ class _Git:
         objects = repository / "objects"
         if _borrows(objects):
             raise ExtractionError("it borrows objects from another repository, which are not read")
-        self._program = program_of("git")
+        self._program = find_program("git")
         if not self._program:
             raise ReaderError("git is not installed, and reading histories needs it")
         self._directory = directory

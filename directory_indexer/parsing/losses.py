@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from directory_indexer.extractors.registry import extract_as_text
-from directory_indexer.files import FileFailure, SkippedFile, Stage
-from directory_indexer.parsing.one_file import blamed, format_of, parse_content, read_file
+from directory_indexer.core.files import FileFailure, SkippedFile, Stage
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.extraction import extract_as_text
+from directory_indexer.parsing.one_file import format_of, parse_content, read_file, with_content_of
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseOutcome, ParseRequest, Resumption
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
 from directory_indexer.parsing.tasks import WorkerFailure
-from directory_indexer.paths import FilePath
 
 _LIGHT_BYTES = 1 << 18
 _MOST_LOSSES = 20
 """Crashes after which a container is given up."""
 
 
-class Losses:
+class WorkerFailures:
     """The files of one job to be retried in another way, and the progress of each container."""
 
     def __init__(self, policy: ParsePolicy) -> None:
@@ -113,4 +113,4 @@ def _failure(
     if not isinstance(content, FileContent):
         return content
     failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)
-    return blamed(failure, content) if lost.is_proven else failure
+    return with_content_of(failure, content) if lost.is_proven else failure

@@ -1,40 +1,45 @@
-"""Parsing of one file into chunks: reading, extraction, masking of secrets and chunking. Errors are outcomes."""
+"""Parsing of one file into chunks: reading, extraction, masking of secrets and chunking. Errors are outcomes.
+
+Metadata that members of a message inherit from it: sender, recipients, date and subject.
+
+Slides that came by mail are therefore found by that mail, at any depth, even in an attached archive. A document's own
+metadata takes precedence, and an attached message has all of its own.
+"""
 
 from __future__ import annotations
 
 import os
 import traceback
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
+from typing import Final
 
-from directory_indexer.errors import ExtractionError, ReaderError, SkipFileError
-from directory_indexer.extractors import recognition
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.format import Format
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.ids import ContentHash, content_hash
-from directory_indexer.lazy import lazily
-from directory_indexer.nofollow import Opener, open_file
-from directory_indexer.parsing.correspondence import completed, described
+from directory_indexer.core.errors import ExtractionError, ReaderError, SkipFileError
+from directory_indexer.core.files import FileFailure, Scan, SkippedFile, SkipReason, Stage
+from directory_indexer.core.ids import ContentHash, content_hash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.core.safe_open import Opener, open_file
+from directory_indexer.formats import recognition
+from directory_indexer.formats.containers import Budget, Member
+from directory_indexer.formats.document import Description, Document, Metadata
+from directory_indexer.formats.format import Format
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.formats.table import FORMATS
 from directory_indexer.parsing.outcomes import ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY
-from directory_indexer.paths import FilePath
-from directory_indexer.scans import Scan
-from directory_indexer.walker.ignore import likely_secret
+from directory_indexer.walk.ignore import likely_secret
 
 with lazily:
-    from directory_indexer import chunker
-    from directory_indexer.credentials.files import is_harmless, kind_of_container, kind_of_lone_secret
-    from directory_indexer.credentials.redaction import Redaction, redact_document
-    from directory_indexer.extractors import registry
-    from directory_indexer.extractors.html_blocks import read_page
+    from directory_indexer import chunking
+    from directory_indexer.formats import extraction
+    from directory_indexer.formats.html_blocks import read_page
     from directory_indexer.parsing.worker import is_memory_limited
-    from directory_indexer.relevance.language_table import language_of_document
+    from directory_indexer.ranking.language_table import language_of_document
+    from directory_indexer.secrets.files import is_harmless, kind_of_container, kind_of_lone_secret
+    from directory_indexer.secrets.redaction import Redaction, redact_document
 
 
 _KEY_STORE_HEAD_BYTES = 1 << 16
@@ -78,7 +83,7 @@ def parse_content(
     budget = budget or Budget(recognised=policy.recognised)
     if policy.extract is None and _is_fetched_page(file, policy):
         return outcome_of(file, of_content, partial(_read_page, file.content), policy)
-    extract = policy.extract or partial(registry.extract, budget=budget, added=policy.added)
+    extract = policy.extract or partial(extraction.extract, budget=budget, added=policy.added)
     return outcome_of(file, of_content, partial(extract, file.content, file.source.path), policy)
 
 
@@ -97,12 +102,12 @@ def outcome_of(
         return FileFailure(path, Stage.EXTRACT, error.message, file.source, of_content, file.seen_ns)
     except MemoryError:
         failure = FileFailure(path, Stage.EXTRACT, OUT_OF_MEMORY)
-        return blamed(failure, file) if is_memory_limited() else failure
+        return with_content_of(failure, file) if is_memory_limited() else failure
     except Exception as error:  # noqa: BLE001 - one bad file never stops a run
-        return FileFailure(path, Stage.EXTRACT, where(error))
+        return FileFailure(path, Stage.EXTRACT, format_origin(error))
 
 
-def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], policy: ParsePolicy) -> Redaction:
+def extract_redacted(path: FilePath, content: bytes, extract: Callable[[], Document], policy: ParsePolicy) -> Redaction:
     """Extract a document and mask its secrets.
 
     Raises:
@@ -124,12 +129,12 @@ def redacted(path: FilePath, content: bytes, extract: Callable[[], Document], po
     return redaction
 
 
-def blamed(failure: FileFailure, file: FileContent) -> FileFailure:
+def with_content_of(failure: FileFailure, file: FileContent) -> FileFailure:
     """Return a failure with the content that crashed a parser, so that it is not parsed again."""
     return failure._replace(source=file.source, hash=content_hash(file.content), seen_ns=file.seen_ns)
 
 
-def where(error: Exception) -> str:
+def format_origin(error: Exception) -> str:
     """Format an exception without its message, since that of an unforeseen exception may quote the file."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
@@ -147,7 +152,7 @@ def _is_fetched_page(file: FileContent, policy: ParsePolicy) -> bool:
 def _read_page(content: bytes) -> Document:
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
-    return registry.require_text(read_page(content, _PAGE))
+    return extraction.require_text(read_page(content, _PAGE))
 
 
 def _parsed(
@@ -155,8 +160,8 @@ def _parsed(
 ) -> ParseOutcome:
     path = file.source.path
     description = policy.descriptions.of(path) if policy.descriptions else None
-    redaction = redacted(
-        path, file.content, lambda: described(completed(extract(), file.inherited), description), policy
+    redaction = extract_redacted(
+        path, file.content, lambda: with_description(with_inherited(extract(), file.inherited), description), policy
     )
     document = redaction.document
     if document.scans and not document.text.strip():
@@ -164,7 +169,7 @@ def _parsed(
     facts = document.facts
     if not facts.language and (document.kind in GROUPS["docs"] or document.kind not in FORMATS):
         facts = facts._replace(language=language_of_document(document.text))
-    chunks = chunker.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
+    chunks = chunking.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
     return ParsedFile(
         file.source,
         of_content,
@@ -189,3 +194,50 @@ def _pages_of(scans: Sequence[Scan]) -> str:
 
 def _skipped(file: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
     return SkippedFile(file.source.path, reason, detail, file.source, file.seen_ns)
+
+
+class Mail:
+    """The message that contains members, or none; `is_known` if the index has its current state."""
+
+    def __init__(self, message: Document | None, *, masks_secrets: bool, is_known: bool) -> None:
+        self._message = message
+        self._masks_secrets = masks_secrets
+        self.is_known = is_known
+
+    def attachment_metadata(self, member: Member) -> Metadata:
+        """Return the metadata that a member inherits; without the date if the member has one of its own."""
+        return self._metadata._replace(created="") if member.modified_ns else self._metadata
+
+    @cached_property
+    def _metadata(self) -> Metadata:
+        if self._message is None:
+            return Metadata()
+        # A secret in the subject may only be recognised by the text of the message.
+        message = redact_document(self._message).document if self._masks_secrets else self._message
+        return Metadata(
+            created=message.metadata.created, **{name: getattr(message.metadata, name) for name in _INHERITED}
+        )
+
+
+def with_description(document: Document, description: Description | None) -> Document:
+    """Replace the metadata of a document by that of the sender's description."""
+    if description is None:
+        return document
+    fields = {name: value for name, value in description.metadata._asdict().items() if value}
+    title = description.title or document.title
+    return document._replace(title=title, metadata=document.metadata._replace(**fields))
+
+
+def with_inherited(document: Document, inherited: Metadata) -> Document:
+    """Add inherited metadata to a document's own."""
+    own = document.metadata
+    added = {name: value for name in _INHERITED if not getattr(own, name) and (value := getattr(inherited, name))}
+    if inherited.created and not (own.created or own.modified):
+        added["created"] = inherited.created
+    return document._replace(metadata=own._replace(**added)) if added else document
+
+
+_INHERITED: Final = ("sender", "recipients", "copied", "subject")
+
+NO_MAIL: Final = Mail(None, masks_secrets=False, is_known=True)
+"""Members outside messages inherit nothing that could change."""

@@ -2,12 +2,11 @@
 
 from typing import NamedTuple, TypeAlias, TypeGuard
 
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.extractors.document import FileFacts, Metadata
-from directory_indexer.files import FileFailure, SkippedFile, SourceFile
-from directory_indexer.ids import ContentHash
-from directory_indexer.paths import FilePath, members_directory, prefix_of
-from directory_indexer.scans import Scan
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.core.files import FileFailure, Scan, SkippedFile, SourceFile
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.paths import FilePath, members_directory, prefix_of
+from directory_indexer.formats.document import FileFacts, Metadata
 
 
 class Resumption(NamedTuple):

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 
-from directory_indexer.extractors.format import Format
-from directory_indexer.extractors.recognition import expected_format
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.format import Format
+from directory_indexer.formats.recognition import expected_format
 from directory_indexer.parsing.one_file import needs_worker, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseOutcome, ParseRequest, is_about
 from directory_indexer.parsing.policy import ParsePolicy
@@ -27,7 +27,7 @@ from directory_indexer.parsing.workers import run_tasks
 
 with lazily:
     from directory_indexer.parsing.containers import parse_file
-    from directory_indexer.parsing.losses import Losses, as_text
+    from directory_indexer.parsing.losses import WorkerFailures, as_text
 
 
 _LIGHT_BYTES = 1 << 18
@@ -71,7 +71,7 @@ def parse_all(
 def _parse_heavy(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[ParseOutcome | MemberOutcomes]:
-    losses = Losses(policy)
+    losses = WorkerFailures(policy)
     for request, result in _parse_elsewhere(requests, policy, must_stop):
         yield from losses.settle(request, result)
     while again := losses.take_resumed():

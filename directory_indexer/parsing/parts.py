@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from directory_indexer.ids import ContentHash
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.paths import FilePath
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, Resumption
 from directory_indexer.parsing.reading import FileContent
-from directory_indexer.paths import FilePath
 
 _MOST_OUTCOMES = 64
 _MOST_CHARACTERS = 1_000_000

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.extractors.document import Description, Document
-from directory_indexer.extractors.external import AddedFormat
-from directory_indexer.page_cache import PageCache
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.document import Description, Document
+from directory_indexer.formats.format import AddedFormat
 from directory_indexer.parsing.tasks import Limits
-from directory_indexer.paths import FilePath
-from directory_indexer.walker.policy import WalkPolicy
+from directory_indexer.storage.page_cache import PageCache
+from directory_indexer.walk.listing import WalkPolicy
 
 
 class Descriptions(Protocol):

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO, NamedTuple
 
-from directory_indexer.extractors.document import Metadata
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
-from directory_indexer.nofollow import Opener, open_file
-from directory_indexer.paths import exact_text
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
+from directory_indexer.core.paths import exact_text
+from directory_indexer.core.safe_open import Opener, open_file
+from directory_indexer.formats.document import Metadata
 
 _TRIES = 3
 _SKIPPED_ERRORS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 from directory_indexer.parsing.tasks import Item, Result, Task, WorkerFailure
 
 with lazily:

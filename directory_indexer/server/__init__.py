@@ -16,37 +16,33 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.docstore.runs import Origin
-from directory_indexer.embedders import Embedder
-from directory_indexer.embedding_process import index_command
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
-from directory_indexer.server.gate.access import Access
-from directory_indexer.server.identity import FROM_CLUSTER, INSTRUCTIONS
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.embedding import Embedder
+from directory_indexer.indexing.background_embedding import index_command
 from directory_indexer.server.log_lines import log_to_stderr
-from directory_indexer.server.startup import Greeter, importing
+from directory_indexer.server.middleware.access import Access
+from directory_indexer.server.startup import FROM_CLUSTER, INSTRUCTIONS, EarlyHandshake, importing
+from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.embedding_process import EmbeddingProcess
-    from directory_indexer.registry.keys import Keys
-    from directory_indexer.server.collection_jobs import CollectionJobs
-    from directory_indexer.server.gate.browsers import Browsers
-    from directory_indexer.server.gate.logs import LogFormat, start_logging
+    from directory_indexer.collections.background import Administration, IngestWorker
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.indexing.background_embedding import EmbeddingProcess
+    from directory_indexer.server.admin_jobs import AdminJobs
     from directory_indexer.server.http import HttpParts, run_http
-    from directory_indexer.server.jobs import IndexJobs
+    from directory_indexer.server.index_jobs import CollectionJobs, IndexJobs
+    from directory_indexer.server.mcp.executor import ToolExecutor
+    from directory_indexer.server.mcp.protocol import make_server, toolset_of
+    from directory_indexer.server.mcp.tools import Tools
+    from directory_indexer.server.middleware.authentication import BrowserSessions
+    from directory_indexer.server.middleware.monitoring import LogFormat, start_logging
     from directory_indexer.server.model import BackgroundModel
-    from directory_indexer.server.offers import offer_of
-    from directory_indexer.server.page.hosting import PageHost, PageOptions
-    from directory_indexer.server.protocol import make_server
-    from directory_indexer.server.running import Desk
     from directory_indexer.server.stdio import run_stdio
-    from directory_indexer.server.tools import Tools
+    from directory_indexer.server.ui.hosting import PageHost, PageOptions
     from directory_indexer.server.watching import DirectoryWatch
-    from directory_indexer.server.work import Works
-    from directory_indexer.team.administration import Administration
-    from directory_indexer.team.background import Background
-    from directory_indexer.team.collections import Collections
+    from directory_indexer.storage.registry.keys import Keys
 
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_page", "serve_stdio"]
@@ -68,12 +64,12 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     parent = os.getppid()  # read now: the parent may exit before the server runs
     _set_up_process()
     log_to_stderr(verbose=options.verbose)
-    greeter = Greeter(INSTRUCTIONS if app.writes else FROM_CLUSTER)
+    greeter = EarlyHandshake(INSTRUCTIONS if app.writes else FROM_CLUSTER)
     greeter.start()
 
     with importing():
         parts = _build_parts(app, options)
-        server = make_server(parts.desk, parts.model, offer=offer_of(app))
+        server = make_server(parts.executor, parts.model, offer=toolset_of(app))
     greeter.stop()
 
     def close() -> None:
@@ -105,17 +101,17 @@ def serve_page(app: App, options: ServeOptions, access: Access, page_options: Pa
     """
     _set_up_process()
     start_logging(LogFormat.TEXT, verbose=options.verbose)
-    page = PageHost(Browsers(clock=time.monotonic), page_options, app.loaded.data_dir)
+    page = PageHost(BrowserSessions(clock=time.monotonic), page_options, app.loaded.data_dir)
     _serve_over_http(app, options, access, page)
 
 
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
         parts = _build_parts(app, options)
-        server_factory = functools.partial(make_server, parts.desk, parts.model, offer=offer_of(app))
-        tools = parts.desk.tools
-        administration = Administration(app.registry, app.loaded.data_dir, Works(app, tools).all())
-        http_parts = HttpParts(app, parts.desk, parts.model, Background(tools.collections), administration, page)
+        server_factory = functools.partial(make_server, parts.executor, parts.model, offer=toolset_of(app))
+        tools = parts.executor.tools
+        administration = Administration(app.registry, app.loaded.data_dir, AdminJobs(app, tools).all())
+        http_parts = HttpParts(app, parts.executor, parts.model, IngestWorker(tools.collections), administration, page)
     if page is not None:
         parts.model.start()
     run_http(server_factory, http_parts, access, close=parts.close)
@@ -123,7 +119,7 @@ def _serve_over_http(app: App, options: ServeOptions, access: Access, page: Page
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    desk: Desk
+    executor: ToolExecutor
     model: BackgroundModel
     jobs: CollectionJobs
     watch: DirectoryWatch | None
@@ -162,7 +158,7 @@ def _build_parts(app: App, options: ServeOptions) -> _Parts:
     embedding = app.embedding_process() if embeds else None
     if embedding is not None:
         embedding.start()
-    return _Parts(Desk(tools), model, jobs, watch, embedding)
+    return _Parts(ToolExecutor(tools), model, jobs, watch, embedding)
 
 
 def _load_model(app: App) -> Embedder:

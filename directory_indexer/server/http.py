@@ -16,46 +16,39 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
-from directory_indexer.lazy import lazily
-from directory_indexer.previewing.workers import PreviewWorkers
-from directory_indexer.registry.keys import Keys, Right
-from directory_indexer.server.api.application import Application
-from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.api.confirmations import Confirmations
-from directory_indexer.server.api.documents import DocumentIds
-from directory_indexer.server.api.operations import Method, Services
-from directory_indexer.server.api.repeating import Repetition
-from directory_indexer.server.api.runs import IndexRuns
-from directory_indexer.server.api.surface import NOWHERE, Surface
-from directory_indexer.server.api.tools import OperationTools
-from directory_indexer.server.ending import end, stop_at_a_signal
-from directory_indexer.server.from_cluster import ClusterApp, operations_here
-from directory_indexer.server.gate.access import Access, listening_socket
-from directory_indexer.server.gate.callers import Callers
-from directory_indexer.server.gate.draining import Drain
-from directory_indexer.server.gate.guard import Gate, Rules
-from directory_indexer.server.gate.key_uses import KeyUses
-from directory_indexer.server.gate.metrics import Metrics
-from directory_indexer.server.gate.patience import PatientConnection
-from directory_indexer.server.gate.rates import Buckets, Rate
-from directory_indexer.server.gate.sessions import SessionRoom
-from directory_indexer.server.gate.strangers import Strangers
-from directory_indexer.server.gate.visits import Place, visit_of
-from directory_indexer.server.page import application as page_application
-from directory_indexer.server.page.files import FileOpener
+from directory_indexer.core.lazy import lazily
+from directory_indexer.integrations.previewing.workers import PreviewWorkers
+from directory_indexer.server.cluster_app import ClusterApp, operations_here
+from directory_indexer.server.mcp.operation_tools import OperationTools
+from directory_indexer.server.middleware.access import Access, listening_socket
+from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle
+from directory_indexer.server.middleware.connections import GracefulShutdown, TimeoutConnection
+from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
+from directory_indexer.server.middleware.limits import Buckets, Rate, SessionLimit
+from directory_indexer.server.middleware.monitoring import Metrics
+from directory_indexer.server.middleware.request_context import Route, context_of
+from directory_indexer.server.rest.application import Application, Idempotency
+from directory_indexer.server.rest.background import IndexRuns
+from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.rest.documents import DocumentIds
+from directory_indexer.server.rest.operations import UNKNOWN_ROUTE, Method, Router, Services
+from directory_indexer.server.rest.page_operations import Confirmations
+from directory_indexer.server.shutdown import end, stop_at_a_signal
+from directory_indexer.server.ui import application as page_application
+from directory_indexer.server.ui.files import FileOpener
+from directory_indexer.storage.registry.keys import Keys, Right
 
 with lazily:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from directory_indexer.app import App
+    from directory_indexer.collections.background import Administration, IngestWorker
+    from directory_indexer.collections.documents import DocumentOperations
+    from directory_indexer.collections.ingest import DocumentIngest
+    from directory_indexer.server.mcp.executor import ToolExecutor
     from directory_indexer.server.model import BackgroundModel
-    from directory_indexer.server.page.hosting import PageHost
-    from directory_indexer.server.running import Desk
-    from directory_indexer.team.administration import Administration
-    from directory_indexer.team.background import Background
-    from directory_indexer.team.documents import DocumentVerbs
-    from directory_indexer.team.ingesting import Ingesting
+    from directory_indexer.server.ui.hosting import PageHost
 
 
 LONGEST_REQUEST_BYTES = 1_048_576
@@ -65,7 +58,7 @@ _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
 _LAST_STEP_SECONDS = 10
-_MCP = Place("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
+_MCP = Route("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
 _MCP_STREAM = _MCP._replace(is_stream=True)
 """The event stream of a session, which lasts as long as the session."""
 
@@ -103,9 +96,9 @@ class HttpParts:
     """The parts of an HTTP server besides the MCP server."""
 
     app: App
-    desk: Desk
+    executor: ToolExecutor
     model: BackgroundModel
-    background: Background
+    background: IngestWorker
     administration: Administration
     page: PageHost | None = None
     """The web page of the local user, if there is one."""
@@ -113,25 +106,25 @@ class HttpParts:
 
 def make_http_app(
     make_server: MakeServer, parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
-) -> tuple[Gate, Drain]:
+) -> tuple[RequestGuard, GracefulShutdown]:
     """Build the application, MCP and the API behind one request guard, and its graceful shutdown.
 
     `on_use` is called with the digest of each key that is used.
     """
     operations = PAGE_OPERATIONS if parts.page else OPERATIONS
-    surface, metrics = Surface(operations), Metrics()
+    surface, metrics = Router(operations), Metrics()
     elsewhere = parts.app.elsewhere if isinstance(parts.app, ClusterApp) else None
-    metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.desk.n_waiting)})
-    collections = parts.desk.tools.collections
+    metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.executor.n_waiting)})
+    collections = parts.executor.tools.collections
     services = Services(
         collections=collections,
-        desk=parts.desk,
+        executor=parts.executor,
         model=parts.model,
-        runs=IndexRuns(parts.desk.tools),
+        runs=IndexRuns(parts.executor.tools),
         document_ids=DocumentIds(),
         confirmations=Confirmations(clock=time.monotonic),
-        documents=DocumentVerbs(collections, on_work=parts.background.want),
-        ingesting=Ingesting(collections, on_work=parts.background.want),
+        documents=DocumentOperations(collections, on_work=parts.background.enqueue),
+        ingesting=DocumentIngest(collections, on_work=parts.background.enqueue),
         administration=parts.administration,
         previews=PreviewWorkers(parts.app.policies.scratch),
         background=parts.background,
@@ -140,26 +133,26 @@ def make_http_app(
         operations=operations_here(operations, parts.app),
         elsewhere=elsewhere,
     )
-    api = Application(surface, services, Repetition(parts.app.registry))
+    api = Application(surface, services, Idempotency(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     protocol = _protocol_app(make_server(OperationTools(services)), access)
-    drain = Drain(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
+    drain = GracefulShutdown(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
 
-    def route_of(path: str, method: str) -> Place:
+    def route_of(path: str, method: str) -> Route:
         if path in _MCP_PATHS:
             return _MCP_STREAM if method == Method.GET else _MCP
         of_page = page_application.route_of(path) if page is not None else None
-        return of_page or surface.route_of(path, method) or NOWHERE
+        return of_page or surface.route_of(path, method) or UNKNOWN_ROUTE
 
     keys, rate = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
-    rules = Rules(
+    rules = GuardPolicy(
         route_of=route_of,
-        authenticator=Callers(
+        authenticator=Authenticator(
             keys.all,
             token=access.token,
             needs_key=access.needs_token,
-            login_throttle=Strangers(clock=time.monotonic),
+            login_throttle=LoginThrottle(clock=time.monotonic),
             on_use=on_use,
             browsers=browsers,
         ),
@@ -168,7 +161,7 @@ def make_http_app(
         trusts=lambda origin: access.trusts(origin, port),
         metrics=metrics,
     )
-    return Gate(drain, rules, clock=time.monotonic), drain
+    return RequestGuard(drain, rules, clock=time.monotonic), drain
 
 
 def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
@@ -182,17 +175,17 @@ def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
         ),  # the request guard checks that
         host=access.address.host,
     )
-    return SessionRoom(app, most=_MOST_SESSIONS, owner_of=_session_owner)
+    return SessionLimit(app, most=_MOST_SESSIONS, owner_of=_session_owner)
 
 
 def _session_owner(scope: Scope) -> bytes:
-    key = visit_of(scope).key
+    key = context_of(scope).key
     return key.digest if key else b""
 
 
 def _is_exempt(scope: Scope) -> bool:
     """Whether a request is exempt from graceful shutdown: probes, and event streams of MCP."""
-    route = visit_of(scope).route
+    route = context_of(scope).route
     return route.is_probe or route.is_stream
 
 
@@ -207,7 +200,7 @@ class _Dispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif visit_of(scope).route.template == _MCP.template:
+        elif context_of(scope).route.template == _MCP.template:
             await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
         elif self._page is not None and page_application.route_of(scope["path"]):
             await self._page(scope, receive, send)
@@ -255,13 +248,13 @@ async def _serve(
     return code or 0
 
 
-def _web_server(gate: Gate, proxies: Sequence[str]) -> _WebServer:
+def _web_server(gate: RequestGuard, proxies: Sequence[str]) -> _WebServer:
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
         logging.getLogger(name).addFilter(_DisconnectFilter())
     config = uvicorn.Config(
         gate,
         # By h11: the other parser, the default where it is installed, keeps trailing white space of header values.
-        http=PatientConnection,
+        http=TimeoutConnection,
         ws="none",
         log_config=None,
         access_log=False,

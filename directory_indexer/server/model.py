@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-from directory_indexer.embedders import Embedder
-from directory_indexer.errors import DirIndexError
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.embedding import Embedder
 
 
 class ModelState(StrEnum):

@@ -22,23 +22,23 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
-from directory_indexer.lazy import lazily
-from directory_indexer.server.ending import end, stop_at_a_signal, stop_with_the_parent
-from directory_indexer.server.startup import Greeter, Unanswered
+from directory_indexer.core.lazy import lazily
+from directory_indexer.server.shutdown import end, stop_at_a_signal, stop_with_the_parent
+from directory_indexer.server.startup import DuplicateResponseFilter, EarlyHandshake
 
 with lazily:
     from mcp.server.lowlevel import Server
     from mcp.shared._stream_protocols import ReadStream
 
 
-def run_stdio(server: Server[None], greeter: Greeter, *, parent: int, close: Callable[[], None]) -> NoReturn:
+def run_stdio(server: Server[None], greeter: EarlyHandshake, *, parent: int, close: Callable[[], None]) -> NoReturn:
     """Serve until the client disconnects or the process `parent` exits; `close` is called in any case."""
     anyio.run(_serve, server, greeter, parent, close)
     close()
     end(0)
 
 
-async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Callable[[], None]) -> None:
+async def _serve(server: Server[None], greeter: EarlyHandshake, parent: int, close: Callable[[], None]) -> None:
     def stop(code: int) -> None:
         # Cancelling would wait for searches, and on Windows for the thread that reads standard input.
         close()
@@ -50,7 +50,7 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
         source, sink = _take_over_descriptors(greeter.read)
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
-                unanswered = Unanswered(writer, greeter.answered)
+                unanswered = DuplicateResponseFilter(writer, greeter.answered)
                 messages = _ValidMessages(reader, unanswered)
                 await server.run(messages, unanswered, server.create_initialization_options())
         tasks.cancel_scope.cancel()
@@ -59,7 +59,7 @@ async def _serve(server: Server[None], greeter: Greeter, parent: int, close: Cal
 class _ValidMessages:
     """The valid messages of a client; invalid ones are answered with an error, where the SDK would be silent."""
 
-    def __init__(self, reader: ReadStream[SessionMessage | Exception], writer: Unanswered) -> None:
+    def __init__(self, reader: ReadStream[SessionMessage | Exception], writer: DuplicateResponseFilter) -> None:
         self._reader = reader
         self._writer = writer
 

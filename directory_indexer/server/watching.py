@@ -9,17 +9,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from directory_indexer import watch_limits
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import DirIndexError
-from directory_indexer.lazy import lazily
-from directory_indexer.lock import is_locked, try_lock
-from directory_indexer.paths import FilePath
-from directory_indexer.permissions import directory_mode
-from directory_indexer.watcher import Watch
+from directory_indexer.core import watch_limits
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import is_locked, try_lock
+from directory_indexer.core.paths import FilePath
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.indexing.watch import Watch
+from directory_indexer.storage.documents.runs import Outcome
 
 with lazily:
-    from directory_indexer.server.jobs import IndexJobs
+    from directory_indexer.server.index_jobs import IndexJobs
 
 
 _TAKE_OVER_SECONDS = 5.0

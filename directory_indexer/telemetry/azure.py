@@ -21,7 +21,7 @@ from azure.monitor.opentelemetry.exporter import (  # noqa: E402 - it reads the 
     AzureMonitorTraceExporter,
 )
 
-from directory_indexer.telemetry.delivery import Delivery, Exporters  # noqa: E402
+from directory_indexer.telemetry.recorder import Exporters, MonitoredExporter  # noqa: E402
 
 _RECEIVER: Final = "Application Insights"
 _MOST_RETRIES: Final = 2
@@ -33,4 +33,4 @@ def azure_exporters(connection_string: str) -> Exporters:
         make(connection_string=connection_string, disable_offline_storage=True, retry_total=_MOST_RETRIES)
         for make in (AzureMonitorTraceExporter, AzureMonitorLogExporter)
     )
-    return Exporters(Delivery(spans, receiver=_RECEIVER), Delivery(lines, receiver=_RECEIVER))
+    return Exporters(MonitoredExporter(spans, receiver=_RECEIVER), MonitoredExporter(lines, receiver=_RECEIVER))

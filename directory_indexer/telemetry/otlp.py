@@ -9,7 +9,7 @@ from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-from directory_indexer.telemetry.delivery import Delivery, Exporters
+from directory_indexer.telemetry.recorder import Exporters, MonitoredExporter
 
 _RECEIVER: Final = "the collector"
 _COMPRESSION: Final = "OTEL_EXPORTER_OTLP_COMPRESSION"
@@ -19,6 +19,10 @@ def otlp_exporters(spans_url: str, lines_url: str) -> Exporters:
     """Return the exporters to a collector; headers, certificates and timeouts come from OpenTelemetry's variables."""
     compression = None if _COMPRESSION in os.environ else Compression.Gzip
     return Exporters(
-        Delivery(OTLPSpanExporter(spans_url, compression=compression), receiver=_RECEIVER) if spans_url else None,
-        Delivery(OTLPLogExporter(lines_url, compression=compression), receiver=_RECEIVER) if lines_url else None,
+        MonitoredExporter(OTLPSpanExporter(spans_url, compression=compression), receiver=_RECEIVER)
+        if spans_url
+        else None,
+        MonitoredExporter(OTLPLogExporter(lines_url, compression=compression), receiver=_RECEIVER)
+        if lines_url
+        else None,
     )

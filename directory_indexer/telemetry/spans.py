@@ -71,7 +71,7 @@ def answer_span(name: str, /, *, within: str, **facts: Fact) -> AbstractContextM
     return _recorder.current(name, facts, kind=Kind.ANSWER, within=within) if _recorder else NOTHING
 
 
-def begun(name: str, /, **facts: Fact) -> Span:
+def start_span(name: str, /, **facts: Fact) -> Span:
     """Start a span of work that is not one `with` block."""
     return _recorder.start_span(name, facts) if _recorder else _NULL_SPAN
 
@@ -86,7 +86,7 @@ def trace_id() -> str:
     return traceparent()[_TRACE_ID]
 
 
-def for_child() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the environment variables that make the spans of a child process children of the current span."""
     parent = traceparent()
     return {TRACEPARENT: parent} if parent else {}
@@ -97,7 +97,7 @@ def recorder() -> Recorder | None:
     return _recorder
 
 
-def record_with(recorder: Recorder | None) -> None:
+def set_recorder(recorder: Recorder | None) -> None:
     """Record spans with this recorder from now on, or stop for None."""
     global _recorder  # noqa: PLW0603 - a process has one recorder, like its root logger
     _recorder = recorder
@@ -106,7 +106,7 @@ def record_with(recorder: Recorder | None) -> None:
 def close() -> None:
     """Export the remaining spans within a time limit, and stop recording."""
     if current := _recorder:
-        record_with(None)
+        set_recorder(None)
         current.close()
 
 

@@ -20,9 +20,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.chunker.chunks import embedded_as
-from directory_indexer.extractors.code_formats import CODE_FORMATS
-from directory_indexer.paths import FilePath
+from directory_indexer.chunking.chunks import embedded_as
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.code_table import CODE_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,12 +17,11 @@ from benchmarks.measure import PYTHON, Cost, Memory, cost_of, memory_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.loading import Embedders
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

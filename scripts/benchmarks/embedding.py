@@ -18,10 +18,10 @@ import numpy as np
 import onnxruntime
 from benchmarks.measure import Options, Row
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.models import MULTILINGUAL, advice
-from directory_indexer.embedders.wordpiece import count_tokens, token_ids
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.embedding.models import MULTILINGUAL, advice
+from directory_indexer.embedding.wordpiece import count_tokens, token_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

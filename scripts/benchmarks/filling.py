@@ -30,15 +30,14 @@ from benchmarks.corpus import (
     vocabulary,
 )
 
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.docstore.arrivals import Arrival
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.files import SourceFile
-from directory_indexer.ids import content_hash, new_chunk_id
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.core.files import SourceFile
+from directory_indexer.core.ids import content_hash, new_chunk_id
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.parsing.outcomes import ParsedFile
-from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore import VectorPoint
+from directory_indexer.storage.documents.file_writes import FileLocation, PlacedFile
+from directory_indexer.storage.vectors import VectorPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,9 +71,9 @@ def _fill(app: App, root: Path, *, first: int, n_files: int) -> None:
         [directory_id] = snapshot.directories.all().values()
     recipe = app.policies.fingerprint.recipe
     for start in range(0, len(files), _FILES_AT_ONCE):
-        some = [Arrival(Place(directory_id), one) for one in files[start : start + _FILES_AT_ONCE]]
+        some = [PlacedFile(FileLocation(directory_id), one) for one in files[start : start + _FILES_AT_ONCE]]
         with app.docstore.transaction() as transaction:
-            transaction.arrivals.put(some, recipe=recipe)
+            transaction.bulk_inserts.put(some, recipe=recipe)
     merger = app.vectorizer.merger
     state = merger.state()
     generation = merger.store_of(state.vector_set).merge(state.generation, deletes=(), upserts=_points(root, files))

@@ -11,20 +11,20 @@ import numpy as np
 from benchmarks.corpus import EmbedderOfChance
 from benchmarks.measure import Options, Row
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import FilePath
-from directory_indexer.vectorstore import VectorPoint, VectorScope
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.storage.vectors import VectorPoint, VectorScope
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from directory_indexer.vectorstore import VectorHit
+    from directory_indexer.storage.vectors import VectorHit
 
 _LIMIT = 10
 _N_QUERIES = 200

@@ -18,7 +18,7 @@ from benchmarks.corpus import N_PARTS, corpus_of
 from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, times
 from benchmarks.search import queries
 
-from directory_indexer.embedders.model_files import DIMENSIONS
+from directory_indexer.embedding.model_files import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

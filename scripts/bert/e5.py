@@ -19,7 +19,7 @@ from bert.downloads import wheel_of
 from bert.graph import WORDS, FourBitTable, Shape
 from bert.reference import Reference
 
-from directory_indexer.embedders.unigram import Vocabulary, windows
+from directory_indexer.embedding.embedded import Vocabulary, windows
 
 if TYPE_CHECKING:
     from pathlib import Path

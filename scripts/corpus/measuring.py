@@ -12,8 +12,8 @@ from corpus.beside import Answer, Reader
 from corpus.reading import Reading, read_all
 from corpus.references import reference, words
 from corpus.sources import MEASURED
-from directory_indexer.extractors.recognition import format_of
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.recognition import format_of
 
 _FEWEST_READERS = 2
 _BOOKMARK = "_"

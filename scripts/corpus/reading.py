@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import MAX_DEPTH, Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.recognition import format_of
-from directory_indexer.extractors.registry import require_text
-from directory_indexer.files import SkipReason
-from directory_indexer.parsing.one_file import where
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.formats.containers import MAX_DEPTH, Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import require_text
+from directory_indexer.formats.recognition import format_of
+from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
-from directory_indexer.paths import FilePath, file_path
 
 LIMITS = Limits(seconds=60.0, memory_bytes=2 << 30, clock_seconds=600.0)
 _EMPTY = (SkipReason.NO_TEXT, SkipReason.EMPTY)
@@ -66,7 +66,7 @@ def read(path: str) -> Reading:
     except ExtractionError as error:
         found = Reading(kind, problem=error.message)
     except Exception as error:  # noqa: BLE001 - what breaks over a file is what is measured
-        found = Reading(kind, problem=where(error))
+        found = Reading(kind, problem=format_origin(error))
     return found._replace(seconds=time.process_time() - started, peak_bytes=_peak_bytes())
 
 

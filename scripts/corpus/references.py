@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from corpus.marks import Marks, text_of
 from corpus.outlook import OutlookMessage
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.paths import FilePath
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.recognition import kind_of
 
 _WORD = re.compile(r"\w+")
 _MOST_BYTES = 30_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.formats.table import FORMATS
 
 
 class Source(NamedTuple):

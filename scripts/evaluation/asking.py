@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.paths import os_path, resolved_path
-from directory_indexer.relevance.analyzer import words
-from directory_indexer.relevance.forms import stem_of
-from directory_indexer.relevance.languages import NAMES
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.core.paths import os_path, resolved_path
+from directory_indexer.ranking.analyzer import words
+from directory_indexer.ranking.languages import NAMES
+from directory_indexer.ranking.word_forms import stem_of
+from directory_indexer.search.requests import SearchMode, SearchRequest
 from evaluation.measures import of_files, of_hits, of_spans, of_targets
 from evaluation.sets import Span, Unit
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from directory_indexer.chunker.chunks import Chunk
-    from directory_indexer.docstore.snapshot import Snapshot
-    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.chunking.chunks import Chunk
+    from directory_indexer.search.requests import SearchResult
+    from directory_indexer.storage.documents.store import Snapshot
     from evaluation.sets import Question
 
 _DEEP = 100

@@ -11,9 +11,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.credentials.redaction import redact
-from directory_indexer.relevance.forms import stem_of
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.ranking.word_forms import stem_of
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.secrets.redaction import redact
 from evaluation.asking import IndexedCorpus
 from evaluation.rivals import Recoll, Ripgrep
 

@@ -13,7 +13,7 @@ from benchmarks.serving import Server
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from directory_indexer.searching.answers import SearchMode
+    from directory_indexer.search.requests import SearchMode
     from evaluation.sets import Question
 
 Costs: TypeAlias = list[Cost]

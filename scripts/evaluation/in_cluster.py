@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client import QdrantClient
 
 from directory_indexer.config.collections import documents_of
-from directory_indexer.docstore.catalogue import Catalogue
-from directory_indexer.docstore.cluster_ledger import ClusterLedger
-from directory_indexer.errors import VectorsLostError, VectorStoreError
+from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.indexing.cluster import ClusterIndex
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.searching.cluster_inquiry import ClusterInquiry
-from directory_indexer.searching.searcher import Searcher
-from directory_indexer.vectorstore.cluster_reader import ClusterReader
-from directory_indexer.vectorstore.cluster_writer import ClusterWriter
-from directory_indexer.vectorstore.collection import CollectionPlan
-from directory_indexer.vectorstore.connection import Address, Connection
+from directory_indexer.search.cluster_retrieval import ClusterRetriever
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.search.searcher import Searcher
+from directory_indexer.storage.documents.cluster_catalogue import Catalogue
+from directory_indexer.storage.documents.cluster_export import ClusterLedger
+from directory_indexer.storage.vectors.cluster_reader import ClusterReader
+from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
 from evaluation.asking import IndexedCorpus
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def _in_cluster(app: App, directory: Path) -> Searcher:
     index.update()
     index.close()
     catalogue = Catalogue(directory / "data.db", reader)
-    return Searcher(docstore=catalogue, nearest=lambda: app.nearest, embedder=app.embedders.of, inquiry=ClusterInquiry)
+    return Searcher(
+        docstore=catalogue, nearest=lambda: app.nearest, embedder=app.embedders.of, inquiry=ClusterRetriever
+    )
 
 
 def _paths(searcher: Searcher, text: str) -> list[str]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
+from directory_indexer.core.paths import os_path, resolved_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import os_path, resolved_path
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.rows import search_rows
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.text.formatting import PathStyle
+from directory_indexer.text.rows import search_rows
 from evaluation.commits import Task, git, is_source, tasks
 from evaluation.rivals import Recoll, Ripgrep, Row, without
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.search.requests import SearchResult
 
 BYTES_PER_TOKEN = 3.5
 NEVER = 25_000

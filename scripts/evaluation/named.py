@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 from evaluation.asking import IndexedCorpus
 
 if TYPE_CHECKING:

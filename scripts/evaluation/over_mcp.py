@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Self
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 from evaluation.measures import of_files
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import Cost, percentile
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 from evaluation.asking import IndexedCorpus
 from evaluation.from_outside import costs_from_outside
 from evaluation.steady import steadily

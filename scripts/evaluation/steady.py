@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.searching import vector_making
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.wordpiece import count_tokens
+from directory_indexer.search import background
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,5 +40,5 @@ def steadily(tokens_a_second: float | None) -> Iterator[None]:
         clock.now += _SECONDS_A_CALL + sum(map(count_tokens, texts)) / tokens_a_second
         return embed(self, texts)
 
-    with patch.object(vector_making, "time", clock), patch.object(EmbeddedEmbedder, "embed_documents", embed_documents):
+    with patch.object(background, "time", clock), patch.object(EmbeddedEmbedder, "embed_documents", embed_documents):
         yield

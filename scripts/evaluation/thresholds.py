@@ -6,7 +6,7 @@ from collections import defaultdict
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 from evaluation.asking import IndexedCorpus
 
 if TYPE_CHECKING:

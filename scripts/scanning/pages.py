@@ -12,7 +12,7 @@ import numpy as np
 import pymupdf
 from scanning.damage import Damage, damaged
 
-from directory_indexer.extractors.pdf.rendering import draw_page
+from directory_indexer.formats.pdf.rendering import draw_page
 
 _WIDTH, _HEIGHT, _MARGIN, _GUTTER = 595, 842, 57, 20
 _FONTS = ("tiro", "helv", "cour")

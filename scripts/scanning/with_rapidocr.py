@@ -6,8 +6,8 @@ import sys
 
 from answering import answer, pixels_of
 
-from directory_indexer.extractors.pdf.raster import Raster
-from directory_indexer.ocr.rapidocr import RapidOcr, installed_models
+from directory_indexer.formats.pdf.raster import Raster
+from directory_indexer.ocr.engine_selection import RapidOcr, installed_models
 
 
 def main() -> None:

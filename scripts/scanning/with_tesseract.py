@@ -6,7 +6,7 @@ import sys
 
 from answering import answer, pixels_of
 
-from directory_indexer.extractors.pdf.raster import Raster
+from directory_indexer.formats.pdf.raster import Raster
 from directory_indexer.ocr.tesseract import Tesseract, installed_tesseract
 
 _LANGUAGES = {"en": "eng", "de": "deu", "fr": "fra", "es": "spa", "ru": "rus", "el": "ell"}

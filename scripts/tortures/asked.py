@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from serving import RawClient, text_of
 
-from directory_indexer.errors import LockedError
-from directory_indexer.lock import write_lock
+from directory_indexer.core.errors import LockedError
+from directory_indexer.core.lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tortures.workbench import Child, compare_with_fresh, mutate, plant, run_index
 
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import StoreError
+from directory_indexer.core.errors import StoreError
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tortures.workbench import CheapApp, Child, contents, differences, plant_small, run_index
 
 from directory_indexer.config import load_config
-from directory_indexer.errors import CorruptIndexError, DirIndexError
-from directory_indexer.findings import Verdict
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.core.errors import CorruptIndexError, DirIndexError
+from directory_indexer.core.findings import Verdict
+from directory_indexer.search.requests import SearchMode, SearchRequest
 
 if TYPE_CHECKING:
     import random

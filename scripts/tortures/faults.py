@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tortures.workbench import Child, contents, differences, mutate, plant_small, run_index, try_index
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import StoreError
+from directory_indexer.core.errors import StoreError
+from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from tortures.fuzz_mcp import fuzz_mcp
 from tortures.fuzz_trees import fuzz_trees
 from tortures.fuzz_words import fuzz_queries, fuzz_settings
 
-from directory_indexer.render.printable import printable
+from directory_indexer.text.formatting import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

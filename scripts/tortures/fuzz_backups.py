@@ -17,29 +17,36 @@ from tortures.mutations import NUMBERS, STRINGS, mutated
 from tortures.workbench import Child, some_text
 
 from directory_indexer.app import App
+from directory_indexer.collections.backup import back_up
+from directory_indexer.collections.checkup import (
+    document_findings,
+    registry_findings,
+    repair_documents,
+    repair_registry,
+)
+from directory_indexer.collections.collections import Collections
+from directory_indexer.collections.documents import DocumentOperations
+from directory_indexer.collections.ingest import DocumentIngest, IngestRequest
+from directory_indexer.collections.restore import RestoreOptions, restore
+from directory_indexer.collections.search import collection_scopes, search_collections
 from directory_indexer.config import load_config
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.loading import Embedders
-from directory_indexer.embedding_space import EmbeddingSpace
-from directory_indexer.errors import DirIndexError
-from directory_indexer.extractors.document import FileFacts
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.paths import FilePath
+from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import FilePath
-from directory_indexer.registry.keys import Keys, Right
-from directory_indexer.registry.operations import Operations
-from directory_indexer.searching.answers import SearchRequest
-from directory_indexer.team.backup import back_up
-from directory_indexer.team.checkup import document_findings, registry_findings, repair_documents, repair_registry
-from directory_indexer.team.collections import Collections
-from directory_indexer.team.documents import DocumentVerbs
-from directory_indexer.team.ingesting import Ingesting
-from directory_indexer.team.restore import RestoreOptions, restore
-from directory_indexer.team.scopes import scopes_of
-from directory_indexer.team.search import search_collections
-from directory_indexer.team.sending import Sending
-from directory_indexer.vectorstore.cluster import ClusterFile, Manifest, TrackedDirectory
-from directory_indexer.vectorstore.cluster_payloads import file_in, file_point, manifest_in, manifest_point
-from directory_indexer.vectorstore.cluster_records import Stored
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.operations import Operations
+from directory_indexer.storage.vectors.cluster import ClusterFile, Manifest, TrackedDirectory
+from directory_indexer.storage.vectors.cluster_payloads import (
+    StoredPoint,
+    file_point,
+    manifest_point,
+    parse_file,
+    parse_manifest,
+)
 
 if TYPE_CHECKING:
     import random
@@ -95,9 +102,9 @@ def _plant(pristine: Path) -> None:
     for name in ("birds", "fish"):
         collections.create(name, description=f"of {name}")
         for number in range(2):
-            sending = Sending(name, client_id=str(number), said={"tags": ["x"]})
-            Ingesting(collections).add_text(f"The heron number {number} of {name}.", sending)
-    scopes_of(collections, "default").put("ridge", [FilePath(str(notes))])
+            sending = IngestRequest(name, client_id=str(number), said={"tags": ["x"]})
+            DocumentIngest(collections).add_text(f"The heron number {number} of {name}.", sending)
+    collection_scopes(collections, "default").put("ridge", [FilePath(str(notes))])
     back_up(app, collections, pristine / "backup", tell=lambda _: None)
     Keys(app.registry).add("ann", Right.READ)
     collections.close()
@@ -359,14 +366,14 @@ def _only_our_errors(output: list[str]) -> Iterator[None]:
 
 
 def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[Callable[[], object]]:
-    verbs = DocumentVerbs(collections)
+    verbs = DocumentOperations(collections)
     if repairs:
         yield lambda: list(repair_registry(app.registry, app.loaded.data_dir))
     yield collections.recover
     yield collections.list
     yield Keys(app.registry).all
     yield Operations(app.registry).newest
-    yield lambda: scopes_of(collections, "default").all()
+    yield lambda: collection_scopes(collections, "default").all()
     yield lambda: list(registry_findings(app.registry))
     yield lambda: list(app.doctor.check())
     yield app.status.report
@@ -377,7 +384,7 @@ def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[
         yield lambda name=name: _documents_checked(collections, name, repairs=repairs)
 
 
-def _originals(verbs: DocumentVerbs, name: str) -> list[bytes]:
+def _originals(verbs: DocumentOperations, name: str) -> list[bytes]:
     ids = [document.doc_id for document in verbs.documents(name).documents]
     return [Path(verbs.original(name, doc_id).path).read_bytes() for doc_id in ids]
 
@@ -390,12 +397,12 @@ def _documents_checked(collections: Collections, name: str, *, repairs: bool) ->
 def _read_payload(this: Round) -> None:
     """Change what a cluster says of itself or of a file, and read it."""
     chance = this.chance
-    reader, point = chance.choice(((manifest_in, _manifest()), (file_in, _file())))
+    reader, point = chance.choice(((parse_manifest, _manifest()), (parse_file, _file())))
     payload = dict(point.payload or {})
     for _ in range(chance.choice((1, 1, 3))):
         payload[chance.choice(list(payload))] = _plain(chance)
     try:
-        Stored("x", models.Record(id=1, payload=payload)).read(reader)
+        StoredPoint("x", models.Record(id=1, payload=payload)).read(reader)
     except DirIndexError:
         return
     except Exception as error:  # noqa: BLE001 - whatever it is, it is to be kept

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pymupdf
 
-from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.formats.table import FORMATS
 
 if TYPE_CHECKING:
     import random

@@ -18,9 +18,9 @@ from corpus.sources import MEASURED
 from tortures.fuzz_files import FuzzedFile, fuzz_batches
 from tortures.mutations import mutated
 
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.recognition import kind_of
+from directory_indexer.formats.table import FORMATS
 
 if TYPE_CHECKING:
     import random

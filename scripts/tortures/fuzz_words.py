@@ -17,9 +17,9 @@ from tortures.mutations import NUMBERS, STRINGS, mutated, smallest
 from tortures.workbench import CheapApp, Child, plant_small
 
 from directory_indexer.config import load_config
-from directory_indexer.errors import DirIndexError
-from directory_indexer.paths import FilePath
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.paths import FilePath
+from directory_indexer.search.requests import SearchMode, SearchRequest
 
 if TYPE_CHECKING:
     import random

@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.extractors.grammars import GRAMMARS
-from directory_indexer.files import SourceFile
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.files import SourceFile
+from directory_indexer.core.paths import file_path
+from directory_indexer.embedding.wordpiece import count_tokens
+from directory_indexer.formats.grammars import GRAMMARS
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from tortures.workbench import Torture

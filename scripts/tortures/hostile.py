@@ -18,11 +18,11 @@ from tortures.workbench import CheapEmbedder, Child
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import DirIndexError
-from directory_indexer.paths import file_path
-from directory_indexer.render.printable import printable
-from directory_indexer.searching.answers import SearchRequest
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.text.formatting import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchmarks.corpus import CHUNKS_PER_FILE, make_tree
 from tortures.workbench import Child, run_index
 
-from directory_indexer.docstore.store import DocStore
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from archives import zipped
 from page_engines import Standin
 from scanned_pages import picture, scan, tiff
 
-from directory_indexer.page_cache import PageCache
-from directory_indexer.scans import Recognition
+from directory_indexer.core.files import Recognition
+from directory_indexer.storage.page_cache import PageCache
 
 if TYPE_CHECKING:
     from tortures.workbench import Torture

@@ -12,7 +12,7 @@ from tortures.contained import CHEAPLY, Containment
 from tortures.swap_stage import DIRECTORIES, inside
 from tortures.workbench import Child, contents, differences
 
-from directory_indexer.docstore.store import DocStore
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,15 +23,15 @@ import numpy as np
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.render.printable import printable
-from directory_indexer.searching.nearest import Nearest
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.search.nearest import Nearest
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
+from directory_indexer.text.formatting import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from web_servers import WebAnswer, WebServer, new_key
 
-from directory_indexer.lock import try_lock
+from directory_indexer.core.lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

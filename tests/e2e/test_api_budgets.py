@@ -10,7 +10,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from web_servers import MCP_HEADERS, WebServer, new_key
 
-from directory_indexer.server.gate.rates import MOST_OF_KEY, Stage
+from directory_indexer.server.middleware.limits import MOST_OF_KEY, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

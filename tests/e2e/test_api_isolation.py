@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from web_servers import WebAnswer, WebServer, new_key
 
-from directory_indexer.registry.keys import Right
-from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.api.operations import Body, Operation
-from directory_indexer.server.schemas import schema_of
+from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.operations import Body, Operation
+from directory_indexer.storage.registry.keys import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,17 +20,17 @@ from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.app import App
+from directory_indexer.collections.collections import CollectionApp
 from directory_indexer.config import load_config
 from directory_indexer.config.collections import CollectionName
-from directory_indexer.docstore.runs import Origin, RunRequest, Verb
-from directory_indexer.indexing.runs import recorded_run, writing
-from directory_indexer.lock import HeldLock, try_lock
-from directory_indexer.paths import file_path
-from directory_indexer.registry.documents import Documents
-from directory_indexer.registry.operations import Kind, Operations
-from directory_indexer.registry.store import Registry
-from directory_indexer.registry.stored_documents import Progress, State
-from directory_indexer.team.opened import CollectionApp
+from directory_indexer.core.lock import HeldLock, try_lock
+from directory_indexer.core.paths import file_path
+from directory_indexer.indexing.runs import hold_write_lock, recorded_run
+from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
+from directory_indexer.storage.registry.documents import Documents
+from directory_indexer.storage.registry.operations import OperationKind, Operations
+from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry.stored_documents import Progress, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -312,7 +312,7 @@ def test_work_is_paused_resumed_and_cancelled_and_a_second_one_hears_of_the_firs
 
 def test_work_whose_process_died_is_shown_as_failed(site: Site) -> None:
     registry = Registry(site.data_dir / "team/team.db")
-    row = Operations(registry).begin(Kind.PURGE, "birds", {})
+    row = Operations(registry).begin(OperationKind.PURGE, "birds", {})
     registry.close()
     shown = site.ask("GET", f"operations/birds.{row.name}").json
     assert (shown["state"], shown["message"]) == ("failed", "its process ended without a word")
@@ -390,7 +390,7 @@ def test_an_index_run_is_paused_and_another_one_goes_on_with_it(site: Site, tmp_
     app = App(load_config(file=None, data_dir=site.data_dir, environ={}))
     birds = CollectionApp(app, CollectionName("birds"))
     request = RunRequest(Verb.INDEX, [file_path(tmp_path / "notes")], Origin.SERVER, "{}")
-    with writing(birds.docstore, birds.lock_path) as lock:
+    with hold_write_lock(birds.docstore, birds.lock_path) as lock:
         waiting = site.ask("POST", "index", {"collection": "birds"})
         place = waiting.headers["Location"].removeprefix("/api/v1/")
         assert site.ask("POST", f"{place}/pause").json["error"] == "conflict"
@@ -478,7 +478,7 @@ def test_a_document_that_is_being_deleted_is_listed_only_for_who_asks_for_those(
     doc_id = site.send("The leaving brambling.", id="brambling", wait="complete").json["doc_id"]
     with site.write_lock():
         registry = Registry(site.data_dir / "team/team.db")
-        Documents(registry, "birds").let_leave(doc_id)
+        Documents(registry, "birds").mark_deleting(doc_id)
         registry.close()
         listed = {one["doc_id"] for one in site.ask("GET", "documents?collection=birds&limit=500").json["documents"]}
         leaving = site.ask("GET", "documents?collection=birds&state=deleting").json["documents"]
@@ -506,7 +506,7 @@ def test_a_run_of_a_terminal_is_paused_and_cancelled_over_mcp_by_those_with_all_
             given = {"collection": "birds", "action": action, "wait_seconds": seconds}
             return text_of((await client.call_tool("index", given)).model_dump())
 
-    with writing(birds.docstore, birds.lock_path) as lock:
+    with hold_write_lock(birds.docstore, birds.lock_path) as lock:
         with recorded_run(birds.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None) as run:
             assert "terminal" in anyio.run(asked, site.birder, "cancel")
             assert "terminal" in anyio.run(asked, site.birder, "pause")

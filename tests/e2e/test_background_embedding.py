@@ -14,8 +14,8 @@ from commands import DIRINDEX, Process, start_command
 from serving import RawClient
 from shells import Shell
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.docstore.store import DocStore
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,11 +17,11 @@ import pytest
 from office_files import pptx, shape
 from shells import DIRINDEX, Shell
 
-from directory_indexer.docstore.runs import RunRequest, Verb
-from directory_indexer.docstore.schema import SCHEMA_VERSION
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import file_path
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import file_path
+from directory_indexer.storage.documents.runs import RunRequest, Verb
+from directory_indexer.storage.documents.schema import SCHEMA_VERSION
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -975,7 +975,7 @@ def test_grep_loads_no_library_for_command_lines_and_nothing_that_ranks_or_index
     script = (
         "import os, sys; sys.argv[:] = sys.argv[1:]; end = os._exit\n"
         "heavy = {'typer', 'rich', 'numpy', 'platform', 'directory_indexer.indexing.updater'}\n"
-        "heavy |= {'directory_indexer.relevance.query', 'directory_indexer.embedders.building'}\n"
+        "heavy |= {'directory_indexer.ranking.query', 'directory_indexer.embedding.loading'}\n"
         "def tell(code): print('loaded:', *heavy & set(sys.modules), flush=True); end(code)\n"
         "os._exit = tell\n"
         "from directory_indexer.cli import main; main()"

@@ -287,7 +287,7 @@ def test_two_extractors_may_claim_neither_one_suffix_nor_one_kind(shell: Shell) 
 
 
 EXTENSION = """
-from directory_indexer.extractors.document import Document, Metadata
+from directory_indexer.formats.document import Document, Metadata
 
 def read(content, kind):
     return Document(content.decode()[::-1], kind, "A poem", metadata=Metadata(authors=("Ada",)))

@@ -15,26 +15,35 @@ import pytest
 from commands import DIRINDEX, run_command
 from web_servers import WebServer, new_key
 
-from directory_indexer.server.api import (
-    administering,
-    bodies,
-    failures,
+from directory_indexer.server.middleware import request_context
+from directory_indexer.server.middleware.request_context import Problem
+from directory_indexer.server.rest import (
+    administration,
+    application,
+    background,
     ingesting,
     originals,
-    progress,
-    repeating,
-    runs,
-    service,
+    requests,
+    responses,
 )
-from directory_indexer.server.gate import problems
-from directory_indexer.server.gate.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/http.md").read_text(encoding="utf-8")
 _ADDRESS = "http://127.0.0.1:8765"
-MODULES = (administering, bodies, failures, ingesting, originals, problems, progress, repeating, runs, service)
+MODULES = (
+    administration,
+    requests,
+    responses,
+    ingesting,
+    originals,
+    request_context,
+    background,
+    application,
+    background,
+    administration,
+)
 _PRELUDE = 'set -euo pipefail; curl() { command curl --fail-with-body --noproxy "*" "$@"; }\n'
 
 
@@ -78,6 +87,11 @@ def test_every_error_is_told() -> None:
     told = {(int(line[2:5]), name) for line in table.splitlines() if re.match(r"\| \d", line)
             for name in re.findall(r"`(\w+)`", line)}  # fmt: skip
     found = {problem for module in MODULES for problem in _problems(module)}
-    found |= {problem for _, problem in failures.PROBLEMS}
-    found |= {problems.too_large(1), problems.no_right("a", "b"), problems.no_such_path(), problems.no_such_method([])}
+    found |= {problem for _, problem in responses.PROBLEMS}
+    found |= {
+        request_context.too_large(1),
+        request_context.no_right("a", "b"),
+        request_context.no_such_path(),
+        request_context.no_such_method([]),
+    }
     assert {(problem.status, problem.error) for problem in found} <= told

@@ -12,13 +12,13 @@ import pytest
 from commands import DIRINDEX, Process, run_command, start_command
 from indexes import Rounded
 
-from directory_indexer.docstore.runs import Phase
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import file_path
-from directory_indexer.searching.nearest import Nearest
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.nearest import Nearest
+from directory_indexer.storage.documents.runs import Phase
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 
 def _index(docs: Path, data_dir: Path) -> Process:

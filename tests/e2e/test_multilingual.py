@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shells import Shell
 
-from directory_indexer.embedders.models import MULTILINGUAL, missing
+from directory_indexer.embedding.models import MULTILINGUAL, missing
 
 MODEL = "multilingual-e5-small"
 INSTALL = "pip install ./packaging/multilingual"

@@ -14,8 +14,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from serving import RawClient, text_of
 
-from directory_indexer.server.identity import INSTRUCTIONS
-from directory_indexer.server.startup import answer_to
+from directory_indexer.server.startup import INSTRUCTIONS, answer_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from serving import RawClient, text_of
 from shells import Shell
 from web_servers import WebServer
 
-from directory_indexer.server.catalogue import TOOLS
-from directory_indexer.server.from_cluster import TOOLS_HERE
-from directory_indexer.server.identity import FROM_CLUSTER
+from directory_indexer.server.cluster_app import TOOLS_HERE
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.startup import FROM_CLUSTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from commands import DIRINDEX, run_command
 from mcp import Client
 from web_servers import MCP_HEADERS, ColdWebServer, WebServer
 
-from directory_indexer.lock import try_lock
+from directory_indexer.core.lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from mcp import Client, StdioServerParameters
 from serving import RawClient, text_of
 
 from directory_indexer.config import load_config
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import resolved_path
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import resolved_path
 from directory_indexer.server import index_command
-from directory_indexer.server.jobs import IndexJobs
+from directory_indexer.server.index_jobs import IndexJobs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -214,7 +214,7 @@ def test_off_nothing_is_loaded_and_no_thread_runs(tmp_path: Path, words: list[st
     done = subprocess.run(
         command, cwd=tmp_path, env=variables, input="", capture_output=True, text=True, check=False, timeout=100
     )
-    ours = ["directory_indexer.telemetry", "directory_indexer.telemetry.spans", "directory_indexer.telemetry.starting"]
+    ours = ["directory_indexer.telemetry", "directory_indexer.telemetry.spans", "directory_indexer.telemetry.start"]
     assert f"loaded: {ours}; threads: ['MainThread'" in done.stderr
     assert "Otel" not in done.stderr
 

@@ -20,7 +20,7 @@ from terminals import Screen, run_on_terminal
 from transcripts import claude_code
 
 from directory_indexer.cli.command_line import cli
-from directory_indexer.extractors.formats import FORMATS
+from directory_indexer.formats.table import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from page_servers import Admitted, PageServer
 from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
-from directory_indexer.extractors.kinds import GROUPS
+from directory_indexer.formats.kinds import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ _MARKUP_OR_CODE = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beva
 _LINKS = """Links: [note](../note.md) [part](../%6eote.md#garden) [own](#top) [gone](gone.md)
 [system](../../../../../../../../etc/passwd) [inside](../all.zip!/links.md) [data](../../data/index.db)
 """
-_STATIC = files("directory_indexer.server.page") / "static"
+_STATIC = files("directory_indexer.server.ui") / "static"
 
 
 @pytest.fixture(scope="module")

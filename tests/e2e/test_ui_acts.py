@@ -9,8 +9,8 @@ from commands import DIRINDEX, run_command
 from page_servers import Admitted, PageServer
 from web_servers import new_key
 
-from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.api.surface import Surface
+from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.rest.operations import Router
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from web_servers import WebAnswer
 
-    from directory_indexer.server.api.operations import Operation
+    from directory_indexer.server.rest.operations import Operation
 
 _OWN = [one for one in PAGE_OPERATIONS if one not in OPERATIONS]
 
@@ -89,7 +89,7 @@ def test_no_key_is_good_for_what_the_page_may_do(place: Path, server: PageServer
         body = _body(one)
         assert server.ask(one.method, one.path, body, key=key).status == 403, one.name
         assert server.ask(one.method, one.path, body).status == 401, one.name
-    plain = [Surface(OPERATIONS).find(one.path) for one in _OWN]
+    plain = [Router(OPERATIONS).find(one.path) for one in _OWN]
     assert [found for found in plain if found and found.operations.keys() & {one.method for one in _OWN}] == []
 
 

@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore.runs import Origin, RunRequest, Verb
-from directory_indexer.indexing.runs import recorded_run, writing
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.indexing.runs import hold_write_lock, recorded_run
+from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,7 +187,7 @@ def test_a_run_of_a_terminal_is_stopped_paused_and_resumed_at_the_page(
     request = RunRequest(Verb.INDEX, [file_path(place / "docs")], Origin.TERMINAL, "{}")
     told = page.locator(".stand-part [role=status]")
     _look(page, server, "glance")
-    with writing(app.docstore, app.lock_path) as lock:
+    with hold_write_lock(app.docstore, app.lock_path) as lock:
         for act, said in (("Stop", "It will stop after"), ("Pause", "It will pause after")):
             with recorded_run(
                 app.docstore, request, lock=lock, listener=lambda _: None, stop_reason=lambda: None

@@ -156,7 +156,7 @@ def test_a_relative_entry_of_the_python_path_leads_nowhere_when_the_working_dire
     (tmp_path / "gone").mkdir()
     # Some versions of Python do not even start there.
     program = (
-        "import os; from directory_indexer.isolation import forget_working_directory; "
+        "import os; from directory_indexer.core.isolation import forget_working_directory; "
         "os.rmdir(os.getcwd()); forget_working_directory()"
     )
 

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from teams import Team
 
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.lock import write_lock
-from directory_indexer.server.api.arguments import PreviewCall, SimilarCall
-from directory_indexer.server.api.directory_arguments import NeighboursCall
-from directory_indexer.server.api.documents import DocumentIds
-from directory_indexer.server.api.neighbours import neighbours
-from directory_indexer.server.api.previews import preview, similar
-from directory_indexer.team.sending import Wait
+from directory_indexer.collections.ingest import Wait
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.lock import write_lock
+from directory_indexer.server.rest.arguments import NeighboursCall, PreviewCall, SimilarCall
+from directory_indexer.server.rest.documents import DocumentIds
+from directory_indexer.server.rest.previews import preview, similar
+from directory_indexer.server.rest.search import neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.server.api.operations import Services
+    from directory_indexer.server.rest.operations import Services
 
 
 @pytest.fixture

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
-from directory_indexer.databases.connections import Connections
-from directory_indexer.docstore.arrivals import Arrival
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.extractors.document import Metadata
-from directory_indexer.files import FileFailure, SourceFile, Stage
+from directory_indexer.core.files import FileFailure, PageKey, Scan, SourceFile, Stage
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Metadata
 from directory_indexer.parsing.one_file import parse
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
-from directory_indexer.paths import file_path
-from directory_indexer.scans import PageKey, Scan
+from directory_indexer.storage.databases.connections import Connections
+from directory_indexer.storage.documents.file_writes import FileLocation, PlacedFile
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from indexes import Index
 
-    from directory_indexer.docstore.store import Transaction
+    from directory_indexer.storage.documents.store import Transaction
 
 TABLES = ("files", "chunks", "chunk_texts", "metadata", "scans", "chunks_vocab", "settled_directories")
 N_FILES = 20
@@ -67,11 +65,11 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @contextlib.contextmanager
-def writing(path: Path, *roots: str) -> Iterator[tuple[Transaction, list[Place]]]:
+def writing(path: Path, *roots: str) -> Iterator[tuple[Transaction, list[FileLocation]]]:
     docstore = DocStore(path)
     with docstore.transaction() as transaction:
         transaction.meta.set("index_id", "the same")
-        yield transaction, [Place(transaction.directories.add(file_path(root))) for root in roots]
+        yield transaction, [FileLocation(transaction.directories.add(file_path(root))) for root in roots]
     docstore.close()
 
 
@@ -83,7 +81,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_many_files_become_the_rows_that_they_become_one_by_one(index: Index, parsed: list[ParsedFile]) -> None:
     together, apart = index.data_dir / "together.db", index.data_dir / "apart.db"
     with writing(together, str(index.root)) as (transaction, [place]):
-        assert transaction.arrivals.put([Arrival(place, one) for one in parsed], recipe=3) == {
+        assert transaction.bulk_inserts.put([PlacedFile(place, one) for one in parsed], recipe=3) == {
             one.source.path for one in parsed
         }
     with writing(apart, str(index.root)) as (transaction, [place]):
@@ -100,8 +98,8 @@ def test_what_is_known_already_or_may_be_shared_is_left_to_be_put_in_by_itself(
         transaction.files.put_failure(place, FileFailure(known, Stage.READ, "no permission"), recipe=1)
         there = file_path("/clone" + skipped.removeprefix(str(index.root)))
         transaction.files.put(clone, parsed[1]._replace(source=SourceFile(there, 1, 1)), recipe=3)
-        arrivals = [Arrival(place, one) for one in parsed]
-        assert transaction.arrivals.put(arrivals, recipe=3) == set(others)
+        arrivals = [PlacedFile(place, one) for one in parsed]
+        assert transaction.bulk_inserts.put(arrivals, recipe=3) == set(others)
 
 
 def test_a_file_where_a_container_may_have_a_member_is_put_in_by_itself(index: Index, parsed: list[ParsedFile]) -> None:
@@ -109,24 +107,24 @@ def test_a_file_where_a_container_may_have_a_member_is_put_in_by_itself(index: I
     with writing(index.data_dir / "a.db", str(index.root)) as (transaction, [place]):
         member = transaction.files.place_in(file_path(index.root / "a.zip"), place.directory_id)
         one = parsed[0]._replace(source=source)
-        assert transaction.arrivals.put([Arrival(place, one)], recipe=3) == set()
-        assert transaction.arrivals.put([Arrival(member, one)], recipe=3) == {source.path}
+        assert transaction.bulk_inserts.put([PlacedFile(place, one)], recipe=3) == set()
+        assert transaction.bulk_inserts.put([PlacedFile(member, one)], recipe=3) == {source.path}
 
 
 def test_files_of_a_clone_take_the_texts_that_are_there_already(index: Index, parsed: list[ParsedFile]) -> None:
     path = index.data_dir / "a.db"
     with writing(path, str(index.root), "/clone") as (transaction, [place, clone]):
-        transaction.arrivals.put([Arrival(place, one) for one in parsed if not one.scans], recipe=3)
+        transaction.bulk_inserts.put([PlacedFile(place, one) for one in parsed if not one.scans], recipe=3)
         found = [
             UnchangedFile(
                 SourceFile(file_path("/clone" + one.source.path.removeprefix(str(index.root))), 1, 1), one.hash
             )
             for one in parsed
         ]
-        shared = transaction.arrivals.put_same(clone, found, recipe=3, unless=lambda path: path.endswith("long.md"))
+        shared = transaction.bulk_inserts.put_same(clone, found, recipe=3, unless=lambda path: path.endswith("long.md"))
         left = {one.source.path for one in found} - shared.keys()
         assert {one.rsplit("/", 1)[1] for one in left} == {"long.md", parsed[2].source.path.rsplit("/", 1)[1]}
-        assert transaction.arrivals.put_same(clone, found, recipe=3, unless=lambda _: False).keys() == {
+        assert transaction.bulk_inserts.put_same(clone, found, recipe=3, unless=lambda _: False).keys() == {
             one for one in left if one.endswith("long.md")
         }
     with contextlib.closing(sqlite3.connect(path)) as connection:

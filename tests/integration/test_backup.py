@@ -20,8 +20,14 @@ from qdrant_servers import Server
 from teams import Team
 
 from directory_indexer.app import App
+from directory_indexer.collections.backup import back_up
+from directory_indexer.collections.checkup import document_findings, repair_documents
+from directory_indexer.collections.collections import OpenCollection
+from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.restore import RestoreOptions, restore
+from directory_indexer.collections.search import collection_scopes
 from directory_indexer.config import load_config
-from directory_indexer.errors import (
+from directory_indexer.core.errors import (
     ConflictError,
     ConsentNeededError,
     LockedError,
@@ -29,18 +35,12 @@ from directory_indexer.errors import (
     StoreError,
     UsageError,
 )
-from directory_indexer.findings import Verdict
+from directory_indexer.core.findings import Verdict
+from directory_indexer.core.lock import write_lock
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.lock import write_lock
-from directory_indexer.registry.keys import Keys, Right
-from directory_indexer.registry.stored_documents import State
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.team.backup import back_up
-from directory_indexer.team.checkup import document_findings, repair_documents
-from directory_indexer.team.opened import OpenCollection
-from directory_indexer.team.restore import RestoreOptions, restore
-from directory_indexer.team.scopes import scopes_of
-from directory_indexer.team.sending import Wait
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.stored_documents import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +139,7 @@ def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(
 
 def test_everything_comes_back_in_the_same_place(team: Team, tmp_path: Path) -> None:
     Keys(team.app.registry).add("ann", Right.WRITE)
-    scopes_of(team.collections, "default").put("ridge", [])
+    collection_scopes(team.collections, "default").put("ridge", [])
     before = contents(team)
     n_embedded = len(team.embedder.embedded)
     tried(team, tmp_path / "backup")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from teams import Team
 
-from directory_indexer.errors import ConflictError, NotIndexedError, UsageError
-from directory_indexer.registry.collections import CollectionRows
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.team import opened as opened_module
-from directory_indexer.team.scopes import directories_of, scopes_of
-from directory_indexer.team.search import search_collections
-from directory_indexer.team.sending import Wait
+from directory_indexer.collections import collections as opened_module
+from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.search import collection_scopes, scope_directories, search_collections
+from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.registry.collections import CollectionRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +90,7 @@ def test_nothing_is_left_of_a_deleted_collection(team: Team) -> None:
 def test_a_deletion_that_was_cut_off_is_completed_later(team: Team) -> None:
     team.collections.create("birds")
     team.add("The heron of the pond.", "birds")
-    CollectionRows(team.app.registry).let_leave("birds")
+    CollectionRows(team.app.registry).mark_deleting("birds")
     assert team.collections.names() == ["default"]
     with pytest.raises(ConflictError, match="being deleted"):
         team.collections.create("birds")
@@ -160,7 +159,7 @@ def test_what_is_weak_beside_the_best_of_all_is_left_out(team: Team) -> None:
     request = SearchRequest(query, only_good=True)
     result = search_collections(team.collections, ["birds", "fish"], request)
     assert {hit.collection for hit in result.hits} == {"birds"}
-    assert result.has_weaker
+    assert result.was_cut
 
 
 def test_a_collection_without_anything_does_not_keep_others_from_answering(team: Team) -> None:
@@ -200,10 +199,10 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
 def test_scopes_belong_to_one_collection(team: Team) -> None:
     team.collections.create("birds")
     place = str(team.data_dir / "team/collections/birds/documents")
-    scopes_of(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
-    assert directories_of(team.collections, "birds", "all") == (place,)
-    assert scopes_of(team.collections, "default").all() == {}
+    collection_scopes(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
+    assert scope_directories(team.collections, "birds", "all") == (place,)
+    assert collection_scopes(team.collections, "default").all() == {}
     with pytest.raises(NotIndexedError):
-        directories_of(team.collections, "default", "all")
-    assert scopes_of(team.collections, "birds").remove("all")
-    assert not scopes_of(team.collections, "birds").remove("all")
+        scope_directories(team.collections, "default", "all")
+    assert collection_scopes(team.collections, "birds").remove("all")
+    assert not collection_scopes(team.collections, "birds").remove("all")

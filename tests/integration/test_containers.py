@@ -14,14 +14,14 @@ from archives import tarred, zipped
 from office_files import docx, paragraph, pptx
 from ole_files import ole
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.files import SkipReason
-from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.answers import OnDisk, SearchMode
-from directory_indexer.searching.texts import read_text
+from directory_indexer.search.requests import OnDisk, SearchMode
+from directory_indexer.search.texts import read_text
+from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable

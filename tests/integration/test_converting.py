@@ -17,15 +17,13 @@ from archives import zipped
 from indexes import Index
 from office_files import cells, docx, paragraph, xlsx
 
-from directory_indexer.converting import fetching
-from directory_indexer.converting.converter import Converter
-from directory_indexer.converting.destinations import Destinations
-from directory_indexer.converting.fetching import Fetched, fetch
-from directory_indexer.converting.markdown import to_markdown
-from directory_indexer.converting.network import Lookup
-from directory_indexer.errors import UnavailableError, UsageError
-from directory_indexer.extractors.document import Document, Metadata, Section
-from directory_indexer.paths import FilePath, file_path
+from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.formats.document import Document, Metadata, Section
+from directory_indexer.integrations.converting import fetching
+from directory_indexer.integrations.converting.converter import Converter, to_markdown
+from directory_indexer.integrations.converting.destinations import Destinations
+from directory_indexer.integrations.converting.fetching import FetchedContent, Lookup, fetch
 
 ANYWHERE = Destinations(allow_private=True)
 TABLE = (
@@ -319,4 +317,4 @@ def test_a_redirection_to_a_file_is_refused(site: str) -> None:
 
 def test_environment_proxies_are_not_asked(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert isinstance(fetch(f"http://{site}/page", destinations=ANYWHERE), Fetched)
+    assert isinstance(fetch(f"http://{site}/page", destinations=ANYWHERE), FetchedContent)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index
 
-    from directory_indexer.searching.answers import Hit
+    from directory_indexer.search.requests import Hit
 
 KEYS = "# Keys\n\nRotate the signing keys every ninety days.\n"
 

@@ -12,8 +12,8 @@ from archives import zipped
 from office_files import docx, paragraph, pptx, shape
 from winmail_files import DATA, TITLE, attachment, attribute, winmail
 
-from directory_indexer.fingerprint import Fingerprint
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index

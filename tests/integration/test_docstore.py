@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.config import load_config
-from directory_indexer.docstore import store
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.docstore.store import DocStore, set_aside
-from directory_indexer.errors import CorruptIndexError, StoreError
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.paths import file_path
-from directory_indexer.walker.listing import SettledDirectory
+from directory_indexer.core.errors import CorruptIndexError, StoreError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.paths import file_path
+from directory_indexer.storage.documents import store
+from directory_indexer.storage.documents.file_writes import FileLocation
+from directory_indexer.storage.documents.store import DocStore, set_aside
+from directory_indexer.walk.listing import SettledDirectory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def test_whatever_is_written_about_a_file_lets_its_directory_be_looked_at_again(
     docstore, root = DocStore(tmp_path / "data.db"), file_path("/home/notes")
     path = file_path("/home/notes/a.md")
     with docstore.transaction() as transaction:
-        place = Place(transaction.directories.add(root))
+        place = FileLocation(transaction.directories.add(root))
         transaction.directories.settle(place.directory_id, {root: SettledDirectory(b"digest", 1)})
     with docstore.transaction() as transaction:
         match what:
@@ -112,7 +112,7 @@ def test_members_go_with_their_container(tmp_path: Path, what: str) -> None:
     docstore, root = DocStore(tmp_path / "data.db"), file_path("/home/notes")
     container, member = file_path("/home/notes/a.zip"), file_path("/home/notes/a.zip!/b.md")
     with docstore.transaction() as transaction:
-        place = Place(transaction.directories.add(root))
+        place = FileLocation(transaction.directories.add(root))
         inside = transaction.files.place_in(container, place.directory_id)
         transaction.files.put_failure(inside, FileFailure(member, Stage.EXTRACT, "damaged"), recipe=1)
     with docstore.snapshot() as snapshot:

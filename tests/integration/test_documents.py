@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from teams import SECRET, Team
 
-from directory_indexer.converting.fetching import Fetched
-from directory_indexer.errors import (
+from directory_indexer.collections.background import IngestWorker
+from directory_indexer.collections.checkup import repair_documents
+from directory_indexer.collections.ingest import DocumentIngest, Effect, IngestRequest, OnConflict, Wait
+from directory_indexer.collections.originals import Originals
+from directory_indexer.core.errors import (
     ConflictError,
     ContentRefusedError,
     DiskFullError,
@@ -23,24 +26,20 @@ from directory_indexer.errors import (
     RefusalReason,
     UsageError,
 )
-from directory_indexer.ids import DocId
-from directory_indexer.lock import HeldLock, try_lock, write_lock
-from directory_indexer.paths import os_path
-from directory_indexer.registry.documents import Documents
-from directory_indexer.registry.stored_documents import State
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.team.background import Background
-from directory_indexer.team.checkup import repair_documents
-from directory_indexer.team.ingesting import Ingesting
-from directory_indexer.team.originals import Originals
-from directory_indexer.team.sending import Effect, OnConflict, Sending, Wait
+from directory_indexer.core.ids import DocId
+from directory_indexer.core.lock import HeldLock, try_lock, write_lock
+from directory_indexer.core.paths import os_path
+from directory_indexer.integrations.converting.fetching import FetchedContent
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.registry.documents import Documents
+from directory_indexer.storage.registry.stored_documents import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from directory_indexer.paths import FilePath
-    from directory_indexer.registry.stored_documents import StoredDocument
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.storage.registry.stored_documents import StoredDocument
 
 HERON = "# Herons\n\nThe grey heron stands in shallow water and waits.\n"
 
@@ -81,7 +80,7 @@ def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
     content = packed.getvalue()
     pieces = [content[:10], content[10:]]
     sent = team.ingesting.add_file(
-        pieces, Sending("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"})
+        pieces, IngestRequest("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"})
     )
     assert (sent.document.state, sent.document.n_chunks) == (State.COMPLETE, 1)
     with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), "rb") as file:
@@ -157,7 +156,7 @@ def test_secrets_that_are_allowed_are_masked_in_the_index_and_kept_in_the_origin
 @pytest.mark.parametrize("filename", ["id_rsa", ".env", "deep/.env.local", "home/.netrc"])
 def test_what_is_a_secret_by_its_name_is_refused(team: Team, filename: str) -> None:
     with pytest.raises(ContentRefusedError) as refused:
-        team.ingesting.add_file([b"harmless words"], Sending("birds", filename=filename))
+        team.ingesting.add_file([b"harmless words"], IngestRequest("birds", filename=filename))
     assert refused.value.reason is RefusalReason.SECRET
 
 
@@ -168,7 +167,7 @@ def test_what_is_said_of_a_document_must_hold_no_secret(team: Team) -> None:
 
 def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
     with pytest.raises(ContentRefusedError) as refused:
-        team.ingesting.add_file([b"\x00\x01\x02" * 500], Sending("birds", filename="noise.bin"))
+        team.ingesting.add_file([b"\x00\x01\x02" * 500], IngestRequest("birds", filename="noise.bin"))
     assert refused.value.reason is RefusalReason.UNREADABLE
     assert originals(team) == []
 
@@ -198,7 +197,7 @@ def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
     ],
 )
 def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, filename: str) -> None:
-    sent = team.ingesting.add_file([HERON.encode()], Sending("birds", filename=filename))
+    sent = team.ingesting.add_file([HERON.encode()], IngestRequest("birds", filename=filename))
     assert (sent.document.state, sent.document.filename) == (State.WORDS, filename)
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     (found,) = (path for path in documents.rglob("*") if path.is_file())
@@ -222,7 +221,7 @@ def _options() -> Any:
 @pytest.mark.parametrize("filename", ["", "  ", "nul\0byte", "line\nbreak", "x" * 2000, "right\u202eto left", "\ud800"])
 def test_no_name_that_cannot_be_shown_is_taken(team: Team, filename: str) -> None:
     with pytest.raises(UsageError):
-        team.ingesting.add_file([HERON.encode()], Sending("birds", filename=filename))
+        team.ingesting.add_file([HERON.encode()], IngestRequest("birds", filename=filename))
 
 
 @pytest.mark.parametrize(("wait", "state"), [(Wait.NONE, "queued"), (Wait.WORDS, "words"), (Wait.COMPLETE, "complete")])
@@ -288,10 +287,10 @@ def test_documents_are_listed_in_pages(team: Team) -> None:
 def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
     page = b"<html><head><title>Birds</title></head><body><p>The grey heron waits.</p></body></html>"
     url = "https://example.org/birds?id=1"
-    team.web[url] = Fetched(
+    team.web[url] = FetchedContent(
         "https://example.org/birds/1", "birds.html", page, "text/html; charset=utf-8", '"v1"', "Mon"
     )
-    sent = team.ingesting.add_url("HTTPS://Example.org:443/birds?id=1#top", Sending("birds"))
+    sent = team.ingesting.add_url("HTTPS://Example.org:443/birds?id=1#top", IngestRequest("birds"))
     document = sent.document
     assert (document.url, document.media_type, document.etag) == (url, "text/html", '"v1"')
     assert document.said()["final_url"] == "https://example.org/birds/1"
@@ -300,7 +299,7 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
     assert hit.sent.url == url
     assert team.ingesting.refresh("birds", document.doc_id).effect is Effect.UNCHANGED
     assert team.asked[-1] == ('"v1"', "Mon")
-    team.web[url] = Fetched(url, "birds.html", page.replace(b"heron", b"stork"), "text/html", '"v2"')
+    team.web[url] = FetchedContent(url, "birds.html", page.replace(b"heron", b"stork"), "text/html", '"v2"')
     again = team.ingesting.refresh("birds", document.doc_id)
     assert (again.effect, again.document.doc_id, again.document.version) == (Effect.REPLACED, document.doc_id, 2)
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["birds.html"]
@@ -309,9 +308,9 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
 
 def test_a_refresh_that_brings_a_secret_leaves_the_document_as_it_was(team: Team) -> None:
     url = "https://example.org/"
-    team.web[url] = Fetched(url, "index", b"The grey heron waits.", "text/plain", '"v1"')
-    document = team.ingesting.add_url(url, Sending("birds")).document
-    team.web[url] = Fetched(url, "index", f"Deploy with {SECRET}".encode(), "text/plain", '"v2"')
+    team.web[url] = FetchedContent(url, "index", b"The grey heron waits.", "text/plain", '"v1"')
+    document = team.ingesting.add_url(url, IngestRequest("birds")).document
+    team.web[url] = FetchedContent(url, "index", f"Deploy with {SECRET}".encode(), "text/plain", '"v2"')
     with pytest.raises(ContentRefusedError):
         team.ingesting.refresh("birds", document.doc_id)
     assert team.verbs.document("birds", document.doc_id) == document
@@ -327,7 +326,7 @@ def test_only_what_was_fetched_can_be_refreshed(team: Team) -> None:
 @pytest.mark.parametrize("url", ["ftp://x/y", "https://ann:pw@example.org/", "not an address", "https://", "//x", ""])
 def test_what_is_no_address_is_refused_before_anything_is_fetched(team: Team, url: str) -> None:
     with pytest.raises(UsageError):
-        team.ingesting.add_url(url, Sending("birds"))
+        team.ingesting.add_url(url, IngestRequest("birds"))
     assert team.asked == []
 
 
@@ -387,14 +386,14 @@ def test_a_sender_marks_anew_what_those_who_mend_took_for_abandoned(
         path.touch()
         menders.append(documents.interrupted())
         if mending == "goes on":
-            monkeypatch.setattr("directory_indexer.team.originals.try_lock", try_lock)
+            monkeypatch.setattr("directory_indexer.collections.originals.try_lock", try_lock)
             assert next(menders[0]) == doc_id
             return try_lock(path, exclusive=exclusive)
         lock = try_lock(path, exclusive=exclusive)
         path.unlink()
         return lock
 
-    monkeypatch.setattr("directory_indexer.team.originals.try_lock", beaten)
+    monkeypatch.setattr("directory_indexer.collections.originals.try_lock", beaten)
     with documents.marked(doc_id) as place:
         assert list(Originals(tmp_path / "documents").interrupted()) == []
         assert place.with_suffix(".mark").exists()
@@ -515,7 +514,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_behind(team: Team) -> No
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(DiskFullError):
-        team.ingesting.add_file(pieces(), Sending("birds", filename="heron.md"))
+        team.ingesting.add_file(pieces(), IngestRequest("birds", filename="heron.md"))
     assert team.verbs.documents("birds").documents == ()
     assert files_below(team.data_dir / "team/collections/birds/incoming") == []
 
@@ -523,12 +522,12 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_behind(team: Team) -> No
 def test_a_paused_document_goes_no_further_even_if_it_waited_for_its_turn(team: Team) -> None:
     first, second = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
     team.verbs.pause(first, is_paused=True)
-    background = Background(team.collections)
+    background = IngestWorker(team.collections)
     background.start()
     wait_until(lambda: team.verbs.document("birds", second.doc_id).state is State.COMPLETE)
     assert team.verbs.document("birds", first.doc_id).state is State.QUEUED
     team.verbs.pause(first, is_paused=False)
-    background.want("birds")
+    background.enqueue("birds")
     wait_until(lambda: team.verbs.document("birds", first.doc_id).state is State.COMPLETE)
     background.stop()
     background.join()
@@ -549,10 +548,12 @@ def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_lat
 
 def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
     before = team.add(HERON, "birds", client_id="before", wait=Wait.NONE).document
-    background = Background(team.collections)
-    ingesting = Ingesting(team.collections, on_work=background.want)
+    background = IngestWorker(team.collections)
+    ingesting = DocumentIngest(team.collections, on_work=background.enqueue)
     background.start()
-    after = ingesting.add_text("The stork clatters.", Sending("birds", client_id="after", wait=Wait.NONE)).document
+    after = ingesting.add_text(
+        "The stork clatters.", IngestRequest("birds", client_id="after", wait=Wait.NONE)
+    ).document
     wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE})
     background.stop()
     background.join()
@@ -568,14 +569,14 @@ def test_the_background_survives_a_provider_that_is_away(team: Team) -> None:
         raise ProviderError("the provider is away")
 
     team.embedder.embed_documents = away  # type: ignore[method-assign, assignment]
-    background = Background(team.collections)
-    ingesting = Ingesting(team.collections, on_work=background.want)
+    background = IngestWorker(team.collections)
+    ingesting = DocumentIngest(team.collections, on_work=background.enqueue)
     background.start()
-    document = ingesting.add_text(HERON, Sending("birds", wait=Wait.WORDS)).document
+    document = ingesting.add_text(HERON, IngestRequest("birds", wait=Wait.WORDS)).document
     assert document.state is State.WORDS
     assert told.wait(60)
     team.embedder.embed_documents = embed  # type: ignore[method-assign]
-    background.want("birds")
+    background.enqueue("birds")
     wait_until(lambda: team.verbs.document("birds", document.doc_id).state is State.COMPLETE)
     background.stop()
     background.join()

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from processors import MULTIPLIES_EXACTLY
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.embedders.model_files import MODEL_DIRECTORY
-from directory_indexer.embedders.models import PACKAGED_MODEL
-from directory_indexer.errors import ProviderError
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.model_files import MODEL_DIRECTORY
+from directory_indexer.embedding.models import PACKAGED_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def test_embedding_needs_no_network_and_no_hub() -> None:
 import socket, sys
 def refuse(*arguments, **options): raise AssertionError("the network was asked for")
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
 EmbeddedEmbedder().embed_documents(["one", "two"])
 assert "huggingface_hub" not in sys.modules
 """
@@ -101,7 +101,7 @@ assert "huggingface_hub" not in sys.modules
 
 def test_the_runtime_keeps_no_record_of_its_use(home_directory: Path) -> None:
     program = (
-        "from directory_indexer.embedders.embedded import EmbeddedEmbedder; EmbeddedEmbedder().embed_query('a secret')"
+        "from directory_indexer.embedding.embedded import EmbeddedEmbedder; EmbeddedEmbedder().embed_query('a secret')"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
     assert list(home_directory.iterdir()) == []

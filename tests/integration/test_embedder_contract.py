@@ -12,14 +12,14 @@ import pytest
 from fakes import FakeEmbedder
 from tiny_models import write_tiny_model
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from providers import ProviderServer
 
-    from directory_indexer.embedders import Embedder
+    from directory_indexer.embedding import Embedder
 
 
 def tiny_embedder() -> EmbeddedEmbedder:

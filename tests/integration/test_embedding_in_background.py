@@ -12,14 +12,14 @@ import pytest
 from indexes import Index
 from shells import DIRINDEX
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunRequest, Verb
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.docstore.runs import RunRecord
+    from directory_indexer.storage.documents.runs import RunRecord
 
 _TESTS = Path(__file__).parent.parent
 
@@ -29,8 +29,8 @@ from pathlib import Path
 from indexes import Index
 from directory_indexer.indexing import pace
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.indexing.pace import BackgroundPace
-from directory_indexer.power import battery_percent
+from directory_indexer.indexing.throttle import BackgroundPace
+from directory_indexer.core.machine import battery_percent
 pace._BATTERY_SECONDS = pace._LONG_REST_SECONDS = 0.05
 root = Path(sys.argv[1])
 index = Index(root / "docs", root / "data")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index

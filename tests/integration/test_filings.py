@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pymupdf
 import pytest
 
-from directory_indexer.chunker.chunks import embedding_text
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.chunking.chunks import embedding_text
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index

@@ -11,13 +11,11 @@ from typing import Final
 
 import pytest
 
-from directory_indexer.config.fetching import allowance_of
-from directory_indexer.converting import fetching
-from directory_indexer.converting.destinations import Destinations
-from directory_indexer.converting.fetching import Validators, fetch, fetch_changed
-from directory_indexer.converting.network import addresses_of
-from directory_indexer.converting.public_addresses import is_public
-from directory_indexer.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.config.services import allowance_of
+from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.integrations.converting import fetching
+from directory_indexer.integrations.converting.destinations import Destinations, is_public
+from directory_indexer.integrations.converting.fetching import Validators, addresses_of, fetch, fetch_changed
 
 PUBLIC: Final = "93.184.215.14"
 SIX: Final = "2606:2800:220:1:248:1893:25c8:1946"

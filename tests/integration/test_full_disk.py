@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import full_disk
 import pytest
 
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import DiskFullError, VectorsLostError, VectorStoreError
-from directory_indexer.vectorstore.engine import translated_errors
+from directory_indexer.core.errors import DiskFullError, VectorsLostError, VectorStoreError
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.vectors.engine import translated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,11 +11,11 @@ import pymupdf
 import pytest
 from scanned_pages import scan
 
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.grep import GrepRequest, grep, grep_notes
-from directory_indexer.searching.standing_notes import StandingNote, prefixed
+from directory_indexer.core.paths import file_path
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.coverage_warnings import StandingNote, prefix_note
+from directory_indexer.search.grep import GrepRequest, grep, grep_warnings
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,11 +69,11 @@ def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> 
 
 
 def test_a_standing_note_of_a_collection_keeps_its_key() -> None:
-    first, second = (prefixed(StandingNote(f"{n} of 80 chunks wait", "80 chunks"), "birds") for n in (1, 2))
+    first, second = (prefix_note(StandingNote(f"{n} of 80 chunks wait", "80 chunks"), "birds") for n in (1, 2))
     assert isinstance(first, StandingNote)
     assert isinstance(second, StandingNote)
     assert (first, first.key) == ("birds: 1 of 80 chunks wait", second.key)
-    assert not isinstance(prefixed("no such type", "birds"), StandingNote)
+    assert not isinstance(prefix_note("no such type", "birds"), StandingNote)
 
 
 def notes(index: Index, query: str, **options: object) -> str:
@@ -86,7 +86,7 @@ def grep_notes_of(index: Index, pattern: str) -> str:
     with index.docstore.snapshot() as snapshot:
         found = grep(snapshot, request)
         has_any = bool(list(found.files))
-        return " ".join(grep_notes(snapshot, request, found, has_any=has_any, seconds=0.0))
+        return " ".join(grep_warnings(snapshot, request, found, has_any=has_any, seconds=0.0))
 
 
 def locked_zip() -> bytes:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import NotIndexedError
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseRequest
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.texts import read_text
-from directory_indexer.walker.git_history import history_at, references
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.texts import read_text
+from directory_indexer.walk.repository import git_history_file, references
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -270,7 +270,7 @@ def test_a_name_or_a_message_cannot_pass_for_another_commit(index: Index, reposi
 def test_a_run_that_is_resumed_goes_on_behind_the_commits_that_were_read(index: Index, repository: Repository) -> None:
     index.run()
     directory = file_path(repository.top / ".git")
-    source = history_at(directory, "all")
+    source = git_history_file(directory, "all")
     assert source is not None
     assert len(references(repository.top / ".git")) == 1
     with index.docstore.snapshot() as snapshot:

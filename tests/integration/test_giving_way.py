@@ -11,11 +11,11 @@ from indexes import Index
 from page_engines import FakeEngine, FakeReading
 from scanned_pages import scan
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.errors import LockedError
+from directory_indexer.core.errors import LockedError
+from directory_indexer.core.lock import try_lock, write_lock
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.lock import try_lock, write_lock
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

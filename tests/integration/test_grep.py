@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from indexes import Index
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.matching.patterns import LinePattern, PatternOptions
-from directory_indexer.paths import FilePath
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.grep import GrepRequest, files_without, grep, grep_notes
-from directory_indexer.searching.whole_sections import in_whole_sections
+from directory_indexer.core.errors import NotIndexedError, UsageError
+from directory_indexer.core.paths import FilePath
+from directory_indexer.matching import LinePattern, PatternOptions
+from directory_indexer.search.grep import GrepRequest, files_without_match, grep, grep_warnings
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.sections import expand_to_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,7 @@ def test_files_without_a_match_are_the_others_of_the_scope(index: Index) -> None
     index.run()
     request = GrepRequest(PatternOptions(("foo",)))
     with index.docstore.snapshot() as snapshot:
-        paths = [one.path for one in files_without(snapshot, request, grep(snapshot, request))]
+        paths = [one.path for one in files_without_match(snapshot, request, grep(snapshot, request))]
     assert paths == [str(index.root / "b.txt")]
 
 
@@ -185,9 +185,9 @@ def test_reading_everything_is_said_where_it_takes_long(index: Index) -> None:
     request = GrepRequest(PatternOptions(("f.*",)))
     with index.docstore.snapshot() as snapshot:
         answer = grep(snapshot, request)
-        (note,) = grep_notes(snapshot, request, answer, has_any=True, seconds=2.0)
+        (note,) = grep_warnings(snapshot, request, answer, has_any=True, seconds=2.0)
         assert "all texts were read" in note
-        assert grep_notes(snapshot, request, answer, has_any=True, seconds=0.1) == ()
+        assert grep_warnings(snapshot, request, answer, has_any=True, seconds=0.1) == ()
 
 
 def test_only_chunks_with_the_words_are_read(index: Index) -> None:
@@ -197,7 +197,7 @@ def test_only_chunks_with_the_words_are_read(index: Index) -> None:
     request = GrepRequest(PatternOptions(("file is n77n and",)))
     with index.docstore.snapshot() as snapshot:
         answer = grep(snapshot, request)
-        assert answer.is_looked_up
+        assert answer.uses_index
         assert [one.path for one in answer.files] == [str(index.root / "77.txt")]
 
 
@@ -229,8 +229,8 @@ def test_few_hits_are_given_with_their_whole_function(index: Index) -> None:
     hit = index.search("step_20", mode=SearchMode.KEYWORD, limit=1)[0]
     assert "def boil" not in hit.text or "return step_39" not in hit.text
     with index.docstore.snapshot() as snapshot:
-        (whole,) = in_whole_sections(snapshot, [hit])
-        assert in_whole_sections(snapshot, [hit] * 4) == (hit,) * 4
+        (whole,) = expand_to_sections(snapshot, [hit])
+        assert expand_to_sections(snapshot, [hit] * 4) == (hit,) * 4
     assert "def boil(step_0):" in whole.text
     assert "return step_39" in whole.text
     assert text.split("\n")[whole.start_line - 1 : whole.end_line] == whole.text.removesuffix("\n").split("\n")

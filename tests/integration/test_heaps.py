@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from trees import plant
 
-from directory_indexer.errors import ProviderError
-from directory_indexer.heaps import loading
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.machine import loading
 
 _TESTS = Path(__file__).parent.parent
 

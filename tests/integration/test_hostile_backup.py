@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 from teams import Team
 
-from directory_indexer.errors import (
+from directory_indexer.collections.backup import back_up
+from directory_indexer.collections.checkup import registry_findings, repair_documents, repair_registry
+from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.restore import RestoreOptions, RestoreReport, restore
+from directory_indexer.core.errors import (
     ConsentNeededError,
     CorruptRegistryError,
     DirIndexError,
@@ -25,13 +29,9 @@ from directory_indexer.errors import (
     VectorsLostError,
 )
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.registry.keys import Keys
-from directory_indexer.registry.operations import Operations
-from directory_indexer.team.backup import back_up
-from directory_indexer.team.checkup import registry_findings, repair_documents, repair_registry
-from directory_indexer.team.restore import RestoreOptions, RestoreReport, restore
-from directory_indexer.team.sending import Wait
-from directory_indexer.vectorstore.generation_files import GenerationFiles
+from directory_indexer.storage.registry.keys import Keys
+from directory_indexer.storage.registry.operations import Operations
+from directory_indexer.storage.vectors.generations import GenerationFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,19 +17,18 @@ from served import TOKEN, Served
 from teams import Team
 
 from directory_indexer.config import load_config
+from directory_indexer.core.paths import resolved_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import resolved_path
 from directory_indexer.policies import Policies
-from directory_indexer.remote.address import remote_address
-from directory_indexer.remote.client import RemoteIndex
-from directory_indexer.remote.exchange import Exchange
-from directory_indexer.remote.local_files import LocalFiles
-from directory_indexer.server.arguments import ArgumentError, arguments_of
-from directory_indexer.server.bridge.catalogue import REMOTE_TOOLS, Bridge, RemoteTool
-from directory_indexer.server.bridge.protocol import make_bridge_server
-from directory_indexer.server.catalogue import TOOLS, ToolEntry
-from directory_indexer.server.gate.callers import ANYONE
-from directory_indexer.server.schemas import schema_of
+from directory_indexer.server.bridge.http_client import Exchange, remote_address
+from directory_indexer.server.bridge.local_files import LocalFiles
+from directory_indexer.server.bridge.mcp_server import make_bridge_server
+from directory_indexer.server.bridge.remote_index import RemoteIndex
+from directory_indexer.server.bridge.tools import REMOTE_TOOLS, Bridge, RemoteTool
+from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
+from directory_indexer.server.mcp.executor import TOOLS, ToolEntry
+from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.middleware.authentication import ANONYMOUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,9 +158,9 @@ def test_what_no_client_of_the_sdk_can_send_is_refused(tool: ToolEntry | RemoteT
 
 def test_no_argument_of_an_operation_makes_it_fail_as_a_tool(place: _Place, served: Served) -> None:
     tools = served.operation_tools
-    for tool in tools.listed(ANYONE):
+    for tool in tools.listed(ANONYMOUS):
         for name, case, arguments in _calls(place, tool):
-            result = served.portal.call(tools.answer, tool.name, arguments, ANYONE)
+            result = served.portal.call(tools.answer, tool.name, arguments, ANONYMOUS)
             assert not _bug(result), (tool.name, name, case)
     assert not served.log.bugs
 
@@ -179,7 +178,7 @@ def test_no_address_of_a_resource_and_no_beginning_of_a_path_fails(served: Serve
 
 
 def test_so_many_arguments_and_values_are_tried(served: Served, client: _Caller, bridge: _Caller) -> None:
-    tools = [*client.tools().values(), *bridge.tools().values(), *served.operation_tools.listed(ANYONE)]
+    tools = [*client.tools().values(), *bridge.tools().values(), *served.operation_tools.listed(ANONYMOUS)]
     n_arguments = sum(len(tool.input_schema["properties"]) for tool in tools)
     assert n_arguments >= 75
     assert n_arguments * len(_VALUES) > 3000

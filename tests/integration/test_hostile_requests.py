@@ -13,10 +13,10 @@ from served import Heard, Served
 from teams import Team
 
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.api.catalogue.page import PAGE
-from directory_indexer.server.api.operations import Body, Method, Operation
-from directory_indexer.server.schemas import schema_of
+from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.rest.catalogue.page import PAGE
+from directory_indexer.server.rest.operations import Body, Method, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from indexes import Index
 
-from directory_indexer.embedders.building import Access, build_embedder, planned_space
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.embedding.loading import Access, build_embedder, planned_space
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.embedders import Embedder
+    from directory_indexer.embedding import Embedder
 
 LLMOCK = Path(sys.executable).with_name("llmock")
 ACCESS = Access("sk-test", batch_size=8, concurrency=4)

@@ -11,19 +11,15 @@ from pathlib import Path
 import pytest
 from assistant_homes import LAUNCH, LIVED_IN, Home
 
-from directory_indexer.assistants.client_table import CLIENTS, client_named
-from directory_indexer.assistants.clients import Client, Part, snippet
-from directory_indexer.assistants.config_files import read_file, remove_file
-from directory_indexer.assistants.formats import FORMATS, FormatName
-from directory_indexer.assistants.installing import found_clients, has_plugin
-from directory_indexer.assistants.launching import Launch
-from directory_indexer.assistants.places import located
-from directory_indexer.assistants.record import NAME
-from directory_indexer.assistants.steps import Action
-from directory_indexer.errors import StoreError
-from directory_indexer.render.installs import change_lines
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.spans import plain
+from directory_indexer.core.errors import StoreError
+from directory_indexer.integrations.assistants.client_table import CLIENTS, client_named
+from directory_indexer.integrations.assistants.clients import Client, Launch, Part, resolve_place, snippet
+from directory_indexer.integrations.assistants.config_files import read_file, remove_file
+from directory_indexer.integrations.assistants.formats import FORMATS, FormatName
+from directory_indexer.integrations.assistants.planning import Action, found_clients, has_plugin
+from directory_indexer.integrations.assistants.record import NAME
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.installs import change_lines
 
 ALL = tuple(Part)
 of_each_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
@@ -67,7 +63,7 @@ def test_files_that_were_there_come_back_to_the_byte(home: Home, client: Client)
 def test_the_server_is_where_the_client_looks_for_it(home: Home, client: Client) -> None:
     home.install(client, parts=(Part.MCP,))
     target = client.parts[Part.MCP]
-    path = Path(located(target.places[0], home.system))
+    path = Path(resolve_place(target.places[0], home.system))
     text = path.read_text(encoding="utf-8")
     assert text.rstrip("\n") == snippet(client, LAUNCH)
     assert LAUNCH.command in text
@@ -96,7 +92,7 @@ def test_a_plan_writes_nothing(home: Home, client: Client) -> None:
 @of_each_client
 def test_what_was_added_to_a_file_later_stays(home: Home, client: Client) -> None:
     target = client.parts[Part.MCP]
-    path = Path(located(target.places[0], home.system))
+    path = Path(resolve_place(target.places[0], home.system))
     home.install(client, parts=(Part.MCP,))
     form, keys, value = FORMATS[target.format], (target.keys[0], "newcomer"), {"command": "x"}
     path.write_text(form.with_entry(path.read_text(encoding="utf-8"), keys, value), encoding="utf-8")
@@ -273,7 +269,7 @@ def test_a_file_that_is_not_what_it_should_be_is_left_as_it_is(home: Home, kind:
 )
 def test_other_formats_are_refused_with_a_reason(home: Home, name: str, text: str, reason: str) -> None:
     client = client_named(name)
-    path = Path(located(client.parts[Part.MCP].places[0], home.system))
+    path = Path(resolve_place(client.parts[Part.MCP].places[0], home.system))
     path.parent.mkdir(parents=True)
     path.write_text(text)
     step = home.plan(client, parts=(Part.MCP,)).steps[0]
@@ -345,7 +341,7 @@ def test_a_damaged_record_is_reported(home: Home) -> None:
 def test_other_systems_keep_applications_elsewhere(tmp_path: Path, platform: str) -> None:
     system = Home(tmp_path, platform).system
     places = {
-        name: located(client_named(name).parts[Part.MCP].places[0], system).removeprefix(f"{tmp_path}/")
+        name: resolve_place(client_named(name).parts[Part.MCP].places[0], system).removeprefix(f"{tmp_path}/")
         for name in ("claude-desktop", "vscode", "goose", "zed")
     }
     assert (

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.docstore.kept_words import ENDING, KeptWords, kept_words
-from directory_indexer.docstore.stretches import WordLookup
+from directory_indexer.storage.documents.line_ranges import WordLookup
+from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX, CachedVocabulary, cached_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,16 +38,16 @@ def opened(index: Index) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def kept(connection: sqlite3.Connection, *, most_new: int = 1000, fingerprint: str = "one") -> KeptWords:
+def kept(connection: sqlite3.Connection, *, most_new: int = 1000, fingerprint: str = "one") -> CachedVocabulary:
     (n_chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-    return kept_words(connection, fingerprint=fingerprint, n_chunks=n_chunks, most_new=most_new)
+    return cached_vocabulary(connection, fingerprint=fingerprint, n_chunks=n_chunks, most_new=most_new)
 
 
 def file_of(index: Index) -> Path:
-    return index.docstore.path.with_name(index.docstore.path.name + ENDING)
+    return index.docstore.path.with_name(index.docstore.path.name + VOCABULARY_SUFFIX)
 
 
-def require_nothing_hidden(connection: sqlite3.Connection) -> KeptWords:
+def require_nothing_hidden(connection: sqlite3.Connection) -> CachedVocabulary:
     words = kept(connection)
     known = {line.rpartition("\t")[0] for line in words.lines.decode().split("\n")}
     live = {word for (word,) in connection.execute("SELECT term FROM chunks_vocab")}
@@ -159,7 +159,7 @@ def test_the_file_is_private_and_behind_no_link(filled: Index, tmp_path: Path) -
         kept(connection)
     assert elsewhere.read_bytes() == b"mine"
     assert stat.S_IMODE(file_of(filled).lstat().st_mode) == 0o600
-    assert not list(file_of(filled).parent.glob(f"*{ENDING}.*"))
+    assert not list(file_of(filled).parent.glob(f"*{VOCABULARY_SUFFIX}.*"))
 
 
 def test_no_row_is_given_twice(filled: Index) -> None:

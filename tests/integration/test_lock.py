@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import LockedError, StoreError
-from directory_indexer.lock import HeldLock, is_locked, try_lock, write_lock
+from directory_indexer.core.errors import LockedError, StoreError
+from directory_indexer.core.lock import HeldLock, is_locked, try_lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
 import pathlib, sys
-from directory_indexer.lock import write_lock
+from directory_indexer.core.lock import write_lock
 with write_lock(pathlib.Path(sys.argv[1]), wait=True):
     print("locked", flush=True)
     sys.stdin.read()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.docstore.facets import Value
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.statistics import FacetValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,17 +113,17 @@ def test_facets_count_what_is_in_scope(mails: Index) -> None:
     facets = mails.searcher.facets(mails.request(""))
 
     assert facets.n_files == 4
-    assert facets.types == (Value("email", 2), Value("markdown", 2))
-    assert facets.languages == (Value("en", 3), Value("de", 1))
-    assert facets.tags == (Value("tax", 2), Value("House", 1))
-    assert [value for value, _ in facets.years][-1] == "2020" or Value("2020", 1) in facets.years
-    assert facets.directories == (Value(f"{mails.root}/", 3), Value(f"{mails.root}/sub", 1))
+    assert facets.types == (FacetValue("email", 2), FacetValue("markdown", 2))
+    assert facets.languages == (FacetValue("en", 3), FacetValue("de", 1))
+    assert facets.tags == (FacetValue("tax", 2), FacetValue("House", 1))
+    assert [value for value, _ in facets.years][-1] == "2020" or FacetValue("2020", 1) in facets.years
+    assert facets.directories == (FacetValue(f"{mails.root}/", 3), FacetValue(f"{mails.root}/sub", 1))
 
 
 def test_facets_follow_the_filters_of_a_request(mails: Index) -> None:
     assert mails.searcher.facets(mails.request("type:email from:ada")).n_files == 1
     within = mails.searcher.facets(mails.request("", scope=(file_path(mails.root / "sub"),)))
-    assert (within.n_files, within.types) == (1, (Value("markdown", 1),))
+    assert (within.n_files, within.types) == (1, (FacetValue("markdown", 1),))
 
 
 def test_filters_alone_list_the_files_they_leave_newest_first(mails: Index) -> None:

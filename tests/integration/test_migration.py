@@ -12,23 +12,23 @@ from qdrant_client import QdrantClient, models
 from qdrant_servers import Server
 from qdrant_standin import Fault
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import ConsentNeededError, IndexMismatchError, VectorStoreError
+from directory_indexer.core.errors import ConsentNeededError, IndexMismatchError, VectorStoreError
 from directory_indexer.indexing import migration
 from directory_indexer.indexing.migration import Migration
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.vectorstore.collection import CollectionPlan
-from directory_indexer.vectorstore.connection import Address, Connection
-from directory_indexer.vectorstore.server import QdrantServer
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from directory_indexer.docstore.store import DocStore
     from directory_indexer.indexing.report import MigrationReport
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.storage.documents.store import DocStore
+    from directory_indexer.storage.vectors import VectorStore
 
 N_FILES = 30
 QUERY = "note about subject7"

@@ -13,22 +13,22 @@ from bert.reference import Reference
 from processors import MULTIPLIES_EXACTLY
 from tiny_models import MARKS, N_WINDOWS, PIECES, SHAPE, WINDOW, TinyModel, scores, write_tiny_model
 
-from directory_indexer.config.embedding import EMBEDDED_MODELS as CONFIGURABLE
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.embedders.models import (
+from directory_indexer.config.indexing import EMBEDDED_MODELS as CONFIGURABLE
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.embedding.embedded import EmbeddedEmbedder, Vocabulary, windows
+from directory_indexer.embedding.models import (
     EMBEDDED_MODELS,
     MULTILINGUAL,
     PACKAGED_MODEL,
+    Prefixes,
     advice,
+    cosine_parameters,
     directory_of,
     embedded_model,
-    judged_as,
+    known_prefixes,
 )
-from directory_indexer.embedders.prefixes import Prefixes, known_prefixes
-from directory_indexer.embedders.unigram import Vocabulary, windows
-from directory_indexer.embedding_space import EmbeddingSpace
-from directory_indexer.errors import ProviderError
-from directory_indexer.relevance.candidates import OTHER_MODEL
+from directory_indexer.ranking.candidates import OTHER_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +162,7 @@ def test_a_model_of_a_later_version_is_refused_with_what_to_do() -> None:
         embedded_model("e6")
     assert raised.value.hint == UPGRADE
     assert "e6" in advice(EmbeddingSpace("embedded", "e6", 384))
-    assert judged_as(EmbeddingSpace("embedded", "e6", 384)) is OTHER_MODEL
+    assert cosine_parameters(EmbeddingSpace("embedded", "e6", 384)) is OTHER_MODEL
 
 
 def test_the_configuration_offers_all_models_and_the_packaged_one_first() -> None:

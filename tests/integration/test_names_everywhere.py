@@ -14,13 +14,13 @@ from teams import Team
 from trees import plant
 
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.server.budget import Budgets, cost
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.server.mcp.budget import Budgets, cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.docstore.runs import Outcome
+    from directory_indexer.storage.documents.runs import Outcome
 
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 10
 TREE: dict[str, str | bytes] = {

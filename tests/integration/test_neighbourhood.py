@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.neighbourhood import Neighbourhoods
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.search.neighbourhood import Neighbourhoods
 
 if TYPE_CHECKING:
     from indexes import Index

@@ -11,10 +11,10 @@ from fakes import FakeEmbedder
 from indexes import Index
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome, Phase
-from directory_indexer.errors import ProviderError, UsageError
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode, SearchRequest
+from directory_indexer.core.errors import ProviderError, UsageError
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.documents.runs import Outcome, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.storage.documents.store import Snapshot
 
 GENEROUS = 3600.0
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from fakes import FakeEmbedder
 
-from directory_indexer.errors import UsageError
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.errors import UsageError
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     import numpy as np

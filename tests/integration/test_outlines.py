@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.paths import file_path
-from directory_indexer.render.outlines import folded_note, outline_lines, outline_within, way_to_more
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.spans import plain
-from directory_indexer.searching.named_parts import named_outline, named_part, selected
-from directory_indexer.searching.texts import Selection, Unit, read_text
-from directory_indexer.server.budget import cost
-from directory_indexer.server.outlines import outline_within_budget
-from directory_indexer.server.schemas import object_for_models
+from directory_indexer.core.errors import NotIndexedError, UsageError
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.locators import locator_selection, outline_at, parse_locator
+from directory_indexer.search.texts import Selection, Unit, read_text
+from directory_indexer.server.mcp.budget import cost
+from directory_indexer.server.mcp.grep_outline import outline_within_budget
+from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from indexes import Index
 
-    from directory_indexer.searching.outlines import Outline
+    from directory_indexer.search.outlines import Outline
 
 CLASSES = "".join(
     f"class Thing{n}:\n" + "".join(f"    def act_{n}_{m}(self):\n        return {m}\n\n" for m in range(12)) + "\n"
@@ -34,7 +33,7 @@ CLASSES = "".join(
 
 def outline(index: Index, path: Path | str) -> Outline:
     with index.docstore.snapshot() as snapshot:
-        return named_outline(snapshot, str(path))
+        return outline_at(snapshot, str(path))
 
 
 def shown(found: Outline) -> str:
@@ -78,7 +77,7 @@ def test_a_long_file_keeps_to_its_budget_and_says_what_is_folded(index: Index, m
     whole = outline(index, path)
     found = outline_within(whole, max_tokens=max_tokens)
     note = folded_note(found, max_tokens=max_tokens)
-    more = way_to_more(found, paths=PathStyle(), max_tokens=max_tokens)
+    more = unfolding_command(found, paths=PathStyle(), max_tokens=max_tokens)
     assert len(f"{shown(found)}{note}\n{more}\n".encode()) <= max_tokens * 3
     n_hidden = len(whole.entries) - len(found.entries)
     assert n_hidden > 0
@@ -164,9 +163,9 @@ def test_a_part_is_read_from_behind_the_name(index: Index, ending: str, selectio
     path = index.write("a.md", "# First\n\nwords\n\n## Next\n\nmore words\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        named = named_part(snapshot, f"{path}{ending}")
+        named = parse_locator(snapshot, f"{path}{ending}")
         assert named.path == file_path(str(path))
-        assert selected(snapshot, named) == selection
+        assert locator_selection(snapshot, named) == selection
 
 
 def test_a_file_that_is_called_like_a_part_is_meant_itself(index: Index) -> None:
@@ -174,7 +173,7 @@ def test_a_file_that_is_called_like_a_part_is_meant_itself(index: Index) -> None
     odd = index.write("a.md#First", "other words\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        named = named_part(snapshot, str(odd))
+        named = parse_locator(snapshot, str(odd))
         assert named.path == file_path(str(odd))
         assert not named.heading
         assert read_text(snapshot, named.path, None).text == "other words\n"

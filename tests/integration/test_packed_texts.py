@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.docstore.texts import unpacked
-from directory_indexer.errors import CorruptIndexError
+from directory_indexer.core.errors import CorruptIndexError
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.documents.words import decompress_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def older(index: Index) -> Index:
     """The index as schema 3 had it."""
     index.docstore.close()
     connection = sqlite3.connect(index.docstore.path)
-    connection.create_function("unpacked", 1, unpacked)
+    connection.create_function("unpacked", 1, decompress_text)
     connection.executescript(
         """DROP INDEX files_by_parent; DROP TABLE settled_directories;
            UPDATE chunk_texts SET text = unpacked(text); PRAGMA user_version = 3;"""

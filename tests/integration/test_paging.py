@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.paths import FilePath
-from directory_indexer.relevance import matchplan
-from directory_indexer.relevance.matchplan import plan_match
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.searching import inquiry
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking import plan
+from directory_indexer.ranking.plan import plan_match
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.search import retrieval
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from indexes import Index
@@ -47,8 +47,8 @@ def test_copies_take_no_place_from_other_passages(index: Index, mode: SearchMode
 
 
 def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matchplan, "_ENOUGH", 2)
-    monkeypatch.setattr(matchplan, "_MANY", 10)
+    monkeypatch.setattr(plan, "_ENOUGH", 2)
+    monkeypatch.setattr(plan, "_MANY", 10)
     for number in range(70):
         index.write(f"{number}.md", f"{'kernel ' if number < 4 else ''}memory of subject{number}\n")
     index.run()
@@ -64,10 +64,10 @@ def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, mo
 @pytest.fixture
 def common(index: Index, monkeypatch: pytest.MonkeyPatch) -> Index:
     """An index in which nearly every passage has a word, so that searches weigh one in five, which fill an answer."""
-    monkeypatch.setattr(inquiry, "_MAX_WEIGHED", 45)
-    monkeypatch.setattr(inquiry, "_MAX_WEIGHED_OF_SEVERAL", 45)
-    monkeypatch.setattr(matchplan, "_ENOUGH", 20)
-    monkeypatch.setattr(matchplan, "_MANY", 5)
+    monkeypatch.setattr(retrieval, "_MAX_WEIGHED", 45)
+    monkeypatch.setattr(retrieval, "_MAX_WEIGHED_OF_SEVERAL", 45)
+    monkeypatch.setattr(plan, "_ENOUGH", 20)
+    monkeypatch.setattr(plan, "_MANY", 5)
     for number in range(240):
         animals = {7: "zebra", 11: "llama"}.get(number % 50, "") + (" camel" if number % 2 else "")
         index.write(f"{number}.md", f"{animals} memory of subject{number}, {'x ' * (number % 90)}")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.docstore.words import Words
-from directory_indexer.files import FileFailure, Stage
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.searching import scope as scopes
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.files import FileFailure, Stage
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.search import scope as scopes
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.file_writes import FileLocation
+from directory_indexer.storage.documents.words import Words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +135,7 @@ def test_a_file_that_failed_is_found_by_its_text_of_before(index: Index) -> None
     with index.docstore.transaction() as transaction:
         directory_id = transaction.directories.add(file_path(index.root))
         transaction.files.put_failure(
-            Place(directory_id), FileFailure(path, Stage.READ, "not readable any more"), recipe=1
+            FileLocation(directory_id), FileFailure(path, Stage.READ, "not readable any more"), recipe=1
         )
     found = index.search("apples", mode=SearchMode.KEYWORD, scope=(file_path(index.root / "part"),))
     assert [hit.path for hit in found] == [path]

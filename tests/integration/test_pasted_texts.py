@@ -8,15 +8,15 @@ import pytest
 from indexes import Index
 from pasted_texts import FILES, TEXTS, Pasted
 
-from directory_indexer.embedders.embedded import EmbeddedEmbedder
-from directory_indexer.relevance.query import MAX_CHARACTERS
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.embedding.embedded import EmbeddedEmbedder
+from directory_indexer.ranking.query import MAX_CHARACTERS
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.embedders import Embedder
+    from directory_indexer.embedding import Embedder
 
 
 @pytest.fixture(scope="module")

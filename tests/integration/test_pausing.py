@@ -8,20 +8,20 @@ import pytest
 from fakes import GatedEmbedder, in_a_thread
 from indexes import Index
 
-from directory_indexer.docstore.runs import Origin, Outcome, RunRequest, Verb
-from directory_indexer.errors import ConflictError, NotStoppableError
+from directory_indexer.core.errors import ConflictError, NotStoppableError
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.indexing.run_control import RunControl
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import file_path
-from directory_indexer.status import Status
+from directory_indexer.indexing.runs import RunControl
+from directory_indexer.indexing.status import Status
+from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from directory_indexer.docstore.runs import RunRecord
     from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.storage.documents.runs import RunRecord
 
 N_FILES = 40
 FORCED = IndexOptions(wait=False, read_everything=True, has_consent=True, most_pages=7)

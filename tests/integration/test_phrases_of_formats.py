@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.analyzer import query_words
-from directory_indexer.relevance.forms import phrase_of
-from directory_indexer.searching.texts import read_text
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.paths import file_path
+from directory_indexer.ranking.analyzer import query_words
+from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.search.texts import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from directory_indexer.core.paths import FilePath
     from directory_indexer.parsing.policy import ParsePolicy
-    from directory_indexer.paths import FilePath
 
 
 class WholeFiles(Index):

@@ -12,20 +12,19 @@ import tiktoken.registry
 from indexes import Index
 from providers import KEY, ProviderServer
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.embedders.building import Access
-from directory_indexer.embedders.openai import OpenAIService
-from directory_indexer.embedders.remote import RemoteEmbedder
-from directory_indexer.embedders.service import ServiceError, Trouble
-from directory_indexer.embedding_space import EmbeddingSpace
-from directory_indexer.errors import ProviderError, TextsRefusedError
-from directory_indexer.files import Stage
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.errors import ProviderError, TextsRefusedError
+from directory_indexer.core.files import Stage
+from directory_indexer.embedding.loading import Access
+from directory_indexer.embedding.openai import OpenAIService
+from directory_indexer.embedding.remote import FailureKind, RemoteEmbedder, ServiceError
+from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from directory_indexer.embedders.service import Answer, EmbeddingService
+    from directory_indexer.embedding.remote import Answer, EmbeddingService
 
 BOTH = pytest.mark.parametrize("protocol", ["ollama", "openai"])
 TEXTS = [f"text number {number}" for number in range(8)]
@@ -336,7 +335,7 @@ def test_a_service_that_hangs_is_given_up(server: ProviderServer, protocol: str)
     server.fail("slow")
     with pytest.raises(ServiceError, match="did not answer within") as caught:
         Impatient(server, protocol).embed(TEXTS, seconds=30)
-    assert caught.value.trouble is Trouble.SLOW
+    assert caught.value.trouble is FailureKind.SLOW
 
 
 # What a run makes of it

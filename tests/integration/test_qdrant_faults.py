@@ -18,22 +18,22 @@ from qdrant_client import QdrantClient, models
 from qdrant_servers import Server
 from qdrant_standin import Fault
 
-from directory_indexer.config.storage import Quantization
-from directory_indexer.doctor.doctor import Doctor
-from directory_indexer.errors import VectorStoreError
-from directory_indexer.findings import Verdict
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.vectorstore import VectorScope, connection
-from directory_indexer.vectorstore.collection import CollectionPlan
-from directory_indexer.vectorstore.connection import Address, Connection
-from directory_indexer.vectorstore.server import QdrantServer
+from directory_indexer.config.services import Quantization
+from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.findings import Verdict
+from directory_indexer.integrations.doctor import Doctor
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.vectors import VectorScope, connection
+from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.docstore.store import DocStore
     from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.storage.documents.store import DocStore
 
 KEY = "the key of the server"
 WRITES = r"PUT /collections/[^/]+/points"

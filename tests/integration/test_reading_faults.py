@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from reading_server import KEY, Fault, ReadingServer, a_page, gemini_answer, google_error
 
-from directory_indexer.errors import ExtractionError, PageRefusedError, ProviderError
+from directory_indexer.core.errors import ExtractionError, PageRefusedError, ProviderError
 from directory_indexer.ocr.service import Access
 
 BOTH = pytest.mark.parametrize("name", ["gemini", "azure"])

@@ -15,21 +15,21 @@ from office_files import docx, paragraph, pptx
 from page_engines import FakeEngine, FakeReading
 from scanned_pages import blank, document, picture, scan, tiff
 
-from directory_indexer.docstore.runs import Outcome, Phase
-from directory_indexer.docstore.scans import ScanCounts
-from directory_indexer.errors import ExitCode
+from directory_indexer.core.errors import ExitCode
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.ocr.choosing import OcrSettings
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.texts import Selection, Unit, read_text
+from directory_indexer.ocr.engine_selection import OcrSettings
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.texts import Selection, Unit, read_text
+from directory_indexer.storage.documents.runs import Outcome, Phase
+from directory_indexer.storage.documents.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from directory_indexer.core.files import Scan
     from directory_indexer.ocr.requests import PageRequest
-    from directory_indexer.scans import Scan
 
 LETTER = "The zeppelin will be late."
 RECIPE = "Boil the carrots with ginger."
@@ -125,7 +125,7 @@ def test_pages_that_were_read_ahead_of_their_document_are_known(index: Index) ->
     index.run(options=IndexOptions(wait=False, most_pages=0))
     recogniser = index.app.recogniser
 
-    steps = list(recogniser.work_off(most_pages=3, must_stop=lambda: False))
+    steps = list(recogniser.recognise_pages(most_pages=3, must_stop=lambda: False))
 
     assert recogniser.counts() == ScanCounts(5, 0, 0)
     assert recogniser.n_read_ahead() == sum(step.n_read for step in steps) == 3

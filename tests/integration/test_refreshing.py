@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.lock import write_lock
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import FilePath
-from directory_indexer.searching.grep import GrepRequest, grep
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import FilePath
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.grep import GrepRequest, grep
 
 if TYPE_CHECKING:
     from indexes import Index
 
-    from directory_indexer.indexing.refreshing import Freshness
+    from directory_indexer.indexing.refresh import Freshness
 
 LONG_ENOUGH = 100.0
 

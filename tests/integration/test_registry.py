@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import StoreError, UsageError
-from directory_indexer.registry.keys import PREFIX, Key, Keys, Right, digest_of, key_of
-from directory_indexer.registry.schema import SCHEMA_VERSION
-from directory_indexer.registry.store import Registry
+from directory_indexer.core.errors import StoreError, UsageError
+from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, Right, digest_of, key_of
+from directory_indexer.storage.registry.store import SCHEMA_VERSION, Registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +91,7 @@ def test_another_process_sees_what_was_written_and_is_seen(registry: Registry) -
     _, secret = keys.add("ann", Right.READ)
     assert [key.name for key in keys.all()] == ["ann"]
     program = (
-        "import sys, pathlib; from directory_indexer.registry import keys, store;"
+        "import sys, pathlib; from directory_indexer.storage.registry import keys, store;"
         "print(keys.Keys(store.Registry(pathlib.Path(sys.argv[1]))).revoke('ann').name)"
     )
     ended = subprocess.run(

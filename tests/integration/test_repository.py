@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant, plant_repository, walked
 
-from directory_indexer.walker.repository import GitSettings, git_settings, repository_around, repository_at
+from directory_indexer.walk.repository import GitSettings, git_settings, repository_around, repository_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.searching import scope as scopes
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.core.paths import file_path
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.search import scope as scopes
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING
 import pytest
 from scanned_pages import picture
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.embedders.wordpiece import count_tokens
-from directory_indexer.errors import PageRefusedError, ProviderError
-from directory_indexer.extractors.media.scanned import key_of_picture
-from directory_indexer.files import stamped
-from directory_indexer.ids import content_hash
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.errors import PageRefusedError, ProviderError
+from directory_indexer.core.files import PageProblem, Recognition, stamped
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.paths import file_path
+from directory_indexer.embedding.wordpiece import count_tokens
+from directory_indexer.formats.scanned_pictures import picture_page_key
 from directory_indexer.ocr.engine import PageEstimate, ReadingUsage
+from directory_indexer.ocr.remote import ServiceReader
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.ocr.service import Access
-from directory_indexer.ocr.service_reader import ServiceReader
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
-from directory_indexer.scans import PageProblem, Recognition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from directory_indexer.extractors.pdf.raster import EncodedPage
+    from directory_indexer.formats.pdf.raster import EncodedPage
 
 POLICY = ParsePolicy(1 << 30, include_secrets=False, chunking=ChunkPolicy(), count_tokens=count_tokens)
 
@@ -67,7 +66,7 @@ def requests(place: Path, n_pages: int) -> list[PageRequest]:
         path = place / f"{number}.png"
         path.write_bytes(content)
         source = stamped(file_path(path), path.stat())
-        found.append(PageRequest(source.path, source, 1, key_of_picture(content_hash(content), 1)))
+        found.append(PageRequest(source.path, source, 1, picture_page_key(content_hash(content), 1)))
     return found
 
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import EVERYTHING, let_settle, plant, plant_repository
 
-from directory_indexer import files
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.files import SkipReason
+from directory_indexer.core import files
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.core.safe_open import MAX_FILE_BYTES
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import file_path
-from directory_indexer.walker.listing import Listing, SameListing, Settled, SettledDirectory
-from directory_indexer.walker.policy import WalkPolicy
-from directory_indexer.walker.small_files import MAX_FILE_BYTES
-from directory_indexer.walker.walk import walk
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.walk.listing import Listing, SameListing, Settled, SettledDirectory, WalkPolicy
+from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

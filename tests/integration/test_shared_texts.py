@@ -10,27 +10,27 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
-from directory_indexer.docstore.filters import ALL_FILES
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.docstore.shared_texts import SharedTextWrites
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.registry import extract
-from directory_indexer.findings import Verdict
-from directory_indexer.ids import content_hash
-from directory_indexer.indexing.merger import Merger
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.findings import Verdict
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.extraction import extract
+from directory_indexer.indexing.merging import Merger
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.grep import GrepRequest, grep
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.grep import GrepRequest, grep
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.files import ALL_FILES
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.shared_texts import SharedTextWrites
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.paths import FilePath
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.formats.document import Document
 
 N_FILES = 12
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from office_files import cells, xlsx
 
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.wire.hits import passage_of
+from directory_indexer.api.hits import passage_of
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,9 +8,9 @@ import pytest
 from archives import zipped
 from fakes import FakeEmbedder
 
-from directory_indexer.errors import IndexMismatchError, UsageError
-from directory_indexer.paths import file_path
-from directory_indexer.searching.similar import SimilarFiles
+from directory_indexer.core.errors import IndexMismatchError, UsageError
+from directory_indexer.core.paths import file_path
+from directory_indexer.search.similar import SimilarFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

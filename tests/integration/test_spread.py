@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from archives import zipped
 
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.spread import Place, spread
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.search.directory_usage import DirectoryUsage, directory_usage
 
 if TYPE_CHECKING:
     from indexes import Index
 
 
-def _spread(index: Index, within: FilePath | None = None, *, depth: int = 3, most: int = 10) -> Place:
+def _spread(index: Index, within: FilePath | None = None, *, depth: int = 3, most: int = 10) -> DirectoryUsage:
     with index.docstore.snapshot() as snapshot:
-        return spread(snapshot, within, depth=depth, most=most)
+        return directory_usage(snapshot, within, depth=depth, most=most)
 
 
-def _names(place: Place) -> list[str]:
+def _names(place: DirectoryUsage) -> list[str]:
     return [one.name for one in place.places]
 
 

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import FileFailure
+from directory_indexer.core.files import FileFailure
+from directory_indexer.core.paths import file_path
+from directory_indexer.core.safe_open import Descent, open_directory, open_file
+from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.nofollow import Descent, open_directory, open_file
-from directory_indexer.paths import file_path
-from directory_indexer.walker.listing import Listing
-from directory_indexer.walker.policy import WalkPolicy
-from directory_indexer.walker.walk import walk
+from directory_indexer.walk.listing import Listing, WalkPolicy
+from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.paths import FilePath
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.formats.document import Document
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
 PRIVATE = "the midnight heron"

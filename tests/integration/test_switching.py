@@ -9,20 +9,20 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import ConsentNeededError, ProviderError
+from directory_indexer.core.errors import ConsentNeededError, ProviderError
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from directory_indexer.core.paths import FilePath
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.paths import FilePath
 
 N_FILES = 24
 CONSENT = IndexOptions(has_consent=True, wait=False)

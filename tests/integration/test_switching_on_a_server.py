@@ -12,19 +12,19 @@ from indexes import Index
 from qdrant_client import QdrantClient
 from qdrant_servers import Server
 
-from directory_indexer.docstore.runs import Outcome
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.vectorstore.collection import CollectionPlan
-from directory_indexer.vectorstore.connection import Address, Connection
-from directory_indexer.vectorstore.server import QdrantServer
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.storage.vectors import VectorStore
 
 N_FILES = 12
 

@@ -10,11 +10,10 @@ from fakes import FakeEmbedder
 from indexes import Index
 
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.embedders.models import MULTILINGUAL, PACKAGED_MODEL
-from directory_indexer.embedders.static_table import shipped_rows
-from directory_indexer.embedders.token_bags import bags_of
-from directory_indexer.errors import ProviderError
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.embedding.models import MULTILINGUAL, PACKAGED_MODEL
+from directory_indexer.embedding.static_table import bags_of, shipped_rows
+from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.docstore.static_vectors import StoredModel
-    from directory_indexer.embedding_space import EmbeddingSpace
+    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.storage.documents.embedding_queue import StoredModel
 
 N_FILES = 512
 A_FEW = N_FILES // 8
@@ -133,7 +132,7 @@ def test_a_run_that_is_stopped_while_it_learns_keeps_what_it_made(make: Callable
 def test_it_learns_again_when_many_times_as_much_is_embedded(
     make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool
 ) -> None:
-    monkeypatch.setattr("directory_indexer.indexing.teaching._MIN_TEXTS", 32)
+    monkeypatch.setattr("directory_indexer.indexing.static_vectors._MIN_TEXTS", 32)
     index = make(Teacher())
     index.run()
     assert model_of(index).n_lessons == 32

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
-from directory_indexer.searching.answers import SearchMode
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

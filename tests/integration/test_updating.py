@@ -11,8 +11,7 @@ import pytest
 from archives import zipped
 from trees import let_settle
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.errors import (
+from directory_indexer.core.errors import (
     ConsentNeededError,
     LockedError,
     NotIndexedError,
@@ -20,13 +19,14 @@ from directory_indexer.errors import (
     UsageError,
     VectorsLostError,
 )
-from directory_indexer.files import SkipReason
-from directory_indexer.fingerprint import Fingerprint
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.core.safe_open import MAX_FILE_BYTES
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.walker.small_files import MAX_FILE_BYTES
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,9 +21,9 @@ from transcripts import (
     write_opencode_store,
 )
 
-from directory_indexer.extractors.transcripts.events import ToolKind
-from directory_indexer.usage.counting import Usage, Use, usage_in
-from directory_indexer.wire.usage import usage_answer
+from directory_indexer.api.reports import usage_answer
+from directory_indexer.formats.transcripts.events import ToolKind
+from directory_indexer.integrations.usage import Usage, Use, usage_in
 
 SAID = (
     ("user", "Where are keys rotated?"),

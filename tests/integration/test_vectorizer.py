@@ -8,13 +8,13 @@ import pytest
 from fakes import FakeEmbedder
 from indexes import Index
 
-from directory_indexer.chunker.chunks import Chunk, embedding_text
-from directory_indexer.docstore.file_rows import Place
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.files import source_file
-from directory_indexer.ids import content_hash
+from directory_indexer.chunking.chunks import Chunk, embedding_text
+from directory_indexer.core.files import source_file
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.parsing.outcomes import ParsedFile
-from directory_indexer.paths import file_path
+from directory_indexer.storage.documents.file_writes import FileLocation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
         chunks = tuple(Chunk(number, text, 1, number, number + 1, 1, 1) for number, text in enumerate(texts))
         parsed = ParsedFile(source_file(path), content_hash(b"whatever"), FileFacts("markdown"), chunks)
         with index.docstore.transaction() as transaction:
-            transaction.files.put(Place(directory_id), parsed, recipe=1)
+            transaction.files.put(FileLocation(directory_id), parsed, recipe=1)
 
     cut("apple", "pear")
     list(index.vectorizer.embed_pending())

@@ -14,13 +14,12 @@ import pytest
 import qdrant_edge as edge
 from vectors import EVERYWHERE, SCOPES, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.errors import GenerationGoneError, StoreError, VectorsLostError
-from directory_indexer.ids import ChunkId, uuid_text
-from directory_indexer.lock import try_lock
-from directory_indexer.vectorstore import VectorPoint, VectorScope, engine
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generation_files import GenerationFiles
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.core.errors import GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.core.ids import ChunkId, uuid_text
+from directory_indexer.core.lock import try_lock
+from directory_indexer.storage.vectors import VectorPoint, VectorScope, engine
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import GenerationFiles, Generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,20 +12,20 @@ import pytest
 from qdrant_servers import Server
 from vectors import EVERYWHERE, ROOT, SCOPES, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.findings import Verdict
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.vectorstore import VectorPoint, VectorScope
-from directory_indexer.vectorstore.collection import CollectionPlan
-from directory_indexer.vectorstore.connection import Address, Connection
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
-from directory_indexer.vectorstore.server import QdrantServer
+from directory_indexer.core.findings import Verdict
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath, file_path
+from directory_indexer.storage.vectors import VectorPoint, VectorScope
+from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
+from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from directory_indexer.vectorstore import VectorStore
+    from directory_indexer.storage.vectors import VectorStore
 
 DIMENSIONS = 32
 ROUNDING = 4e-3

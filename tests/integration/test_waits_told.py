@@ -9,15 +9,21 @@ from providers import ProviderServer
 from reading_server import ReadingServer, a_page
 from telemetry_receivers import keeping
 
-from directory_indexer.indexing.in_flight import InFlightBatches
-from directory_indexer.remote.exchange import NoAnswerError, Request, Response
-from directory_indexer.remote.retrying import Backoff, Patience, Retrying
+from directory_indexer.indexing.embedding_batches import InFlightBatches
+from directory_indexer.server.bridge.http_client import (
+    Backoff,
+    CancellableWait,
+    NoResponseError,
+    Request,
+    Response,
+    RetryingClient,
+)
 from directory_indexer.telemetry import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.docstore.embedding_queue import PendingChunk
+    from directory_indexer.storage.documents.embedding_queue import PendingChunk
 
 
 class Waiting:
@@ -36,7 +42,7 @@ def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() 
             batches = InFlightBatches(embedder)
             batches.send([chunk])
             while batches.is_busy:
-                list(batches.landed(lambda: False))
+                list(batches.completed_batches(lambda: False))
             batches.close()
         (run,) = kept.named("run")
         asked, waits = kept.named("ask embedder"), kept.named("wait for embedder")
@@ -63,19 +69,19 @@ def test_pages_that_a_service_reads_are_told_with_the_waits_for_it(name: str, n_
 
 
 def test_waits_for_a_remote_index_are_told() -> None:
-    answers: Iterator[NoAnswerError | Response] = iter(
-        [NoAnswerError("http://hidden-place cannot be reached"), Response(503, {}, b""), Response(200, {}, b"{}")]
+    answers: Iterator[NoResponseError | Response] = iter(
+        [NoResponseError("http://hidden-place cannot be reached"), Response(503, {}, b""), Response(200, {}, b"{}")]
     )
 
     def send(_: Request) -> Response:
         answer = next(answers)
-        if isinstance(answer, NoAnswerError):
+        if isinstance(answer, NoResponseError):
             raise answer
         return answer
 
     with keeping() as kept:
-        asking = Retrying(send, backoff=Backoff(first_seconds=0.001), chance=lambda: 0.0)
-        asking.answered(Request("GET", "/hidden-place"), pause=Patience().pause)
+        asking = RetryingClient(send, backoff=Backoff(first_seconds=0.001), chance=lambda: 0.0)
+        asking.answered(Request("GET", "/hidden-place"), pause=CancellableWait().pause)
         asked, waits = kept.named("ask server"), kept.named("wait for server")
     assert [one.attributes.get("http.response.status_code") for one in asked] == [None, 503, 200]
     assert [one.attributes["dirindex.n_failures"] for one in waits] == [1, 2]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from trees import EVERYTHING, listings, plant, plant_repository, walked
 
-from directory_indexer.errors import ConfigError
-from directory_indexer.files import SourceFile
-from directory_indexer.paths import exact_text, file_path
-from directory_indexer.walker.policy import WalkPolicy
-from directory_indexer.walker.small_files import MAX_FILE_BYTES
-from directory_indexer.walker.walk import explain, walk
+from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.files import SourceFile
+from directory_indexer.core.paths import exact_text, file_path
+from directory_indexer.core.safe_open import MAX_FILE_BYTES
+from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk.walk import explain, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
+from directory_indexer.integrations.previewing.requests import ColourRequest, Colours
+from directory_indexer.integrations.previewing.work import answer
+from directory_indexer.integrations.previewing.workers import WarmWorker
 from directory_indexer.parsing.tasks import WorkerFailure
-from directory_indexer.previewing.requests import ColourRequest, Colours
-from directory_indexer.previewing.warm_worker import WarmWorker
-from directory_indexer.previewing.work import answer
 
 
 @pytest.fixture

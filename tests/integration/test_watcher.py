@@ -13,17 +13,17 @@ import pytest
 import watchfiles
 from trees import listings
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.paths import exact_text, file_path
-from directory_indexer.walker.policy import WalkPolicy
-from directory_indexer.walker.walk import walk
-from directory_indexer.watch_limits import NAME, is_limited
-from directory_indexer.watcher import Watch
+from directory_indexer.core.paths import exact_text, file_path
+from directory_indexer.core.watch_limits import NAME, is_limited
+from directory_indexer.indexing.watch import Watch
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from directory_indexer.paths import FilePath
+    from directory_indexer.core.paths import FilePath
 
     Step = Callable[[], object]
 

@@ -14,17 +14,17 @@ import hostile_formats
 import pymupdf
 import pytest
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.errors import UnavailableError
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import FileFailure, SkippedFile, SourceFile, Stage, stamped
-from directory_indexer.ids import content_hash
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.errors import UnavailableError
+from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, Stage, stamped
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.extraction import extract
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 from directory_indexer.parsing.workers import run_tasks
-from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,13 +41,13 @@ POLICY = ParsePolicy(
 STARTER = """
 import sys
 from hostile_formats import count_words, hold_open
-from directory_indexer.chunker import ChunkPolicy
+from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SourceFile
+from directory_indexer.formats.extraction import extract
+from directory_indexer.core.files import SourceFile
 from directory_indexer.parsing.outcomes import ParseRequest
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
 
 policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.given import given_path, given_place
-from directory_indexer.errors import NotIndexedError
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import resolved_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.grep import GrepRequest, grep
-from directory_indexer.searching.named_parts import named_outline, named_part
-from directory_indexer.server.directories import to_index
-from directory_indexer.server.outlines import outline_named
-from directory_indexer.server.places import indexed_file, indexed_lines, scope_of
+from directory_indexer.cli.arguments import parse_location, parse_path
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.paths import resolved_path
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.grep import GrepRequest, grep
+from directory_indexer.search.locators import outline_at, parse_locator
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.server.mcp.grep_outline import outline_named
+from directory_indexer.server.mcp.index_tool import directories_to_index
+from directory_indexer.server.path_resolution import indexed_file, indexed_lines, scope_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,9 +51,9 @@ def test_a_file_is_found_by_any_form_of_its_path(index: Index, written: str) -> 
         assert indexed_file(snapshot, written) == str(file)
         assert indexed_lines(snapshot, written)[0] == str(file)
         assert scope_of(snapshot, written) == (str(file),)
-        assert named_part(snapshot, written).path == str(file)
-        assert outline_named(snapshot, written).path == named_outline(snapshot, written).path == str(file)
-    assert resolved_path(given_place(written)) == str(file)
+        assert parse_locator(snapshot, written).path == str(file)
+        assert outline_named(snapshot, written).path == outline_at(snapshot, written).path == str(file)
+    assert resolved_path(parse_location(written)) == str(file)
 
 
 def test_a_filter_and_a_pattern_take_the_same_forms(index: Index, written: str) -> None:
@@ -66,10 +66,10 @@ def test_a_filter_and_a_pattern_take_the_same_forms(index: Index, written: str) 
 def test_a_name_that_looks_like_another_form_is_that_of_the_file_that_has_it(tmp_path: Path) -> None:
     for name in ('"quoted"', "with.md:12"):
         (tmp_path / name).touch()
-        assert given_path(str(tmp_path / name)) == given_place(str(tmp_path / name)) == tmp_path / name
+        assert parse_path(str(tmp_path / name)) == parse_location(str(tmp_path / name)) == tmp_path / name
     (tmp_path / "with.md").touch()
-    assert given_place(str(tmp_path / "with.md:13")) == tmp_path / "with.md"
-    assert given_path(str(tmp_path / "with.md:13")) == tmp_path / "with.md:13"
+    assert parse_location(str(tmp_path / "with.md:13")) == tmp_path / "with.md"
+    assert parse_path(str(tmp_path / "with.md:13")) == tmp_path / "with.md:13"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_is_to_be_indexed_takes_them_too(tmp_path: Path) -> None:
     root = resolved_path(tmp_path)
     (tmp_path / "a b").mkdir()
     for name in (f"file://{root}/a%20b", f'"{root}/a b"'):
-        assert to_index(name, tracked=[root], allowed=[], is_known=lambda _: False) == (root,)
+        assert directories_to_index(name, tracked=[root], allowed=[], is_known=lambda _: False) == (root,)
 
 
 @pytest.mark.parametrize(

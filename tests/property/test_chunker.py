@@ -8,10 +8,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.chunker import ChunkPolicy, chunk
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.embedders.chunk_tokens import count_tokens
-from directory_indexer.extractors.document import Document, Section
+from directory_indexer.chunking import ChunkPolicy, chunk
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.embedding.wordpiece import count_chunk_tokens
+from directory_indexer.formats.document import Document, Section
 
 _N_MARKS = 2
 
@@ -53,7 +53,7 @@ def _documents(draw: st.DrawFn) -> Document:
 
 
 def _chunks(document: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    return chunk(document, policy=policy, count_tokens=count_tokens)
+    return chunk(document, policy=policy, count_tokens=count_chunk_tokens)
 
 
 @given(_documents(), _policies)
@@ -83,7 +83,7 @@ def test_ordinals_count_from_zero_without_gaps(document: Document, policy: Chunk
 def test_what_is_embedded_fits_the_size(document: Document, policy: ChunkPolicy) -> None:
     for each in _chunks(document, policy):
         assert each.n_tokens <= policy.size - _N_MARKS
-        assert count_tokens(f"{each.heading}\n{each.text}") <= each.n_tokens
+        assert count_chunk_tokens(f"{each.heading}\n{each.text}") <= each.n_tokens
 
 
 @given(_documents(), _policies)
@@ -101,7 +101,7 @@ def test_chunks_overlap_with_their_neighbours_alone_and_never_across_sections(
     for one, other in pairwise(chunks):
         assert one.start_char < other.start_char <= one.end_char < other.end_char
         shared = document.text[other.start_char : one.end_char]
-        assert count_tokens(shared) <= policy.overlap
+        assert count_chunk_tokens(shared) <= policy.overlap
     for one, other in pairwise(chunks[1:]):
         assert chunks[one.ordinal - 1].end_char <= other.start_char
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import Index
 
+from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import FilePath, file_path
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.grep import GrepRequest, grep
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.grep import GrepRequest, grep
+from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,13 +11,13 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory_indexer.assistants import marked_text
-from directory_indexer.assistants.drafts import splice
-from directory_indexer.assistants.entries import EditRefusedError, Standing, missing_containers
-from directory_indexer.assistants.json_text import JSON
-from directory_indexer.assistants.toml_text import TOML
-from directory_indexer.assistants.yaml_text import YAML
-from directory_indexer.config.jsonc import parse_jsonc
+from directory_indexer.config.sources import parse_jsonc
+from directory_indexer.integrations.assistants import marked_text
+from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing, missing_containers
+from directory_indexer.integrations.assistants.formats import TOML
+from directory_indexer.integrations.assistants.json_text import JSON
+from directory_indexer.integrations.assistants.planning import splice
+from directory_indexer.integrations.assistants.yaml_text import YAML
 
 VALUE = {"command": "/opt/dirindex", "args": ["serve", 'a "b"\\'], "enabled": True}
 NAMES = st.text(st.sampled_from('ab{}[],:"/\\* #\n\té'), max_size=5)

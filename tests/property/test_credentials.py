@@ -7,14 +7,12 @@ import secret_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.credentials.formats import format_spans
-from directory_indexer.credentials.hashes import HASH_RULES
-from directory_indexer.credentials.marks import MarkTable
-from directory_indexer.credentials.redaction import redact, redact_document, secret_spans
-from directory_indexer.credentials.spans import line_start
-from directory_indexer.credentials.titled import _TITLE, is_title
-from directory_indexer.credentials.tokens import token_spans
-from directory_indexer.extractors.document import Document, Section
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.secrets.formats import HASH_RULES, format_spans
+from directory_indexer.secrets.patterns import MarkTable, line_start
+from directory_indexer.secrets.prose_rules import _TITLE, is_title
+from directory_indexer.secrets.redaction import redact, redact_document, secret_spans
+from directory_indexer.secrets.tokens import token_spans
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
 SAMPLES = [

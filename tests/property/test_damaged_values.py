@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from teams import Team
 
-from directory_indexer.docstore.runs import RunRequest, Verb
-from directory_indexer.docstore.store import DocStore
-from directory_indexer.errors import CorruptIndexError, DirIndexError
-from directory_indexer.findings import Verdict
+from directory_indexer.core.errors import CorruptIndexError, DirIndexError
+from directory_indexer.core.findings import Verdict
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import file_path
-from directory_indexer.render import json_pages
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.searching.texts import read_text
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.texts import read_text
+from directory_indexer.storage.documents.runs import RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.text import json_pages
 
 if TYPE_CHECKING:
     from directory_indexer.app import App

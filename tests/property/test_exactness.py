@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import HeldWords, extra_words, index_fields, query_words, words
-from directory_indexer.relevance.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.relevance.exactness import TypedText, level_weights
-from directory_indexer.relevance.matchplan import plan_match
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import rank
-from directory_indexer.relevance.textmatch import Matcher
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.analyzer import WordsWithPart, extra_words, index_fields, query_words, words
+from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
+from directory_indexer.ranking.features import Matcher, TypedText, level_weights
+from directory_indexer.ranking.ordering import rank
+from directory_indexer.ranking.plan import plan_match
+from directory_indexer.ranking.query import parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +38,11 @@ class _Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(word, n) for word, n in self.counts(_ALL_WORDS).items() if word.startswith(prefix)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         held = [
             (word, n) for word, n in self.counts(_ALL_WORDS).items() if (word.endswith(part) if ends else part in word)
         ]
-        return HeldWords(held[:limit])
+        return WordsWithPart(held[:limit])
 
 
 def _score(query: str, texts: Sequence[str], cosines: Sequence[float]) -> dict[int, float]:

@@ -8,14 +8,13 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.docstore.chunks import IndexedChunk
-from directory_indexer.docstore.files import IndexedFile
-from directory_indexer.exporting.rows import ExportedFile
-from directory_indexer.exporting.streams import CsvLines
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId, ContentHash
-from directory_indexer.paths import file_path
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.core.ids import ChunkId, ContentHash
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.integrations.exporting.writers import CsvLines, ExportedFile
+from directory_indexer.storage.documents.chunks import IndexedChunk
+from directory_indexer.storage.documents.files import IndexedFile
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 BEGINNINGS = st.sampled_from(["", "'", "''", "=", "+", "-", "@", "\t", "\r", "\n=", "\uff1d", '"'])

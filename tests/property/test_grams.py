@@ -8,8 +8,17 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.analyzer import FTS_TOKENIZE, fold, query_words, split_unspaced, words
-from directory_indexer.relevance.grams import is_gram, run_of, select_grams, size_in
+from directory_indexer.ranking.analyzer import (
+    FTS_TOKENIZE,
+    fold,
+    is_gram,
+    query_words,
+    run_of,
+    select_grams,
+    size_in,
+    split_unspaced,
+    words,
+)
 
 THAI = "กขคงนมสวัีุ่้์าเแำ"
 LETTERS = st.text(alphabet=THAI + "日本語のガイド한국어ខ្មែរမြန်မာລາວທີ່ ab\n", max_size=60)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import Index
 
-from directory_indexer.docstore.index_scope import IndexScope
+from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.paths import FilePath, file_path
+from directory_indexer.storage.documents.queries import IndexScope
 
 if TYPE_CHECKING:
-    from directory_indexer.docstore.store import Snapshot
+    from directory_indexer.storage.documents.store import Snapshot
 
 ROOTS = ("a", "b", "c")
 TEXTS = ("Boil the carrots.\n", "Rotate the keys.\n", "Ledger of March.\n" * 60)

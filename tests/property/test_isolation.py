@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from qdrant_servers import Server
 from teams import Team
 
-from directory_indexer.docstore.filters import ALL_FILES
-from directory_indexer.errors import DirIndexError
-from directory_indexer.searching.answers import SearchMode, SearchRequest
-from directory_indexer.team.sending import Wait
+from directory_indexer.collections.ingest import Wait
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.storage.documents.files import ALL_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.searching.answers import Hit
+    from directory_indexer.search.requests import Hit
 
 OURS = ("amber", "birch", "cedar", "delta", "ember")
 THEIRS = ("quartz", "ruby", "sapphire", "topaz", "zircon")

@@ -5,9 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.walker.gitignore import parse_patterns
-from directory_indexer.walker.name_hints import finder_of, hints_of
-from directory_indexer.walker.rule_layer import layer_of
+from directory_indexer.walk.gitignore import finder_of, hints_of, parse_patterns
+from directory_indexer.walk.rule_layer import layer_of
 
 _PIECES = ["a", "B", ".", "*", "?", "[ab]", "[!a]", "[A-C]", ".log", "é", "-"]
 _patterns = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=6).map("".join)

@@ -5,11 +5,9 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from directory_indexer.extractors.pdf.characters import clean
-from directory_indexer.extractors.pdf.documents import document_of
-from directory_indexer.extractors.pdf.flow import flow
-from directory_indexer.extractors.pdf.headings import OutlineEntry
-from directory_indexer.extractors.pdf.pages import Page, Row, in_reading_order, without_running_rows
+from directory_indexer.formats.pdf.documents import OutlineEntry, build_document
+from directory_indexer.formats.pdf.flow import flow
+from directory_indexer.formats.pdf.pages import Page, Row, clean, in_reading_order, remove_running_rows
 
 HEIGHT = 8000
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,7 +48,7 @@ def test_ordering_loses_and_invents_nothing(pages: list[Page]) -> None:
 @given(documents())
 def test_leaving_out_what_is_repeated_loses_no_text_that_is_no_page_number(pages: list[Page]) -> None:
     before = {row.text for page in pages for row in page.rows}
-    after = {row.text for page in without_running_rows(pages) for row in page.rows}
+    after = {row.text for page in remove_running_rows(pages) for row in page.rows}
 
     assert after <= before
     assert all(any(character in "0123456789ivxlcIVXLC" for character in text) for text in before - after)
@@ -69,7 +67,7 @@ def test_joining_keeps_every_sign_and_knows_where_each_row_starts(pages: list[Pa
 @UNHURRIED
 @given(documents(), st.lists(st.builds(OutlineEntry, st.integers(1, 4), TEXTS, st.integers(-1, 9))), TEXTS)
 def test_sections_are_sorted_and_start_at_the_start(pages: list[Page], outline: list[OutlineEntry], title: str) -> None:
-    document = document_of(pages, "pdf", outline=outline, title=title)
+    document = build_document(pages, "pdf", outline=outline, title=title)
 
     starts = [section.start for section in document.sections]
     assert starts == sorted(set(starts))

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scanned_pages import blank, tiff
 
-from directory_indexer.extractors.media.scanned import may_hold_text
-from directory_indexer.extractors.media.sizes import sizes_of
+from directory_indexer.formats.scanned_pictures import may_hold_text, picture_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +22,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 255)), max_si
 @given(st.sampled_from(KINDS), st.one_of(st.sampled_from(HEADS), st.just(b"")), st.binary(max_size=200))
 @example("jpeg", b"\xff\xd8", b"\xff\xe0\x00\x00" * 10)
 def test_any_bytes_have_sizes_or_none(kind: str, head: bytes, rest: bytes) -> None:
-    assert all(width >= 0 <= height for width, height in sizes_of(head + rest, kind))
+    assert all(width >= 0 <= height for width, height in picture_sizes(head + rest, kind))
     may_hold_text(head + rest, kind)
 
 
@@ -34,4 +33,4 @@ def test_damaged_pictures_have_sizes_or_none(
     damaged = bytearray(content)
     for at, value in changes:
         damaged[at % len(damaged)] = value
-    sizes_of(bytes(damaged[: end or None]), kind)
+    picture_sizes(bytes(damaged[: end or None]), kind)

@@ -9,7 +9,7 @@ from typing import Final
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from directory_indexer.converting.public_addresses import is_public
+from directory_indexer.integrations.converting.destinations import is_public
 
 SPECIAL: Final = tuple(
     map(

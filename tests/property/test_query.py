@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE, HeldWords, index_fields, query_words, words
-from directory_indexer.relevance.excerpts import excerpt
-from directory_indexer.relevance.informative import informative
-from directory_indexer.relevance.matchplan import has_in_order, plan_match
-from directory_indexer.relevance.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_MEANING, MAX_WORDS, parse_query
+from directory_indexer.ranking.analyzer import (
+    FTS_COLUMNS,
+    FTS_TOKENIZE,
+    WordsWithPart,
+    index_fields,
+    query_words,
+    words,
+)
+from directory_indexer.ranking.excerpts import excerpt
+from directory_indexer.ranking.plan import has_in_order, plan_match, select_informative_words
+from directory_indexer.ranking.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_MEANING, MAX_WORDS, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,9 +65,9 @@ class Table:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return self._rows("term >= ? AND term < ?", prefix, prefix + "\U0010ffff")[:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         condition = "substr(term, -length(?)) = ?" if ends else "instr(term, ?) AND ?"
-        return HeldWords(self._rows(condition, part, part)[:limit])
+        return WordsWithPart(self._rows(condition, part, part)[:limit])
 
     def matches(self, query: str) -> set[int]:
         plan = plan_match(parse_query(query), self)
@@ -110,7 +116,7 @@ def test_a_text_is_found_by_itself(text: str) -> None:
     )
 )
 def test_a_query_of_a_megabyte_is_bounded(piece: str) -> None:
-    query = informative(parse_query(piece * (1_000_000 // len(piece))), table())
+    query = select_informative_words(parse_query(piece * (1_000_000 // len(piece))), table())
     assert len(query.text) <= MAX_CHARACTERS
     assert len(query.meaning) <= MAX_MEANING
     assert sum(len(word.tokens) for word in query.words) <= GRAMS_A_WORD * MAX_WORDS
@@ -120,9 +126,9 @@ def test_a_query_of_a_megabyte_is_bounded(piece: str) -> None:
 def test_of_more_words_than_can_be_looked_for_those_are_kept_that_the_index_has() -> None:
     known = ["fox", "dogs", "user_name", "東京都庁"]
     query = parse_query(" ".join([*map(str, range(900)), *known, *(f"unknown{n}" for n in range(900))]))
-    assert [word.text for word in informative(query, table()).words] == ["3", "7", "11", *known]
+    assert [word.text for word in select_informative_words(query, table()).words] == ["3", "7", "11", *known]
     query = parse_query(" ".join(f"unknown{n}" for n in range(900)))
-    assert len(informative(query, table()).words) == MAX_WORDS
+    assert len(select_informative_words(query, table()).words) == MAX_WORDS
 
 
 class Words(Table):

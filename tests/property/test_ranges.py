@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.server.api.ranges import UnsatisfiableError, is_known, spans_of, still_fits
+from directory_indexer.server.rest.originals import UnsatisfiableError, is_known, spans_of, still_fits
 
 SIZES = st.integers(0, 60)
 NUMBERS = st.integers(0, 70)

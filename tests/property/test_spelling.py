@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.docstore.words import Words
-from directory_indexer.relevance.analyzer import FTS_COLUMNS, FTS_TOKENIZE
-from directory_indexer.relevance.edits import distance, one_edit
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.spelling import Correction, respelled
+from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.ranking.spelling import Correction, correct_spelling, distance, one_edit
+from directory_indexer.storage.documents.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +41,7 @@ class Vocabulary(Words):
 
 
 def corrected(query: str, *known: str, **counted: int) -> tuple[Correction, ...]:
-    return respelled(parse_query(query), Vocabulary(dict.fromkeys(known, 1) | counted)).corrections
+    return correct_spelling(parse_query(query), Vocabulary(dict.fromkeys(known, 1) | counted)).corrections
 
 
 def words(shortest: int, longest: int) -> st.SearchStrategy[str]:
@@ -77,7 +76,7 @@ def test_one_edit_is_one_edit(word: str) -> None:
 def test_a_word_of_the_index_is_never_replaced(known: set[str], data: st.DataObject) -> None:
     word = data.draw(st.sampled_from(sorted(known)))
     query = parse_query(f"where is {word}")
-    assert respelled(query, Vocabulary(dict.fromkeys(known, 1))) == (query, ())
+    assert correct_spelling(query, Vocabulary(dict.fromkeys(known, 1))) == (query, ())
 
 
 @given(st.sets(words(4, 10), min_size=1, max_size=60), words(5, 10))
@@ -147,7 +146,7 @@ def test_errors_of_all_kinds_and_alphabets_are_corrected(typed: str, known: str)
     [("Frist", "kundigungsfrist"), ("gratef", "grateful"), ("41a1615", "ff41a16151"), ("815", "0815")],
 )
 def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_error(typed: str, known: str) -> None:
-    query, corrections = respelled(parse_query(typed), Vocabulary({known: 1, "first": 9}))
+    query, corrections = correct_spelling(parse_query(typed), Vocabulary({known: 1, "first": 9}))
     assert [word.text for word in query.words] == [f"*{typed.lower()}*"]
     assert [one.note for one in corrections] == [f"no word is {typed}; searched for words that it is part of"]
     assert query.meaning == typed
@@ -155,7 +154,9 @@ def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_erro
 
 def test_what_is_embedded_is_corrected_and_the_rest_stays() -> None:
     words_of_index = dict.fromkeys(("receive", "invoices", "how"), 1)
-    query, corrections = respelled(parse_query('How do I recieve, say, "old invocies"?'), Vocabulary(words_of_index))
+    query, corrections = correct_spelling(
+        parse_query('How do I recieve, say, "old invocies"?'), Vocabulary(words_of_index)
+    )
     assert query.meaning == "How do I receive, say, old invocies ?"
     assert corrections == (("recieve", "receive"),)
     assert [word.text for word in query.words] == ["How", "do", "I", "receive,", "say,", "old invocies"]

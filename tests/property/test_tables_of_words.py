@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.ocr.tables import lines_of
-from directory_indexer.scans import WHOLE, Recognition
+from directory_indexer.core.files import WHOLE, Recognition
+from directory_indexer.ocr.tesseract import lines_of
 
 NUMBERS = st.one_of(
     st.integers(-5, 300).map(str), st.integers().map(str), st.sampled_from(["nan", "inf", "", "x", "٣"])

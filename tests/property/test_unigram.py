@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiny_models import LETTERS, MARKS, PARTS, PIECES, scores
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from directory_indexer.embedders.unigram import UNKNOWN_TOKEN, Vocabulary, windows
+from directory_indexer.embedding.embedded import UNKNOWN_TOKEN, Vocabulary, windows
 
 KNOWN = st.text(st.sampled_from("".join((*LETTERS, *PARTS)) + " \t\n"), max_size=60)
 ASCII = st.text(string.printable + "\0\x7f", max_size=100)

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vectors import Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.vectorstore import VectorScope
-from directory_indexer.vectorstore.embedded import EmbeddedVectorStore
-from directory_indexer.vectorstore.generations import Generations
+from directory_indexer.storage.vectors import VectorScope
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
+from directory_indexer.storage.vectors.generations import Generations
 
 if TYPE_CHECKING:
-    from directory_indexer.ids import ChunkId
-    from directory_indexer.vectorstore import VectorPoint
+    from directory_indexer.core.ids import ChunkId
+    from directory_indexer.storage.vectors import VectorPoint
 
 DIMENSIONS = 8
 NUMBERS = st.integers(0, 60)

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from directory_indexer.embedders.model_files import MODEL_DIRECTORY
-from directory_indexer.embedders.wordpiece import END_TOKEN, START_TOKEN, count_tokens, token_ids
+from directory_indexer.embedding.model_files import MODEL_DIRECTORY
+from directory_indexer.embedding.wordpiece import END_TOKEN, START_TOKEN, count_tokens, token_ids
 
 CODE = st.text(string.ascii_letters + string.digits + string.punctuation + " \t\r\n\x0b\x0c\x1c\x7f\0", max_size=200)
 WORDS = st.lists(

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.relevance.alternatives import split_alternatives
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.roles import has_role
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.ranking.query_syntax import has_role, split_alternatives
 
 
 @pytest.mark.parametrize(

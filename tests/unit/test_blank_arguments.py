@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.cli.command_line import cli
-from directory_indexer.errors import UsageError
+from directory_indexer.core.errors import UsageError
 
 
 @pytest.mark.parametrize(

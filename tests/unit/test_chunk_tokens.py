@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.chunker import ChunkPolicy, chunk
-from directory_indexer.embedders import wordpiece
-from directory_indexer.embedders.chunk_tokens import count_tokens
-from directory_indexer.extractors.document import Document
+from directory_indexer.chunking import ChunkPolicy, chunk
+from directory_indexer.embedding import wordpiece
+from directory_indexer.embedding.wordpiece import count_chunk_tokens
+from directory_indexer.formats.document import Document
 
 _LATIN = st.text(st.characters(max_codepoint=0x24F) | st.sampled_from("ạớ—…中文😀"))
 _ANY = st.text(
@@ -22,17 +22,17 @@ _ANY = st.text(
 
 @given(_LATIN)
 def test_what_the_model_reads_is_counted_as_it_reads_it(text: str) -> None:
-    assert count_tokens(text) == wordpiece.count_tokens(text)
+    assert count_chunk_tokens(text) == wordpiece.count_tokens(text)
 
 
 @given(st.sampled_from(["TGF-β1 and α-synuclein", "5 μm, ΔG", "∀x ∈ ℝ"]))
 def test_single_letters_of_formulas_change_nothing(text: str) -> None:
-    assert count_tokens(text) == wordpiece.count_tokens(text)
+    assert count_chunk_tokens(text) == wordpiece.count_tokens(text)
 
 
 @given(_ANY, _ANY)
 def test_a_text_never_counts_for_more_than_its_parts(first: str, second: str) -> None:
-    assert count_tokens(f"{first} {second}") <= count_tokens(first) + count_tokens(second)
+    assert count_chunk_tokens(f"{first} {second}") <= count_chunk_tokens(first) + count_chunk_tokens(second)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_a_text_never_counts_for_more_than_its_parts(first: str, second: str) ->
 )
 def test_a_chunk_holds_as_much_in_every_script(sentence: str, least: int, most: int) -> None:
     document = Document(sentence * 400, "text")
-    chunks = chunk(document, policy=ChunkPolicy(), count_tokens=count_tokens)
+    chunks = chunk(document, policy=ChunkPolicy(), count_tokens=count_chunk_tokens)
     usual = sorted(len(one.text) for one in chunks)[len(chunks) // 2]
     assert least <= usual <= most

@@ -8,11 +8,11 @@ from textwrap import dedent
 
 import pytest
 
-from directory_indexer.chunker import ChunkPolicy, chunk
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.extractors.code import extract_code
-from directory_indexer.extractors.document import Document, Section
-from directory_indexer.extractors.markdown import extract_markdown
+from directory_indexer.chunking import ChunkPolicy, chunk
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.formats.code import extract_code
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.markup import extract_markdown
 
 
 def _count_words(text: str) -> int:

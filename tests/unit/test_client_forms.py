@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from directory_indexer.assistants.client_table import CLIENTS
-from directory_indexer.assistants.clients import Part, snippet
-from directory_indexer.assistants.formats import FORMATS
-from directory_indexer.assistants.launching import Launch
+from directory_indexer.integrations.assistants.client_table import CLIENTS
+from directory_indexer.integrations.assistants.clients import Launch, Part, snippet
+from directory_indexer.integrations.assistants.formats import FORMATS
 
 COMMAND = Launch("/opt/dirindex", ("serve", "--watch"))
 ADDRESS = Launch("", (), url="http://127.0.0.1:7333/mcp", has_token=True)

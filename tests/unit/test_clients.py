@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from directory_indexer.assistants.client_table import CLIENTS, client_named
-from directory_indexer.assistants.clients import Client, snippet
-from directory_indexer.assistants.launching import Launch, launch_of
-from directory_indexer.errors import UsageError
+from directory_indexer.core.errors import UsageError
+from directory_indexer.integrations.assistants.client_table import CLIENTS, client_named
+from directory_indexer.integrations.assistants.clients import Client, Launch, launch_of, snippet
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)

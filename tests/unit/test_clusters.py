@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from directory_indexer.searching.clusters import assign_clusters, topics
-from directory_indexer.searching.neighbourhood import layout
+from directory_indexer.search.neighbourhood import assign_clusters, layout, topics
 
 
 def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from directory_indexer.assistants.client_table import CLIENTS
 from directory_indexer.cli.command_line import cli
+from directory_indexer.integrations.assistants.client_table import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.searching.conditions import since_moment
+from directory_indexer.core.errors import UsageError
+from directory_indexer.search.requests import since_moment
 
 
 @pytest.mark.parametrize("age", ["7dogs", "7months7", "3 wise", "7", "d", "1e3d", "7D7", "-7d"])

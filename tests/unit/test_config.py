@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.config import LoadedConfig, config_location, load_config
-from directory_indexer.config.example import commented_example, plain_example, write_example
+from directory_indexer.config.settings import commented_example, plain_example, write_example
 from directory_indexer.config.sources import KEYS, Setting, Source, with_absolute_paths
-from directory_indexer.errors import ConfigError, UsageError
+from directory_indexer.core.errors import ConfigError, UsageError
 
 REPOSITORY = Path(__file__).parents[2]
 SECRET = "sk-very-secret"  # noqa: S105 - must not be found anywhere

@@ -7,11 +7,11 @@ from itertools import count
 
 import pytest
 
-from directory_indexer.errors import ConsentNeededError
-from directory_indexer.files import SourceFile
-from directory_indexer.indexing.consent import MANY_FILES, asking_before_much
-from directory_indexer.paths import file_path
-from directory_indexer.walker.listing import Listing
+from directory_indexer.core.errors import ConsentNeededError
+from directory_indexer.core.files import SourceFile
+from directory_indexer.core.paths import file_path
+from directory_indexer.indexing.directory_plans import MANY_FILES, require_consent_for_large_tree
+from directory_indexer.walk.listing import Listing
 
 ROOT = file_path("/home/ann")
 FILES = tuple(SourceFile(file_path(f"/home/ann/{number}.txt"), 1_000, 0) for number in range(10_000))
@@ -26,14 +26,14 @@ def listings(n_directories: int, read: list[int]) -> Iterator[Listing]:
 
 def test_what_is_not_much_is_handed_on() -> None:
     read: list[int] = []
-    assert len(list(asking_before_much(ROOT, listings(10, read), embeds=True))) == 10
+    assert len(list(require_consent_for_large_tree(ROOT, listings(10, read), embeds=True))) == 10
     assert len(FILES) * 10 == MANY_FILES
 
 
 def test_what_is_much_is_counted_to_its_end_where_that_is_quick() -> None:
     found = iter([*listings(11, []), Listing(ROOT, files=PICTURES)])
     with pytest.raises(ConsentNeededError) as error:
-        list(asking_before_much(ROOT, found, embeds=True, clock=lambda: 0.0))
+        list(require_consent_for_large_tree(ROOT, found, embeds=True, clock=lambda: 0.0))
     assert "/home/ann holds 110,001 files to index, 2.1 GB: about" in error.value.message
     assert "until all of it is found by words" in error.value.message
     assert error.value.message.endswith("until complete")
@@ -44,5 +44,7 @@ def test_counting_stops_after_some_seconds() -> None:
     read: list[int] = []
     ticks = count()
     with pytest.raises(ConsentNeededError, match="holds more than 140,000 files"):
-        list(asking_before_much(ROOT, listings(10_000, read), embeds=False, clock=lambda: float(next(ticks))))
+        list(
+            require_consent_for_large_tree(ROOT, listings(10_000, read), embeds=False, clock=lambda: float(next(ticks)))
+        )
     assert len(read) < 20

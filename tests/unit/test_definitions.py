@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.relevance.definitions import definition_of, names_in
-from directory_indexer.relevance.query import parse_query
+from directory_indexer.ranking.definitions import definition_of, names_in
+from directory_indexer.ranking.query import parse_query
 
 DEFINITIONS = (
     "def handle(self):", "    async def handle(self):", "class handle(Base):", "func (s *Server) handle(w Writer) {",

@@ -16,9 +16,9 @@ import yaml
 
 from directory_indexer.cli.command_line import cli
 from directory_indexer.config.sources import KEYS, settings_in_environment
-from directory_indexer.errors import UsageError
-from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.gate.access import read_token
+from directory_indexer.core.errors import UsageError
+from directory_indexer.server.middleware.access import read_token
+from directory_indexer.server.rest.catalogue import OPERATIONS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 BASE, OPENSHIFT = DEPLOY / "kubernetes/base", DEPLOY / "kubernetes/openshift"

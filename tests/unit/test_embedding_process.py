@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.config import load_config
-from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
-from directory_indexer.embedding_process import EmbeddingProcess, Waiting, embedding_command
-from directory_indexer.lock import write_lock
-from directory_indexer.paths import file_path
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.paths import file_path
+from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 
 if TYPE_CHECKING:
     from pathlib import Path

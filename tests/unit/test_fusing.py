@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.docstore.chunks import IndexedChunk
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Explanation
-from directory_indexer.relevance.matchplan import MatchPlan
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import Ranked
-from directory_indexer.searching.fusing import QueryAnswer, RankedPassage, fuse
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.ordering import Ranked
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.search.hits import QueryAnswer, RankedPassage, fuse
+from directory_indexer.storage.documents.chunks import IndexedChunk
 
 
 def passage(name: str, score: float) -> RankedPassage:

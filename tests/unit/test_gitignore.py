@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from directory_indexer.walker.gitignore import MAX_COST, MAX_PATTERN_BYTES, byte_text, parse_patterns, parse_rules
-from directory_indexer.walker.rule_layer import layer_of
+from directory_indexer.walk.gitignore import MAX_COST, MAX_PATTERN_BYTES, byte_text, parse_patterns, parse_rules
+from directory_indexer.walk.rule_layer import layer_of
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.cli.given import given_seconds
-from directory_indexer.errors import UsageError
+from directory_indexer.cli.arguments import parse_seconds
+from directory_indexer.core.errors import UsageError
 
 
 @pytest.mark.parametrize("text", ["nan", "-1", "-inf", "", "ten", "9" * 400 + "x"])
 def test_what_is_no_number_of_seconds_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no number of seconds"):
-        given_seconds(text)
+        parse_seconds(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("600", 600), ("1.5", 1.5), ("inf", float("inf"))])
 def test_seconds_may_have_a_fraction(text: str, seconds: float) -> None:
-    assert given_seconds(text) == seconds
+    assert parse_seconds(text) == seconds

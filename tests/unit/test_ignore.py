@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.walker.gitignore import parse_patterns
-from directory_indexer.walker.ignore import Precedence, Rules, built_in_rules
-from directory_indexer.walker.rule_layer import layer_of
+from directory_indexer.walk.gitignore import parse_patterns
+from directory_indexer.walk.ignore import Precedence, Rules, built_in_rules
+from directory_indexer.walk.rule_layer import layer_of
 
 NOTHING = built_in_rules(include_secrets=True, include_hidden=True)
 

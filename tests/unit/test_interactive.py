@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.cli.interactive import Key, Listing, interact, keys_in, printed_place, screen_lines
-from directory_indexer.errors import UsageError
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import chunk_id_of
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.spans import plain
-from directory_indexer.render.terminal import frame
-from directory_indexer.searching.answers import Hit
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.ids import chunk_id_of
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.search.requests import Hit
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.terminal import frame
 
 if TYPE_CHECKING:
-    from directory_indexer.searching.answers import SearchResult
+    from directory_indexer.search.requests import SearchResult
 
 
 def hit(number: int) -> Hit:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.embedders.models import MULTILINGUAL, PACKAGED_MODEL, language_advice
-from directory_indexer.embedding_space import EmbeddingSpace
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.embedding.models import MULTILINGUAL, PACKAGED_MODEL, language_advice
 
 OLLAMA = EmbeddingSpace(provider="ollama", model="nomic-embed-text", dimensions=768)
 

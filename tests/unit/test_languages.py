@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.relevance.language_table import guess_language, language_of_document
-from directory_indexer.relevance.languages import is_another_language
-from directory_indexer.relevance.query import parse_query
+from directory_indexer.ranking.language_table import guess_language, language_of_document
+from directory_indexer.ranking.languages import is_another_language
+from directory_indexer.ranking.query import parse_query
 
 ARTICLE_1 = {
     "cs": "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv. Jsou nadáni rozumem a svědomím.",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import secret_corpus
 
-from directory_indexer.credentials import formats, key_blocks, named_values, strength, tokens
-from directory_indexer.credentials.lazy_pattern import LazyPattern
+from directory_indexer.secrets import formats, strength, tokens, values
+from directory_indexer.secrets.patterns import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def patterns_in(value: object) -> Iterator[LazyPattern]:
 
 MARKED = {
     pattern.pattern: pattern
-    for module in (formats, key_blocks, named_values, strength, tokens)
+    for module in (formats, tokens, values, strength, tokens)
     for value in vars(module).values()
     for pattern in patterns_in(value)
     if pattern.marks

@@ -13,7 +13,7 @@ def run(code: str) -> str:
 
 BLOCK = """
 import sys
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     import colorsys
@@ -46,7 +46,7 @@ def test_imports_outside_of_the_block_are_real() -> None:
 
 def test_a_module_that_is_not_there_is_missed_when_it_is_used() -> None:
     code = """
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 with lazily:
     import no_such_module
 try:
@@ -61,7 +61,7 @@ def test_an_error_in_the_block_leaves_imports_as_they_were() -> None:
     code = """
 import builtins
 real = builtins.__import__
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 try:
     with lazily:
         1 / 0

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.embedders.likeness import likeness
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.static_table import StaticModel, own_rows, unit
-from directory_indexer.embedders.wordpiece import N_TOKENS
+from directory_indexer.embedding.likeness import likeness
+from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.embedding.static_table import StaticModel, own_rows, unit
+from directory_indexer.embedding.wordpiece import N_TOKENS
 
 PASSAGES = [
     "The central bank raised interest rates by a quarter point to slow inflation.",

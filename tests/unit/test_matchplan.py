@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from directory_indexer.relevance.analyzer import HeldWords
-from directory_indexer.relevance.matchplan import plan_match
-from directory_indexer.relevance.query import parse_query
+from directory_indexer.ranking.analyzer import WordsWithPart
+from directory_indexer.ranking.plan import plan_match
+from directory_indexer.ranking.query import parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(word, n) for word, n in sorted(self._counts.items()) if word.startswith(prefix)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:
+    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         held = [
             (word, n) for word, n in sorted(self._counts.items()) if (word.endswith(part) if ends else part in word)
         ]
-        return HeldWords(held[:limit])
+        return WordsWithPart(held[:limit])
 
 
 def narrow(query: str, **counts: int) -> str | None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
-from directory_indexer import nofollow
-from directory_indexer.nofollow import Passage, open_file
+from directory_indexer.core import safe_open
+from directory_indexer.core.safe_open import Passage, open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 @pytest.fixture(params=[True, False], ids=["below", "compared"])
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Open from descriptors, and as on Windows by comparing paths."""
-    if request.param and not nofollow.CAN_OPEN_BELOW:
+    if request.param and not safe_open.CAN_OPEN_BELOW:
         pytest.skip("nothing is opened from a descriptor here")
     if not request.param and sys.platform not in {"linux", "win32"}:
         pytest.skip("the path of what is open is not told here")
-    monkeypatch.setattr(nofollow, "CAN_OPEN_BELOW", request.param)
+    monkeypatch.setattr(safe_open, "CAN_OPEN_BELOW", request.param)
 
 
 @pytest.mark.usefixtures("_way")
@@ -78,7 +78,7 @@ def test_files_that_are_opened_one_after_the_other_are_opened_as_each_would_be(t
             passage.open_file(str(tmp_path / "a/none/four"))
 
 
-@pytest.mark.skipif(not nofollow.CAN_OPEN_BELOW, reason="nothing is opened from a descriptor here")
+@pytest.mark.skipif(not safe_open.CAN_OPEN_BELOW, reason="nothing is opened from a descriptor here")
 def test_a_link_that_takes_the_place_of_an_open_directory_leads_nowhere(tmp_path: Path) -> None:
     plant(tmp_path, {"in/one": "1", "in/two": "2", "out/two": "secret"})
     with Passage() as passage:

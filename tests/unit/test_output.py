@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import UsageError
+from directory_indexer.core.errors import UsageError
 
 PATH = "/directories/with-hyphens/of/a/rather/long/name"
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.indexing import pace as pacing
-from directory_indexer.indexing.pace import AlongsidePace, BackgroundPace
-from directory_indexer.questions import QUESTIONS_NAME, QuestionListener, recorded_query
+from directory_indexer.core.last_query import QUERY_MARK_NAME, QueryListener, recorded_query
+from directory_indexer.indexing import throttle as pacing
+from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,8 @@ class Machine:
         self.percent: int | None = None
         self.seconds = 0.0
 
-    def pace(self, database: Path, *, least_percent: int = 30) -> BackgroundPace:
-        return BackgroundPace(
+    def pace(self, database: Path, *, least_percent: int = 30) -> BackgroundThrottle:
+        return BackgroundThrottle(
             database, least_percent=least_percent, battery=lambda: self.percent, clock=lambda: self.seconds
         )
 
@@ -73,7 +73,7 @@ def test_a_question_is_a_reason_to_pause_for_a_short_while(machine: Machine, dat
     assert pace.pauses(), "another one may follow"
     assert pace.notice == "in the background, paused: questions are answered"
     minute_ago = time.time() - 60
-    os.utime(database.with_name(QUESTIONS_NAME), (minute_ago, minute_ago))
+    os.utime(database.with_name(QUERY_MARK_NAME), (minute_ago, minute_ago))
     assert not pace.pauses()
 
 
@@ -92,7 +92,7 @@ def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
     machine: Machine, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pacing, "step_back", lambda: pytest.fail("the process answers questions, too"))
-    pace = AlongsidePace(database, clock=lambda: machine.seconds)
+    pace = PoliteThrottle(database, clock=lambda: machine.seconds)
     pace.begin()
     n_batches = 0
     for _ in range(60):
@@ -109,16 +109,16 @@ def test_what_says_that_there_are_questions_is_there_only_while_somebody_listens
         assert not list(database.parent.iterdir())
     pace = machine.pace(database)
     pace.begin()
-    assert [one.name for one in database.parent.iterdir()] == [QUESTIONS_NAME]
+    assert [one.name for one in database.parent.iterdir()] == [QUERY_MARK_NAME]
     pace.end()
     pace.end()
     assert not list(database.parent.iterdir())
 
 
 def test_a_question_of_the_future_does_not_stop_it_for_hours(database: Path) -> None:
-    listener = QuestionListener(database)
+    listener = QueryListener(database)
     hour_ahead = time.time() + 3600
-    os.utime(database.with_name(QUESTIONS_NAME), (hour_ahead, hour_ahead))
+    os.utime(database.with_name(QUERY_MARK_NAME), (hour_ahead, hour_ahead))
     assert listener.seconds_since() == float("inf")
     listener.close()
 

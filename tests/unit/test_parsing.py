@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import hostile_formats
 import pytest
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage, stamped
-from directory_indexer.ids import content_hash
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage, stamped
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.parsing.one_file import parse
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.walker.path_patterns import PathPatterns
+from directory_indexer.core.errors import UsageError
+from directory_indexer.walk.rule_layer import PathPatterns
 
 
 @pytest.mark.parametrize(

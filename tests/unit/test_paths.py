@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.chunker.chunks import Chunk, embedding_text
-from directory_indexer.files import SourceFile, stamped
-from directory_indexer.ids import ChunkId, chunk_id_of, content_hash, new_chunk_id, uuid_text
-from directory_indexer.paths import FilePath, file_path, os_path, well_formed
+from directory_indexer.chunking.chunks import Chunk, embedding_text
+from directory_indexer.core.files import SourceFile, stamped
+from directory_indexer.core.ids import ChunkId, chunk_id_of, content_hash, new_chunk_id, uuid_text
+from directory_indexer.core.paths import FilePath, file_path, os_path, well_formed
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any byte in a name")

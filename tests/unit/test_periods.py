@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from directory_indexer.docstore.metadata import dated_at
-from directory_indexer.extractors.document import Metadata
-from directory_indexer.relevance.periods import period_of
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.render.quantities import day
-from directory_indexer.searching.conditions import metadata_conditions, since_moment
-from directory_indexer.wire.objects import timestamp
+from directory_indexer.api.fields import format_timestamp
+from directory_indexer.formats.document import Metadata
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.ranking.query_syntax import period_of
+from directory_indexer.search.requests import metadata_conditions, since_moment
+from directory_indexer.storage.documents.metadata import dated_at
+from directory_indexer.text.formatting import day
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +88,8 @@ def test_the_day_shown_of_a_moment_is_the_day_that_holds_it() -> None:
     assert period
     assert period.start <= moment < period.end
     assert day(moment) == "2026-01-31"
-    assert timestamp(moment) == "2026-01-31T23:30:00-08:00"
-    assert since_moment(timestamp(moment) or "", name="since") == moment
+    assert format_timestamp(moment) == "2026-01-31T23:30:00-08:00"
+    assert since_moment(format_timestamp(moment) or "", name="since") == moment
 
 
 def test_a_document_that_gives_a_day_is_dated_on_that_day() -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer import cli, permissions
-from directory_indexer.errors import ExitCode
+from directory_indexer import cli
+from directory_indexer.core import permissions
+from directory_indexer.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.docstore.known import FileState, KnownFile
-from directory_indexer.errors import RootUnavailableError
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp
-from directory_indexer.ids import ContentHash
+from directory_indexer.core.errors import RootUnavailableError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.planner import plan
-from directory_indexer.paths import FilePath
-from directory_indexer.walker.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
+from directory_indexer.storage.documents.known_files import FileState, KnownFile
+from directory_indexer.walk.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.power import battery_percent
+from directory_indexer.core.machine import battery_percent
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 PROGRAM = """
 import os, subprocess
-from directory_indexer.priority import step_back
+from directory_indexer.core.machine import step_back
 step_back()
 print(os.getpriority(os.PRIO_PROCESS, 0))
 print(subprocess.run(["ionice", "-p", str(os.getpid())], capture_output=True, text=True, check=True).stdout.strip())

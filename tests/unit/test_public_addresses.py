@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from directory_indexer.config.fetching import allowance_of
-from directory_indexer.converting.destinations import Destinations
-from directory_indexer.converting.network import Network
-from directory_indexer.converting.public_addresses import is_public, networks_in, own_networks, parsed
-from directory_indexer.errors import UsageError
+from directory_indexer.config.services import allowance_of
+from directory_indexer.core.errors import UsageError
+from directory_indexer.integrations.converting.destinations import (
+    Destinations,
+    is_public,
+    networks_in,
+    own_networks,
+    parse_ip_address,
+)
+from directory_indexer.integrations.converting.fetching import Network
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -155,7 +160,7 @@ def test_this_machine_knows_its_own_addresses() -> None:
     own = own_networks()
     assert own
     if sys.platform == "linux":
-        assert any(parsed("127.0.0.1") in network for network in own)
+        assert any(parse_ip_address("127.0.0.1") in network for network in own)
 
 
 @pytest.mark.parametrize(

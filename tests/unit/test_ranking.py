@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import FilePath
-from directory_indexer.relevance.analyzer import HeldWords
-from directory_indexer.relevance.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
-from directory_indexer.relevance.matchplan import MatchPlan, plan_match
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.relevance.ranking import drop_zero_scores, good_ones, rank
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.analyzer import WordsWithPart
+from directory_indexer.ranking.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
+from directory_indexer.ranking.ordering import cut_below_threshold, drop_zero_scores, rank
+from directory_indexer.ranking.plan import MatchPlan, plan_match
+from directory_indexer.ranking.query import parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,8 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(prefix, 3)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> HeldWords:  # noqa: ARG002 - as the protocol has it
-        return HeldWords([(part, 3)][:limit])
+    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:  # noqa: ARG002 - as the protocol has it
+        return WordsWithPart([(part, 3)][:limit])
 
 
 CREDENTIALS = "credentials get replaced every few months"
@@ -113,10 +113,10 @@ def test_a_good_answer_is_shown_to_its_end() -> None:
 def test_an_answer_ends_at_a_share_of_its_best_score() -> None:
     candidates = [candidate(str(n), f"rotate the signing keys {'of it ' * n}", meaning=0.7 - n / 10) for n in range(6)]
     hits = rank(PLAN, candidates, limit=6, model=EMBEDDED_MODEL).hits
-    shown = good_ones(hits, by_words_alone=False)
+    shown = cut_below_threshold(hits, by_words_alone=False)
     assert shown == tuple(hit for hit in hits if hit.score >= hits[0].score / 2)
-    assert 1 < len(shown) < len(good_ones(hits, by_words_alone=True)) < len(hits)
-    assert good_ones((), by_words_alone=False) == ()
+    assert 1 < len(shown) < len(cut_below_threshold(hits, by_words_alone=True)) < len(hits)
+    assert cut_below_threshold((), by_words_alone=False) == ()
 
 
 def test_words_alone_make_an_order() -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
+from directory_indexer.core.paths import file_path
 from directory_indexer.parsing.reading import FileContent, read
-from directory_indexer.paths import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

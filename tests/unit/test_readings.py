@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.relevance.analyzer import extra_words, words
-from directory_indexer.relevance.readings import readings
+from directory_indexer.ranking.analyzer import extra_words, words
+from directory_indexer.ranking.markup import readings
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.scans import Box, Line, PageKey, Recognition, Scan, Word
-from directory_indexer.searching.scanned import locate_on_page
+from directory_indexer.core.files import Box, Line, PageKey, Recognition, Scan, Word
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.search.hits import locate_on_page
 
 if TYPE_CHECKING:
-    from directory_indexer.scans import ScannedPassage
+    from directory_indexer.core.files import ScannedPassage
 
 SCAN = Scan(1, PageKey(b"key"), "engine 1", 0.9)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.scratch import ScratchDirectory, in_use, remove_abandoned
+from directory_indexer.core.scratch import ScratchDirectory, in_use, remove_abandoned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 KILLED = """
 import os, pathlib, sys
-from directory_indexer.scratch import ScratchDirectory
+from directory_indexer.core.scratch import ScratchDirectory
 scratch = ScratchDirectory(pathlib.Path(sys.argv[1]))
 (scratch.path / "copy").write_text("private")
 print(scratch.path)

@@ -7,13 +7,13 @@ import pytest
 import secret_corpus
 from secret_corpus import SampleFile
 
-from directory_indexer.credentials.files import is_harmless, kind_of_container, kind_of_lone_secret
-from directory_indexer.credentials.redaction import redact, redact_document
-from directory_indexer.extractors.document import Document, Metadata, Section
-from directory_indexer.extractors.kinds import GROUPS
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import FilePath
-from directory_indexer.walker.ignore import built_in_rules, likely_secret
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.document import Document, Metadata, Section
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.secrets.files import is_harmless, kind_of_container, kind_of_lone_secret
+from directory_indexer.secrets.redaction import redact, redact_document
+from directory_indexer.walk.ignore import built_in_rules, likely_secret
 
 RULES = built_in_rules(include_secrets=False, include_hidden=True)
 SECRET_FILES = list(secret_corpus.sample_files("secret"))

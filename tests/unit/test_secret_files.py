@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.chunker import ChunkPolicy
-from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SkipReason
-from directory_indexer.parsing.one_file import redacted
+from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.errors import SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.extraction import extract
+from directory_indexer.parsing.one_file import extract_redacted
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.paths import FilePath
-from directory_indexer.walker.ignore import built_in_rules, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret
 
 _RULES = built_in_rules(include_secrets=False, include_hidden=True)
 
@@ -165,4 +165,4 @@ def test_an_environment_file_is_indexed_with_its_values_masked() -> None:
 def _indexed(path: str, text: str) -> str:
     file, content = FilePath(f"/{path}"), text.encode()
     policy = ParsePolicy(1 << 20, include_secrets=False, chunking=ChunkPolicy(), count_tokens=len)
-    return redacted(file, content, lambda: extract(content, file), policy).document.text
+    return extract_redacted(file, content, lambda: extract(content, file), policy).document.text

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.cli.commands import grep as command
-from directory_indexer.cli.grepping import GrepCall
-from directory_indexer.cli.short_way import OPTIONS, grep_call
+from directory_indexer.cli.grep import OPTIONS, GrepCall, grep_call
 
 _COMMAND: Any = typer.main.get_command(command.cli)
 _LISTS = {"patterns", "paths", "kinds", "globs"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.signals import StopSwitch
+from directory_indexer.cli.signals import StopSwitch
+from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

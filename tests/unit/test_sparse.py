@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from directory_indexer.relevance.forms import Term
-from directory_indexer.relevance.sparse import PassageFields, SparseVector, passage_weights, query_weights, words_of
+from directory_indexer.ranking.sparse import PassageFields, SparseVector, passage_weights, passage_words, query_weights
+from directory_indexer.ranking.word_forms import Term
 
 
 def product(one: SparseVector, other: SparseVector) -> float:
@@ -47,4 +47,4 @@ def test_a_name_in_parts_is_asked_for_as_one_word_and_a_wildcard_by_its_forms() 
 
 def test_the_words_for_filters_are_those_of_all_fields() -> None:
     fields = PassageFields("Kühne Häuser", "Am Hafen", "Titel", "de/haus.txt")
-    assert set(words_of(fields).split()) >= {"kuhne", "hauser", "am", "hafen", "titel", "de", "haus", "txt"}
+    assert set(passage_words(fields).split()) >= {"kuhne", "hauser", "am", "hafen", "titel", "de", "haus", "txt"}

@@ -8,17 +8,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.static_lessons import Lessons, learned
-from directory_indexer.embedders.static_table import (
+from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.embedding.static_table import (
     CODE_BYTES,
     StaticModel,
+    TrainingData,
     own_rows,
     packed_rows,
     shipped_rows,
     similarities,
+    train,
 )
-from directory_indexer.embedders.wordpiece import token_ids
+from directory_indexer.embedding.wordpiece import token_ids
 
 SUBJECTS = (("quartz", "zebra"), ("violin", "cement"), ("harbour", "yeast"))
 """Pairs of words that have nothing to do with each other, but in the lessons here."""
@@ -26,11 +27,11 @@ SUBJECTS = (("quartz", "zebra"), ("violin", "cement"), ("harbour", "yeast"))
 TEXTS = [f"{word} number {number}" for number in range(8) for pair in SUBJECTS for word in pair]
 
 
-def lessons(*, sign: float = 1.0) -> Lessons:
+def lessons(*, sign: float = 1.0) -> TrainingData:
     """Teach that both words of each pair mean the same: roughly what the table makes of the first one."""
     first = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), own_rows(b""))
     means = {word: first.vectors([pair[0]])[0] for pair in SUBJECTS for word in pair}
-    return Lessons(TEXTS, sign * np.array([means[text.split()[0]] for text in TEXTS], np.float32))
+    return TrainingData(TEXTS, sign * np.array([means[text.split()[0]] for text in TEXTS], np.float32))
 
 
 def nearness(model: StaticModel, one: str, other: str) -> float:
@@ -39,13 +40,13 @@ def nearness(model: StaticModel, one: str, other: str) -> float:
 
 
 def test_words_that_the_model_takes_for_the_same_come_near_each_other() -> None:
-    before, after = learned(TEXTS), learned(TEXTS, lessons())
+    before, after = train(TEXTS), train(TEXTS, lessons())
     for one, other in SUBJECTS:
         assert nearness(after, one, other) > nearness(before, one, other) + 0.5
 
 
 def test_words_of_which_nothing_is_learned_keep_their_rows() -> None:
-    model = learned(TEXTS, lessons())
+    model = train(TEXTS, lessons())
     [_, ginger, _] = token_ids("ginger", limit=1)
     [_, zebra, *_] = token_ids("zebra", limit=1)
     assert ginger not in model.own.tokens
@@ -53,22 +54,22 @@ def test_words_of_which_nothing_is_learned_keep_their_rows() -> None:
 
 
 def test_from_vectors_that_contradict_the_table_nothing_is_learned() -> None:
-    assert learned(TEXTS, lessons(sign=-1)).own.tokens.size == 0
+    assert train(TEXTS, lessons(sign=-1)).own.tokens.size == 0
 
 
 def test_from_no_lessons_nothing_is_learned() -> None:
-    model = learned(TEXTS, Lessons([], np.empty((0, DIMENSIONS), np.float32)))
+    model = train(TEXTS, TrainingData([], np.empty((0, DIMENSIONS), np.float32)))
     assert bytes(model.own) == b""
-    assert np.array_equal(model.vectors(TEXTS), learned(TEXTS).vectors(TEXTS))
+    assert np.array_equal(model.vectors(TEXTS), train(TEXTS).vectors(TEXTS))
 
 
 def test_lessons_without_a_word_teach_nothing() -> None:
-    model = learned(["", "..."], Lessons(["", "..."], np.ones((2, DIMENSIONS), np.float32)))
+    model = train(["", "..."], TrainingData(["", "..."], np.ones((2, DIMENSIONS), np.float32)))
     assert np.isfinite(model.vectors(["", "anything"])).all()
 
 
 def test_rows_are_read_as_they_were_written() -> None:
-    own = learned(TEXTS, lessons()).own
+    own = train(TEXTS, lessons()).own
     again = own_rows(bytes(own))
     assert bytes(again) == bytes(own)
     assert np.array_equal(again.tokens, own.tokens)

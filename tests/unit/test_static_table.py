@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.embedders.model_files import DIMENSIONS
-from directory_indexer.embedders.static_lessons import learned
-from directory_indexer.embedders.static_table import CODE_BYTES, StaticModel, nearest_codes, packed_table
-from directory_indexer.embedders.wordpiece import N_TOKENS, token_ids
+from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.embedding.static_table import CODE_BYTES, StaticModel, nearest_codes, packed_table, train
+from directory_indexer.embedding.wordpiece import N_TOKENS, token_ids
 
 TEXTS = [
     "Rotate the signing keys every ninety days.",
@@ -38,38 +37,38 @@ def nearest(model: StaticModel, query: str, *, limit: int = 1) -> list[str]:
 )
 def test_a_text_is_found_by_words_that_are_not_in_it(query: str, found: int) -> None:
     assert not set(query.split()) & set(TEXTS[found].split())
-    assert nearest(learned(TEXTS), query) == [TEXTS[found]]
+    assert nearest(train(TEXTS), query) == [TEXTS[found]]
 
 
 def test_codes_have_a_bit_for_each_dimension() -> None:
-    codes = learned(TEXTS).codes(TEXTS)
+    codes = train(TEXTS).codes(TEXTS)
     assert codes.shape == (len(TEXTS), CODE_BYTES)
     assert codes.dtype.name == "uint8"
     assert CODE_BYTES * 8 == DIMENSIONS
 
 
 def test_a_word_that_every_text_has_weighs_nothing() -> None:
-    model = learned([f"{text} invoice" for text in TEXTS])
+    model = train([f"{text} invoice" for text in TEXTS])
     [_, invoice, _] = token_ids("invoice", limit=1)
     assert model.weights[invoice] == pytest.approx(0, abs=1e-6)
     assert model.weights.max() > 0.9
 
 
 def test_the_same_text_has_the_same_vector_beside_whatever_texts() -> None:
-    model = learned(TEXTS)
+    model = train(TEXTS)
     alone = np.concatenate([model.vectors([text]) for text in TEXTS])
     assert np.allclose(model.vectors(TEXTS), alone, atol=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "...!?", "\ud800", "\x00\x07", "\u200b"])
 def test_a_text_without_words_is_as_usual_as_can_be(text: str) -> None:
-    model = learned(TEXTS)
+    model = train(TEXTS)
     [vector] = model.vectors([text])
     assert np.isfinite(vector).all()
 
 
 def test_nothing_is_learned_from_nothing() -> None:
-    model = learned([])
+    model = train([])
     assert model.codes([]).shape == (0, CODE_BYTES)
     assert np.isfinite(model.vectors(["anything"])).all()
 

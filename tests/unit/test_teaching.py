@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 import directory_indexer
-from directory_indexer.assistants.client_table import CLIENTS
-from directory_indexer.assistants.clients import Part, default_parts, snippet
-from directory_indexer.assistants.launching import SERVER_NAME, Launch
-from directory_indexer.assistants.places import Base
-from directory_indexer.assistants.teaching import added_context, announcement, session_text, skill_text
-from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.integrations.assistants.client_table import (
+    CLIENTS,
+    added_context,
+    announcement,
+    session_text,
+    skill_text,
+)
+from directory_indexer.integrations.assistants.clients import SERVER_NAME, Base, Launch, Part, default_parts, snippet
+from directory_indexer.server.mcp.executor import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "directory_indexer/assistants/plugin"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.paths import FilePath
-from directory_indexer.relevance.query import parse_query
-from directory_indexer.searching.unindexed_names import name_test
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.search.query_warnings import name_test
 
 
 @pytest.mark.parametrize(

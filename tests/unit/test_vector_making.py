@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from directory_indexer.embedding_space import EmbeddingSpace
-from directory_indexer.ids import content_hash
-from directory_indexer.searching.vector_making import VectorMaking
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.ids import content_hash
+from directory_indexer.search.background import OnDemandEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class _Model:
 def test_first_batch_holds_fewer_texts_in_letters_that_take_more_tokens(text: str, n_first: int) -> None:
     model = _Model()
     texts = [f"{number}{text}"[: len(text)] for number in range(20)]
-    making = VectorMaking(seconds=60)
+    making = OnDemandEmbedder(seconds=60)
     making.make({content_hash(one.encode()): one for one in texts}, model, share=1)  # type: ignore[arg-type]
     assert model.batches[0] == n_first
     assert len(making.made) == sum(model.batches) == len(texts)

@@ -12,22 +12,21 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, new_command_line
 from directory_indexer.cli.output import Output
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.errors import DirIndexError, ExitCode, UsageError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import DirIndexError, ExitCode, UsageError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.team import sent_lines
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.team.ingesting import Ingesting
-    from directory_indexer.team.originals import pieces_of
-    from directory_indexer.team.sending import OnConflict, Sending, Sent, Wait
-    from directory_indexer.wire.team import Refusal, SentAnswers, sent_answer
+    from directory_indexer.api.collections import Refusal, SentAnswers, sent_answer
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
+    from directory_indexer.collections.originals import pieces_of
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import sent_lines
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _STANDARD_INPUT = "-"
@@ -76,7 +75,7 @@ def add(
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     if len(sources) > 1 and (client_id or filename or title):
         raise UsageError("--id, --name and --title are for one document, not several", hint="send them one by one")
-    sending = Sending(
+    sending = IngestRequest(
         collection=collection or DEFAULT,
         client_id=client_id,
         filename=filename,
@@ -89,7 +88,7 @@ def add(
     collections = Collections(open_app(config, data_dir, output))
     if create and collection:
         collections.create(collection, if_missing=True)
-    ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
+    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=allow_private))
     with collections.using(sending.collection) as opened:
         opened.queue.recover()
         sent, refused = _send_all(ingesting, sources, sending, output)
@@ -110,10 +109,10 @@ def add(
 
 
 def _send_all(
-    ingesting: Ingesting, sources: Sequence[str], sending: Sending, output: Output
-) -> "tuple[list[Sent], list[Refusal]]":
+    ingesting: DocumentIngest, sources: Sequence[str], sending: IngestRequest, output: Output
+) -> "tuple[list[IngestResult], list[Refusal]]":
     """Send the sources in order; if there are several, a rejected one does not stop the others."""
-    sent: list[Sent] = []
+    sent: list[IngestResult] = []
     refused: list[Refusal] = []
     for source in sources:
         try:
@@ -127,13 +126,13 @@ def _send_all(
     return sent, refused
 
 
-def _send(ingesting: Ingesting, source: str, sending: Sending) -> "Sent":
+def _send(ingesting: DocumentIngest, source: str, sending: IngestRequest) -> "IngestResult":
     if _URL.match(source):
         return ingesting.add_url(source, sending)
     if source == _STANDARD_INPUT:
         named = sending._replace(filename=sending.filename or "standard input.md")
         return ingesting.add_file(pieces_of(sys.stdin.buffer), named)
-    path = os.path.expanduser(given_path(source))
+    path = os.path.expanduser(parse_path(source))
     if os.path.isdir(path):
         collection = "" if sending.collection == DEFAULT else f" --collection {sending.collection}"
         raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")

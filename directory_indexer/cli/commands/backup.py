@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.quantities import count, size
-    from directory_indexer.team.backup import back_up
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.wire.team import backup_answer
+    from directory_indexer.api.collections import backup_answer
+    from directory_indexer.collections.backup import back_up
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.formatting import count, size
 
 cli = new_command_line()
 
@@ -25,7 +25,7 @@ cli = new_command_line()
 def backup(
     *,
     target: Annotated[
-        Path, typer.Argument(parser=given_path, metavar="TARGET", help="A directory that is not there, or is empty.")
+        Path, typer.Argument(parser=parse_path, metavar="TARGET", help="A directory that is not there, or is empty.")
     ],
     config: ConfigFile = None,
     data_dir: DataDir = None,

@@ -7,14 +7,14 @@ import typer
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ConsentNeededError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ConsentNeededError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.team import collection_lines
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.wire.team import CollectionsAnswer, DeletedAnswer, collection_entry
+    from directory_indexer.api.collections import CollectionsAnswer, DeletedAnswer, collection_entry
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import collection_lines
 
 cli = new_command_line()
 

@@ -7,14 +7,14 @@ import typer
 
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer import policies
     from directory_indexer.config import config_location, load_config
-    from directory_indexer.config.example import write_example
-    from directory_indexer.embedders import models
-    from directory_indexer.render import json_pages, reports
+    from directory_indexer.config.settings import write_example
+    from directory_indexer.embedding import models
+    from directory_indexer.text import json_pages, reports
 
 cli = new_command_line()
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -18,13 +18,13 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import place_path, resolved_path
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import place_path, resolved_path
 
 with lazily:
-    from directory_indexer.converting.converter import is_url
-    from directory_indexer.exporting.target import draft_of, require_free
-    from directory_indexer.render import answers, json_pages
+    from directory_indexer.integrations.converting.converter import is_url
+    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.text import json_pages, results
 
 cli = new_command_line()
 
@@ -36,7 +36,7 @@ def convert(
         str, typer.Argument(metavar="PATH|URL", help="A file, a member of one as in a.zip!/b.docx, or an address.")
     ],
     target: Annotated[
-        Path | None, typer.Option("--output", "-o", parser=given_path, metavar="FILE", help="Write to FILE.")
+        Path | None, typer.Option("--output", "-o", parser=parse_path, metavar="FILE", help="Write to FILE.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     allow_private: Annotated[
@@ -61,11 +61,11 @@ def convert(
     if is_url(source):
         text = app.converter.convert_url(source, allow_private=allow_private)
     else:
-        text = app.converter.convert_file(resolved_path(given_path(source)))
+        text = app.converter.convert_file(resolved_path(parse_path(source)))
     if place:
         with draft_of(place, force=force) as draft:
             Path(draft).write_bytes(text.encode("utf-8", "replace"))
     if as_json:
         output.data(json_pages.convert_json(source, text, file=place))
     elif not place:
-        output.data(answers.markdown(text, for_terminal=output.is_terminal))
+        output.data(results.markdown(text, for_terminal=output.is_terminal))

@@ -11,21 +11,21 @@ import typer
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ExitCode, StoreError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ExitCode, StoreError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.config.collections import CollectionName
-    from directory_indexer.findings import Finding, Verdict
-    from directory_indexer.render import json_pages, reports
-    from directory_indexer.team.checkup import (
+    from directory_indexer.collections.checkup import (
         document_findings,
         registry_findings,
         repair_documents,
         repair_registry,
     )
-    from directory_indexer.team.opened import OpenCollection
+    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.config.collections import CollectionName
+    from directory_indexer.core.findings import Finding, Verdict
+    from directory_indexer.text import json_pages, reports
 
 cli = new_command_line()
 

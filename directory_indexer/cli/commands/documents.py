@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -23,28 +23,27 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.errors import ExitCode, UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import place_path
+from directory_indexer.core.errors import ExitCode, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import place_path
 
 with lazily:
-    from directory_indexer.exporting.target import draft_of, require_free
-    from directory_indexer.registry.stored_documents import State
-    from directory_indexer.render import answers, json_pages
-    from directory_indexer.render.team import document_lines, fact_lines, sent_lines
-    from directory_indexer.searching.texts import Selection, Unit
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.team.documents import DocumentVerbs
-    from directory_indexer.team.ingesting import Ingesting
-    from directory_indexer.team.originals import open_original
-    from directory_indexer.team.sending import Wait
-    from directory_indexer.wire.team import (
+    from directory_indexer.api.collections import (
         DeletedAnswer,
         SentAnswers,
         document_entry,
         documents_answer,
         sent_answer,
     )
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections.documents import DocumentOperations
+    from directory_indexer.collections.ingest import DocumentIngest, Wait
+    from directory_indexer.collections.originals import open_original
+    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.search.texts import Selection, Unit
+    from directory_indexer.storage.registry.stored_documents import State
+    from directory_indexer.text import json_pages, results
+    from directory_indexer.text.reports import document_lines, fact_lines, sent_lines
 
 cli = new_command_line()
 
@@ -79,7 +78,7 @@ def list_documents(
 ) -> None:
     """List the documents of a collection, and how far each is."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    page = DocumentVerbs(Collections(open_app(config, data_dir, output))).documents(
+    page = DocumentOperations(Collections(open_app(config, data_dir, output))).documents(
         collection or DEFAULT, cursor=cursor, limit=limit, state=State(state) if state else None
     )
     if as_json:
@@ -106,7 +105,7 @@ def get_document(
 ) -> None:
     """Show what is known of a document, or print its text."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
+    verbs = DocumentOperations(Collections(open_app(config, data_dir, output)))
     if not text and not lines:
         entry = document_entry(verbs.document(collection or DEFAULT, doc_id))
         if as_json:
@@ -119,7 +118,7 @@ def get_document(
     if as_json:
         output.data(json_pages.get_json(file_text))
     else:
-        output.data(answers.get_text(file_text, for_terminal=output.is_terminal))
+        output.data(results.get_text(file_text, for_terminal=output.is_terminal))
 
 
 @cli.command("original")
@@ -127,7 +126,7 @@ def get_original(
     *,
     doc_id: _Id,
     file: Annotated[
-        Path, typer.Argument(parser=given_path, metavar="FILE", help="Where to write it; - for standard output.")
+        Path, typer.Argument(parser=parse_path, metavar="FILE", help="Where to write it; - for standard output.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     collection: InCollection = "",
@@ -138,7 +137,7 @@ def get_original(
     """Give a document back byte for byte as it was sent."""
     output = Output(quiet=quiet, verbose=False, as_json=False)
     app = open_app(config, data_dir, output)
-    original = DocumentVerbs(Collections(app)).original(collection or DEFAULT, doc_id)
+    original = DocumentOperations(Collections(app)).original(collection or DEFAULT, doc_id)
     with open_original(original.path) as source:
         if os.fspath(file) == "-":
             if output.is_terminal:
@@ -165,7 +164,7 @@ def delete_documents(
 ) -> None:
     """Delete documents and their originals, whatever their state."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    verbs = DocumentVerbs(Collections(open_app(config, data_dir, output)))
+    verbs = DocumentOperations(Collections(open_app(config, data_dir, output)))
     for doc_id in doc_ids:
         verbs.delete(collection or DEFAULT, doc_id)
         if not as_json:
@@ -190,7 +189,7 @@ def refresh_documents(
     """Fetch documents that have changed from their addresses again."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
-    ingesting = Ingesting(collections, fetch=collections.fetch(allow_private=allow_private))
+    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=allow_private))
     sent = tuple(
         sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids
     )

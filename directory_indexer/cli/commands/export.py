@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,8 +20,10 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ExitCode, UsageError
-from directory_indexer.exporting.formats import (
+from directory_indexer.core.errors import ExitCode, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import place_path, resolved_path
+from directory_indexer.integrations.exporting.formats import (
     EXPORT_FORMATS,
     ExportFormat,
     any_of,
@@ -31,16 +33,14 @@ from directory_indexer.exporting.formats import (
     named_format,
     require_harmless,
 )
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import place_path, resolved_path
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.exporting.exporter import ExportRequest
-    from directory_indexer.render import json_pages, reports
-    from directory_indexer.render.spans import plain
-    from directory_indexer.signals import StopSwitch
+    from directory_indexer.cli.signals import StopSwitch
+    from directory_indexer.integrations.exporting.exporter import ExportRequest
+    from directory_indexer.storage.documents.runs import Outcome
+    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text.formatting import plain
 
 _TITLES = any_of(row.title for row in EXPORT_FORMATS)
 _SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
@@ -54,13 +54,13 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            parser=given_path,
+            parser=parse_path,
             help=f"File to write: {_SUFFIXES}; - for standard output.",
             metavar="FILE",
         ),
     ],
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=given_path, help="Directories or files; none: all that is indexed.")
+        list[Path] | None, typer.Argument(parser=parse_path, help="Directories or files; none: all that is indexed.")
     ] = None,
     named: Annotated[
         ExportFormat | None,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -21,17 +21,16 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ConsentNeededError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import lies_in, resolved_path
+from directory_indexer.core.errors import ConsentNeededError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.docstore.index_scope import IndexScope
-    from directory_indexer.indexing.roots import forgettable, require_forgettable
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.printable import printable
-    from directory_indexer.render.quantities import count
+    from directory_indexer.indexing.roots import forgettable_path, require_forgettable
+    from directory_indexer.storage.documents.queries import IndexScope
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.formatting import count, printable
 
 cli = new_command_line()
 
@@ -39,7 +38,7 @@ cli = new_command_line()
 @cli.command()
 def forget(
     *,
-    path: Annotated[Path, typer.Argument(parser=given_path, help="A tracked directory.")],
+    path: Annotated[Path, typer.Argument(parser=parse_path, help="A tracked directory.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     collection: InCollection = "",
     config: ConfigFile = None,
@@ -73,7 +72,7 @@ def forget(
 
 def _consequence(app: "App", path: Path) -> str:
     with app.docstore.snapshot() as snapshot:
-        root = forgettable(os.fspath(path), snapshot)
+        root = forgettable_path(os.fspath(path), snapshot)
         require_forgettable(root, app.policies.walk)
         directories = chain.from_iterable(snapshot.directory_counts.by_root().values())
         removed = [directory for directory in directories if lies_in(directory.path, root)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,17 +20,17 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import UsageError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render import answers, json_pages
-    from directory_indexer.searching.named_parts import named_part, selected
-    from directory_indexer.searching.texts import Selection, Unit, read_text
+    from directory_indexer.search.locators import locator_selection, parse_locator
+    from directory_indexer.search.texts import Selection, Unit, read_text
+    from directory_indexer.text import json_pages, results
 
 if TYPE_CHECKING:
-    from directory_indexer.docstore.store import Snapshot
-    from directory_indexer.searching.texts import FileText
+    from directory_indexer.search.texts import FileText
+    from directory_indexer.storage.documents.store import Snapshot
 
 cli = new_command_line()
 
@@ -56,7 +56,7 @@ def get(
     """Print the indexed text of files, or of parts of them."""
     output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
     selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    names = [os.fspath(given_path(file)) for file in files]
+    names = [os.fspath(parse_path(file)) for file in files]
     app = open_existing_app(config, data_dir, output, collection)
     with app.docstore.snapshot() as snapshot:
         texts = [_text(snapshot, name, selection) for name in names]
@@ -65,15 +65,15 @@ def get(
         return
     for text in texts:
         if len(texts) > 1:
-            output.data(answers.title_line(text, paths=output.paths))
-        output.data(answers.get_text(text, for_terminal=output.is_terminal, is_numbered=is_numbered))
-        output.notes(answers.get_notes(text, paths=output.paths))
+            output.data(results.title_line(text, paths=output.paths))
+        output.data(results.get_text(text, for_terminal=output.is_terminal, is_numbered=is_numbered))
+        output.notes(results.get_notes(text, paths=output.paths))
 
 
 def _text(snapshot: "Snapshot", file: str, selection: "Selection | None") -> "FileText":
-    named = named_part(snapshot, file)
+    named = parse_locator(snapshot, file)
     if selection is None:
-        return read_text(snapshot, named.path, selected(snapshot, named))
+        return read_text(snapshot, named.path, locator_selection(snapshot, named))
     if named.selection or named.heading:
         raise UsageError(f"'{file}' names a part, and so does --{selection.unit}", hint="leave one of them out")
     return read_text(snapshot, named.path, selection)

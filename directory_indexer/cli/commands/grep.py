@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.grepping import GrepCall, run_grep
+from directory_indexer.cli.grep import GrepCall, run_grep
 from directory_indexer.cli.options import AsJson, ColorWhen, ConfigFile, DataDir, InCollection, Quiet, new_command_line
 
 cli = new_command_line()

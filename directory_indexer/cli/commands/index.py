@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path, given_seconds
+from directory_indexer.cli.arguments import parse_path, parse_seconds
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -25,24 +25,24 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.docstore.index_scope import WHOLE_INDEX, IndexScope
-from directory_indexer.docstore.runs import Origin
-from directory_indexer.errors import ConsentNeededError, DirIndexError, UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath, display, exact_text
-from directory_indexer.priority import step_back
+from directory_indexer.core.errors import ConsentNeededError, DirIndexError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.machine import lower_priority
+from directory_indexer.core.paths import FilePath, display, exact_text
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
-    from directory_indexer import watch_limits, watcher
     from directory_indexer.app import App
-    from directory_indexer.cli.note_history import unseen
+    from directory_indexer.cli.note_history import unseen_notes
+    from directory_indexer.cli.signals import StopSwitch
+    from directory_indexer.core import watch_limits
+    from directory_indexer.indexing import watch
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
-    from directory_indexer.render import index_reports, json_pages, status_report
-    from directory_indexer.render.printable import printable
-    from directory_indexer.render.spans import plain
-    from directory_indexer.signals import StopSwitch
-    from directory_indexer.telemetry.starting import start_leniently
+    from directory_indexer.telemetry.start import start_leniently
+    from directory_indexer.text import index_reports, json_pages
+    from directory_indexer.text.formatting import plain, printable
 
 _MAX_REPORTED_FAILURES = 5
 _POLL_SECONDS = 0.1
@@ -56,7 +56,7 @@ _Effort = Literal["full", "background", "none"]
 def index(
     *,
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=given_path, help="Directories; without any, all that are tracked.")
+        list[Path] | None, typer.Argument(parser=parse_path, help="Directories; without any, all that are tracked.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file again, even if it has not changed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what a run would do, and do nothing.")] = False,
@@ -68,7 +68,7 @@ def index(
         float | None,
         typer.Option(
             "--max-seconds",
-            parser=given_seconds,
+            parser=parse_seconds,
             metavar="SECONDS",
             help="Stop after this many seconds; the next run resumes.",
         ),
@@ -120,7 +120,7 @@ def index(
             "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
         )
     if effort == "background":
-        step_back()
+        lower_priority()
     app = open_app(config, data_dir, output, collection)
     if pause:
         _pause(app, output, wait=wait)
@@ -174,7 +174,7 @@ def _show(app: App, report: IndexReport, output: Output) -> None:
     elif output.is_terminal and not (output.quiet or output.verbose):
         output.lines(index_reports.summary_lines(report, paths=output.paths, embeds=_embeds(app)))
         if advice := app.language_advice():
-            output.notes(unseen(app.loaded.data_dir, {advice.key: advice.text}), are_dim=True)
+            output.notes(unseen_notes(app.loaded.data_dir, {advice.key: advice.text}), are_dim=True)
     elif not output.quiet:
         output.lines(index_reports.index_lines(report, paths=output.paths, verbose=output.verbose))
     else:
@@ -200,7 +200,7 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
     if output.as_json:
         output.data(json_pages.paused_json(paused))
     else:
-        output.lines(status_report.paused_lines(paused, runs, paths=output.paths))
+        output.lines(index_reports.paused_lines(paused, runs, paths=output.paths))
 
 
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
@@ -245,11 +245,11 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
             output.notes([plain(index_reports.index_lines(report, paths=output.paths)).rstrip()])
 
-    step_back()  # the run that the user waited for is done
+    lower_priority()  # the run that the user waited for is done
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
-    watcher.Watch(
+    watch.Watch(
         roots=roots,
         update=update,
         directories=app.indexer.directories,

@@ -1,34 +1,50 @@
-"""`dirindex install`: add dirindex to the assistants of this machine, and remove it again."""
+"""`dirindex install`: add dirindex to the assistants of this machine, and remove it again.
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+Plans of `dirindex install`: adding dirindex to assistants, or removing it.
+"""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.serving import server_arguments
-from directory_indexer.errors import ConsentNeededError, ExitCode
-from directory_indexer.lazy import lazily
+from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
+from directory_indexer.core.errors import ConsentNeededError, ExitCode, UsageError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.assistants import client_table
-    from directory_indexer.assistants.applying import recording
-    from directory_indexer.assistants.clients import Part
-    from directory_indexer.cli.installing import installation, removal
+    from directory_indexer.api.reports import install_answer
     from directory_indexer.config import load_config
-    from directory_indexer.render.installs import change_lines, failure_lines, step_lines
-    from directory_indexer.render.json_pages import record_json
-    from directory_indexer.render.quantities import count
-    from directory_indexer.wire.installs import install_answer
+    from directory_indexer.integrations.assistants import client_table
+    from directory_indexer.integrations.assistants.clients import Part, default_parts, launch_of, this_system
+    from directory_indexer.integrations.assistants.planning import (
+        Installation,
+        Removal,
+        apply_installation,
+        apply_removal,
+        found_clients,
+        has_plugin,
+        recording,
+    )
+    from directory_indexer.integrations.assistants.record import read_record
+    from directory_indexer.text.formatting import count
+    from directory_indexer.text.installs import change_lines, failure_lines, step_lines
+    from directory_indexer.text.json_pages import record_json
 
 if TYPE_CHECKING:
-    from directory_indexer.assistants.steps import Plan
-    from directory_indexer.cli.installing import Change
+    from directory_indexer.integrations.assistants.clients import Client, System
+    from directory_indexer.integrations.assistants.planning import Failure, Plan
+
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
 
 cli = new_command_line()
 
@@ -54,7 +70,7 @@ def install(
     directories: Annotated[
         list[Path] | None,
         typer.Option(
-            "--directory", metavar="DIR", parser=given_path, help="A directory that assistants may add to the index."
+            "--directory", metavar="DIR", parser=parse_path, help="A directory that assistants may add to the index."
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Let the server keep tracked directories up to date.")] = False,
@@ -115,3 +131,46 @@ def _closing_notes(change: "Change", *, dry_run: bool) -> tuple[str, ...]:
     if not change.plan.steps:
         return ("this command has put nothing in",)
     return ("nothing was written",) if dry_run or not change.plan.drafts else change.advice
+
+
+class Change(NamedTuple):
+    """A plan, the function that carries it out, notes to print before it and advice to print after it."""
+
+    plan: Plan
+    apply: Callable[[Plan, Path], list[Failure]]
+    notes: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+def removal(clients: Sequence[Client], parts: Sequence[Part], data_dir: Path) -> Change:
+    """Plan to remove parts from clients; without clients, from all of them."""
+    plan = Removal(this_system(), read_record(data_dir)).plan([client.name for client in clients], parts)
+    return Change(plan, apply_removal)
+
+
+def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Sequence[str], data_dir: Path) -> Change:
+    """Plan to add parts to clients: without clients, to all that are installed; without parts, each client's defaults.
+
+    Raises:
+        UsageError: no client is found, or a named one has no place for the parts.
+    """
+    system = this_system()
+    chosen = clients or found_clients(client_table.CLIENTS.values(), system)
+    if not chosen:
+        raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(client_table.CLIENTS)}")
+    parts_by_client = [
+        (client, [part for part in parts or default_parts(client) if part in client.parts]) for client in chosen
+    ]
+    if placeless := [name.name for name, client_parts in parts_by_client if clients and not client_parts]:
+        raise UsageError(
+            f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",
+            hint="docs/assistants.md says what each assistant takes",
+        )
+    plan = Installation(system, launch_of(arguments), read_record(data_dir)).plan(parts_by_client)
+    notes = (*unset_variables_note(), *_plugin_note(plan, system))
+    return Change(plan, apply_installation, notes, ("restart the assistants: they read this when they start",))
+
+
+def _plugin_note(plan: Plan, system: System) -> list[str]:
+    is_double = any(step.client == "claude-code" for step in plan.steps) and has_plugin(system)
+    return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []

@@ -11,15 +11,15 @@ import typer
 
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import UsageError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import load_config
-    from directory_indexer.registry.keys import Keys, Right
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.keys import key_lines
+    from directory_indexer.storage.registry.keys import Keys, Right
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import key_lines
 
 cli = new_command_line()
 

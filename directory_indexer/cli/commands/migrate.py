@@ -9,14 +9,14 @@ import typer
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ExitCode, UsageError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ExitCode, UsageError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.docstore.runs import Outcome
-    from directory_indexer.render import json_pages, reports
-    from directory_indexer.render.spans import plain
-    from directory_indexer.signals import StopSwitch
+    from directory_indexer.cli.signals import StopSwitch
+    from directory_indexer.storage.documents.runs import Outcome
+    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text.formatting import plain
 
 cli = new_command_line()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,17 +20,17 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render.json_pages import record_json
-    from directory_indexer.render.outlines import folded_note, outline_lines, outline_within, way_to_more
-    from directory_indexer.searching.named_parts import named_outline, outline_of
-    from directory_indexer.wire.outlines import OutlineList, outline_answer
+    from directory_indexer.api.contents import OutlineList, outline_answer
+    from directory_indexer.search.locators import outline_at, outline_of
+    from directory_indexer.text.json_pages import record_json
+    from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
 
 if TYPE_CHECKING:
-    from directory_indexer.docstore.store import Snapshot
-    from directory_indexer.searching.outlines import Outline
+    from directory_indexer.search.outlines import Outline
+    from directory_indexer.storage.documents.store import Snapshot
 
 _MAX_TOKENS = 600
 
@@ -69,11 +69,11 @@ def outline(
     for entry in outlines:
         output.lines(outline_lines(entry, paths=output.paths if output.is_terminal else output.row_paths))
         if note := folded_note(entry, max_tokens=max_tokens):
-            output.notes([note, way_to_more(entry, paths=output.paths, max_tokens=max_tokens)])
+            output.notes([note, unfolding_command(entry, paths=output.paths, max_tokens=max_tokens)])
 
 
 def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":
     for place in places:
-        yield named_outline(snapshot, os.fspath(given_path(place)))
+        yield outline_at(snapshot, os.fspath(parse_path(place)))
     if not places:
         yield from (outline_of(snapshot, root) for root in snapshot.directories.all())

@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ConsentNeededError
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ConsentNeededError
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.team import restore_notes
-    from directory_indexer.team.restore import RestoreOptions
-    from directory_indexer.team.restore import restore as restore_backup
-    from directory_indexer.wire.team import restore_answer
+    from directory_indexer.api.collections import restore_answer
+    from directory_indexer.collections.restore import RestoreOptions
+    from directory_indexer.collections.restore import restore as restore_backup
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import restore_notes
 
 cli = new_command_line()
 
@@ -29,7 +29,7 @@ cli = new_command_line()
 def restore(
     *,
     source: Annotated[
-        Path, typer.Argument(parser=given_path, metavar="SOURCE", help="A directory that dirindex backup wrote.")
+        Path, typer.Argument(parser=parse_path, metavar="SOURCE", help="A directory that dirindex backup wrote.")
     ],
     replace: Annotated[
         bool, typer.Option("--replace", help="Put it into the place of what is there, which is lost.")

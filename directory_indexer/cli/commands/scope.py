@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,17 +20,17 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.errors import NotIndexedError, UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
+from directory_indexer.core.errors import NotIndexedError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import resolved_path
 
 with lazily:
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.team import scope_lines
-    from directory_indexer.searching.readiness import require_indexed
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.team.scopes import scopes_of
-    from directory_indexer.wire.team import scopes_answer
+    from directory_indexer.api.collections import scopes_answer
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections.search import collection_scopes
+    from directory_indexer.search.coverage_warnings import require_indexed
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import scope_lines
 
 _NAME = r"[\w][\w .-]{0,63}"
 
@@ -42,7 +42,7 @@ def scope(
     *,
     name: Annotated[str, typer.Argument(help="The name; none: all scopes are shown.", show_default=False)] = "",
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=given_path, help="The directories that it means from now on.")
+        list[Path] | None, typer.Argument(parser=parse_path, help="The directories that it means from now on.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Forget the name; the directories stay indexed.")] = False,
     collection: InCollection = "",
@@ -57,7 +57,7 @@ def scope(
     """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     team = Collections(open_app(config, data_dir, output))
-    scopes = scopes_of(team, collection or DEFAULT)
+    scopes = collection_scopes(team, collection or DEFAULT)
     if remove:
         if paths or not scopes.remove(name):
             raise UsageError(f"there is no scope '{name}'", hint="dirindex scope shows them; --remove takes one name")

@@ -1,15 +1,18 @@
-"""`dirindex search`: find passages."""
+"""`dirindex search`: find passages.
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+The working directory and the tracked directories around it.
+"""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_place
+from directory_indexer.cli.arguments import parse_location
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -25,27 +28,37 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.places import root_around, whence, working_directory
-from directory_indexer.cli.showing import Showing, form_of, show_result
+from directory_indexer.cli.results import ResultOptions, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.errors import ExitCode, UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import display, lies_in, resolved_path
+from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.api.cursors import parse_cursor
     from directory_indexer.app import App
     from directory_indexer.cli.interactive import interact
-    from directory_indexer.relevance.query import filter_in
-    from directory_indexer.render import json_pages
-    from directory_indexer.render.answers import View
-    from directory_indexer.render.facets import facet_lines
-    from directory_indexer.searching.answers import SearchMode, SearchRequest, SearchResult, sorted_by
-    from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
-    from directory_indexer.searching.whole_sections import in_whole_sections
-    from directory_indexer.team.collections import Collections
-    from directory_indexer.team.scopes import directories_of
-    from directory_indexer.team.search import search_collections
-    from directory_indexer.wire.cursors import position_of
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections.search import scope_directories, search_collections
+    from directory_indexer.ranking.query import parse_filter_argument
+    from directory_indexer.search.coverage_warnings import StandingNote
+    from directory_indexer.search.requests import (
+        SearchMode,
+        SearchRequest,
+        SearchResult,
+        metadata_conditions,
+        since_moment,
+        sort_result,
+        until_moment,
+    )
+    from directory_indexer.search.sections import expand_to_sections
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.reports import facet_lines
+    from directory_indexer.text.results import View
+
+
+# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+
 
 _DEFAULT_LIMIT = 10
 _INTERACTIVE_LIMIT = 30
@@ -178,7 +191,7 @@ def search(
         grep,
         *(["prefix"] if prefix else []),
     )
-    position = position_of(cursor, question=question)
+    position = parse_cursor(cursor, question=question)
     request = SearchRequest(
         query=query,
         queries=tuple(queries),
@@ -210,16 +223,16 @@ def search(
     if interactive:
         raise typer.Exit(_interact(team, request, collections or (), output))
     unpaged = _refresh_and_search(team, request, collections or ())
-    result = sorted_by(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
+    result = sort_result(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
-        result = result._replace(degraded=(*result.degraded, *whence(app)))
+        result = result._replace(degraded=(*result.degraded, *uncovered_directory_note(app)))
     result = _with_whole_sections(app, result) if full and not collections else result
     show_result(
         result,
         output,
         app=app,
         index=lambda: result.summary if collections else app.status.checked(result.summary),
-        how=Showing(form, view, explain, n_lines or 0, opened or 0, max_tokens or 0),
+        how=ResultOptions(form, view, explain, n_lines or 0, opened or 0, max_tokens or 0),
         position=position,
     )
     raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)
@@ -247,7 +260,7 @@ def _interact(team: Collections, request: SearchRequest, collections: Sequence[s
 
 def _with_whole_sections(app: "App", result: SearchResult) -> SearchResult:
     with app.docstore.snapshot() as snapshot:
-        return result._replace(hits=in_whole_sections(snapshot, result.hits))
+        return result._replace(hits=expand_to_sections(snapshot, result.hits))
 
 
 def _refresh_and_search(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
@@ -260,7 +273,7 @@ def _refresh_and_search(team: Collections, request: SearchRequest, collections: 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
     collection = _only_one(collections, "--scope")
-    paths = directories_of(team, collection, name)
+    paths = scope_directories(team, collection, name)
     within = [
         path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
     ]
@@ -277,12 +290,12 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
 
     Of several places, none may be a bare word.
     """
-    filters = {other: text for other in others if not os.path.lexists(other) and (text := filter_in(other))}
+    filters = {other: text for other in others if not os.path.lexists(other) and (text := parse_filter_argument(other))}
     places = [other for other in others if other not in filters]
     words = [place for place in places if os.sep not in place and not os.path.lexists(os.path.expanduser(place))]
     if len(places) > 1 and words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
-    return " ".join([query, *filters.values()]), list(map(given_place, places))
+    return " ".join([query, *filters.values()]), list(map(parse_location, places))
 
 
 def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:
@@ -300,3 +313,46 @@ def _only_one(collections: Sequence[str], option: str) -> str:
     if len(collections) > 1:
         raise UsageError(f"{option} is about one collection, not several", hint="name one of them")
     return collections[0] if collections else DEFAULT
+
+
+_MOST_NAMED = 3
+
+
+def working_directory() -> FilePath | None:
+    """Return the working directory, or None if it was removed."""
+    try:
+        return resolved_path(Path.cwd())
+    except FileNotFoundError:
+        return None
+
+
+def root_around(app: App, directory: Path) -> FilePath:
+    """Return the innermost tracked directory around a directory, or that itself if tracked ones are below it.
+
+    Raises:
+        NotIndexedError: there is neither.
+    """
+    here = resolved_path(directory)
+    tracked = _tracked(app)
+    around = [root for root in tracked if lies_in(here, root)]
+    if around:
+        return max(around, key=len)
+    if any(lies_in(root, here) for root in tracked):
+        return here
+    raise NotIndexedError(f"{display(here)} lies in no tracked directory", hint="dirindex index . adds it")
+
+
+def uncovered_directory_note(app: App) -> Iterator[str]:
+    """Yield a note that names the tracked directories, if the working directory is not among them."""
+    here = working_directory()
+    tracked = _tracked(app)
+    if here is None or any(lies_in(here, root) or lies_in(root, here) for root in tracked):
+        return
+    named = ", ".join(map(display, tracked[:_MOST_NAMED]))
+    more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
+    yield StandingNote(f"the working directory is not indexed; the answer comes from {named}{more}")
+
+
+def _tracked(app: App) -> list[FilePath]:
+    with app.docstore.snapshot() as snapshot:
+        return list(snapshot.directories.all())

@@ -11,27 +11,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.serving import server_arguments, unset_variables_note
-from directory_indexer.errors import UsageError
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import display, os_path, resolved_path
+from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import display, os_path, resolved_path
 
 with lazily:
-    from directory_indexer.assistants.client_table import client_named
-    from directory_indexer.assistants.clients import snippet
-    from directory_indexer.assistants.launching import launch_of
-    from directory_indexer.remote.address import remote_address
+    from directory_indexer.integrations.assistants.client_table import client_named
+    from directory_indexer.integrations.assistants.clients import launch_of, snippet
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
-    from directory_indexer.server.from_cluster import ClusterApp
-    from directory_indexer.server.gate.access import Access, names_of, parse_address, read_token, url_of
-    from directory_indexer.server.gate.logs import LogFormat
-    from directory_indexer.telemetry.starting import start as start_telemetry
-    from directory_indexer.telemetry.starting import start_leniently
+    from directory_indexer.server.bridge.http_client import remote_address
+    from directory_indexer.server.cluster_app import ClusterApp
+    from directory_indexer.server.middleware.access import Access, names_of, parse_address, read_token, url_of
+    from directory_indexer.server.middleware.monitoring import LogFormat
+    from directory_indexer.telemetry.start import start as start_telemetry
+    from directory_indexer.telemetry.start import start_leniently
 
 cli = new_command_line()
 
@@ -43,7 +42,7 @@ def serve(
     *,
     directories: Annotated[
         list[Path] | None,
-        typer.Argument(parser=given_path, help="Directories that clients may have indexed, beside the tracked ones."),
+        typer.Argument(parser=parse_path, help="Directories that clients may have indexed, beside the tracked ones."),
     ] = None,
     http: Annotated[
         str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
@@ -53,7 +52,7 @@ def serve(
         typer.Option(
             "--token-file",
             metavar="FILE",
-            parser=given_path,
+            parser=parse_path,
             help="Bearer token with all rights for HTTP clients; with --remote, the token or key for that server.",
         ),
     ] = None,

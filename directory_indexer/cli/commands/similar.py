@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_place
+from directory_indexer.cli.arguments import parse_location
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -23,14 +23,14 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.showing import Showing, form_of, show_result
-from directory_indexer.errors import ExitCode
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
+from directory_indexer.cli.results import ResultOptions, form_of, show_result
+from directory_indexer.core.errors import ExitCode
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import resolved_path
 
 with lazily:
-    from directory_indexer.render.answers import View
-    from directory_indexer.wire.cursors import position_of
+    from directory_indexer.api.cursors import parse_cursor
+    from directory_indexer.text.results import View
 
 _DEFAULT_LIMIT = 10
 
@@ -40,10 +40,10 @@ cli = new_command_line()
 @cli.command()
 def similar(
     *,
-    file: Annotated[Path, typer.Argument(parser=given_place, help="File to compare with; it need not be indexed.")],
+    file: Annotated[Path, typer.Argument(parser=parse_location, help="File to compare with; it need not be indexed.")],
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(parser=given_place, metavar="[PATH]...", help="Directories or files to search in."),
+        typer.Argument(parser=parse_location, metavar="[PATH]...", help="Directories or files to search in."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many files.")] = _DEFAULT_LIMIT,
     cursor: Cursor = "",
@@ -63,7 +63,7 @@ def similar(
     app = open_existing_app(config, data_dir, output, collection)
     within = tuple(dict.fromkeys(map(resolved_path, paths or ())))
     like = resolved_path(file)
-    position = position_of(cursor, question=("similar", like, *within))
+    position = parse_cursor(cursor, question=("similar", like, *within))
     notes = app.refresh(within)
     unpaged = app.similar_files.find(like, within=within, limit=position.limit(limit))
     result = position.rest(unpaged._replace(degraded=(*notes, *unpaged.degraded)), limit=limit)
@@ -72,7 +72,7 @@ def similar(
         output,
         app=app,
         index=lambda: app.status.checked(result.summary),
-        how=Showing(form, View.SCORED_FILES),
+        how=ResultOptions(form, View.SCORED_FILES),
         position=position,
     )
     raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -20,11 +20,11 @@ from directory_indexer.cli.options import (
     new_command_line,
 )
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import resolved_path
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import resolved_path
 
 with lazily:
-    from directory_indexer.render import json_pages, status_report
+    from directory_indexer.text import index_reports, json_pages
 
 cli = new_command_line()
 
@@ -33,7 +33,7 @@ cli = new_command_line()
 def status(
     *,
     path: Annotated[
-        Path | None, typer.Argument(parser=given_path, help="Only the directory that this lies in.")
+        Path | None, typer.Argument(parser=parse_path, help="Only the directory that this lies in.")
     ] = None,
     collection: InCollection = "",
     config: ConfigFile = None,
@@ -49,4 +49,4 @@ def status(
     if as_json:
         output.data(json_pages.status_json(report, verbose=verbose))
     else:
-        output.lines(status_report.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))
+        output.lines(index_reports.status_lines(report, now=time.time(), paths=output.paths, verbose=verbose))

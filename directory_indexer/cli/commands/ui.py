@@ -10,14 +10,13 @@ import typer
 from directory_indexer.cli.opening import open_app
 from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.lazy import lazily
+from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.server import ServeOptions, serve_page
-    from directory_indexer.server.gate.access import Access, HttpAddress
-    from directory_indexer.server.page.hosting import PageOptions
-    from directory_indexer.server.page.ports import usual_port
-    from directory_indexer.telemetry.starting import start_leniently
+    from directory_indexer.server.middleware.access import Access, HttpAddress
+    from directory_indexer.server.ui.hosting import PageOptions, usual_port
+    from directory_indexer.telemetry.start import start_leniently
 
 _LAST_PORT = 65_535
 

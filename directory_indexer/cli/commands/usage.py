@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from directory_indexer.cli.given import given_path
+from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.options import AsJson, Quiet, Verbose, new_command_line
 from directory_indexer.cli.output import Output
-from directory_indexer.errors import ExitCode
-from directory_indexer.lazy import lazily
+from directory_indexer.core.errors import ExitCode
+from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.render.json_pages import record_json
-    from directory_indexer.render.quantities import count
-    from directory_indexer.render.usage import unreadable_lines, usage_lines
-    from directory_indexer.usage.counting import usage_in
-    from directory_indexer.wire.usage import usage_answer
+    from directory_indexer.api.reports import usage_answer
+    from directory_indexer.integrations.usage import usage_in
+    from directory_indexer.text.formatting import count
+    from directory_indexer.text.json_pages import record_json
+    from directory_indexer.text.reports import unreadable_lines, usage_lines
 
 cli = new_command_line()
 
@@ -33,7 +33,7 @@ def usage(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            parser=given_path,
+            parser=parse_path,
             help="Transcripts, or directories that hold them; by default, where assistants keep them.",
         ),
     ] = None,

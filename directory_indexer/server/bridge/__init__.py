@@ -1,4 +1,7 @@
-"""`dirindex serve --remote`: a remote index for assistants on this machine."""
+"""`dirindex serve --remote`: a remote index for assistants on this machine.
+
+Client of a remote index, and conversion of the local files that are sent to it.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,18 @@ import os
 from typing import NoReturn
 
 from directory_indexer.app import App
-from directory_indexer.lazy import lazily
-from directory_indexer.paths import FilePath
-from directory_indexer.remote.address import RemoteAddress
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.server.bridge.http_client import RemoteAddress
 from directory_indexer.server.log_lines import log_to_stderr
-from directory_indexer.server.startup import Greeter, importing
+from directory_indexer.server.startup import EarlyHandshake, importing
 
 with lazily:
-    from directory_indexer.remote.client import RemoteIndex
-    from directory_indexer.remote.exchange import Exchange
-    from directory_indexer.remote.local_files import LocalFiles
-    from directory_indexer.server.bridge.catalogue import Bridge
-    from directory_indexer.server.bridge.protocol import make_bridge_server
+    from directory_indexer.server.bridge.http_client import Exchange
+    from directory_indexer.server.bridge.local_files import LocalFiles
+    from directory_indexer.server.bridge.mcp_server import make_bridge_server
+    from directory_indexer.server.bridge.remote_index import RemoteIndex
+    from directory_indexer.server.bridge.tools import Bridge
     from directory_indexer.server.stdio import run_stdio
 
 
@@ -42,4 +45,4 @@ def serve_remote(
         bridge = Bridge(RemoteIndex(Exchange(address, token)), local_files)
         server = make_bridge_server(bridge, allowed)
     # There is no early handshake: the SDK is already imported.
-    run_stdio(server, Greeter(""), parent=parent, close=lambda: None)
+    run_stdio(server, EarlyHandshake(""), parent=parent, close=lambda: None)

@@ -17,7 +17,7 @@ from ole_files import ole, slides_streams, workbook_stream
 from outcomes import Outcomes, outcomes_of
 from transcripts import codex, compressed
 
-from directory_indexer.files import SkipReason
+from directory_indexer.core.files import SkipReason
 from directory_indexer.parsing.tasks import Limits
 
 if TYPE_CHECKING:

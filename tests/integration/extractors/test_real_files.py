@@ -12,11 +12,11 @@ from typing import Final
 import pytest
 from outcomes import Outcomes, outcomes_of
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
 
 CORPUS: Final = os.environ.get("DIRINDEX_CORPUS", "")
 pytestmark = pytest.mark.skipif(not CORPUS, reason="DIRINDEX_CORPUS names no directory of `scripts/formats fetch`")

@@ -3,10 +3,10 @@ import pickle
 import pymupdf
 import pytest
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.pdf.raster import Raster
-from directory_indexer.extractors.pdf.rendering import draw_page
-from directory_indexer.ocr.rapidocr import InstalledModels, RapidOcr, installed_models
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.formats.pdf.raster import Raster
+from directory_indexer.formats.pdf.rendering import draw_page
+from directory_indexer.ocr.engine_selection import InstalledModels, RapidOcr, installed_models
 
 LEFT = ("Die größte Straße führt", "über die Brücke nach", "Süden, und jenseits des", "Flusses endet sie.")
 RIGHT = ("L'été dernier, le café", "était fermé à cause de", "la fête du garçon, et", "personne n'a protesté.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.decoding import decode
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.decoding import decode
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.recognition import kind_of
 
 SUFFIXES = (
     "adoc c cfg csv epub fb2 fodt go h html ini ipynb java js json jsonl log m man md ods odt org php pl png py rb rs "

@@ -7,18 +7,18 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.render.answers import View, search_lines
-from directory_indexer.render.json_pages import search_json
-from directory_indexer.render.printable import PathStyle, printable
-from directory_indexer.render.rows import search_rows
-from directory_indexer.render.terminal import styled
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
-from directory_indexer.wire.cursors import position_of
+from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
+from directory_indexer.storage.documents.statistics import IndexSummary
+from directory_indexer.text.formatting import PathStyle, printable
+from directory_indexer.text.json_pages import search_json
+from directory_indexer.text.results import View, search_lines
+from directory_indexer.text.rows import search_rows
+from directory_indexer.text.terminal import styled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _SUMMARY = IndexSummary(1, 1, 1, 1, is_running=False, completed_at=None)
@@ -76,7 +76,7 @@ def test_every_hit_is_one_row_of_four_fields(result: SearchResult) -> None:
 
 @given(results(), st.integers(100, 3000))
 def test_a_page_is_ascii_within_its_limit_and_gives_paths_back_exactly(result: SearchResult, page_bytes: int) -> None:
-    text = search_json(result, index=_SUMMARY, position=position_of("", question=[]), page_bytes=page_bytes)
+    text = search_json(result, index=_SUMMARY, position=parse_cursor("", question=[]), page_bytes=page_bytes)
     page = json.loads(text)
     assert text.isascii()
     assert len(text) <= page_bytes or len(page["hits"]) <= 1

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 from archives import zipped
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.archives.tars import open_bzip2, open_gzip, open_xz
-from directory_indexer.extractors.archives.zips import open_zip
-from directory_indexer.extractors.budget import Budget
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.formats.archives import open_bzip2, open_gzip, open_xz, open_zip
+from directory_indexer.formats.containers import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from directory_indexer.extractors.members import Contents, Member
+    from directory_indexer.formats.containers import Contents, Member
 
 LINES = "".join(f"line {number}\n" for number in range(300)).encode()
 

@@ -8,11 +8,11 @@ import pytest
 from book_files import entry, epub, point
 from office_files import zipped
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
 
 
 def read(content: bytes, name: str = "book.epub") -> Document:

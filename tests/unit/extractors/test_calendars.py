@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.calendars import extract_calendar, extract_contacts
-from directory_indexer.extractors.document import Document
+from directory_indexer.formats.calendars import extract_calendar, extract_contacts
+from directory_indexer.formats.document import Document
 
 MEETING = """BEGIN:VCALENDAR
 VERSION:2.0

@@ -7,9 +7,9 @@ import io
 
 import pytest
 
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.charsets import codec_of
-from directory_indexer.extractors.mail.message import open_message
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.decoding import codec_of
+from directory_indexer.formats.mail.message import open_message
 
 GERMAN = "Die Größe der Übersicht über Köln ist fürchterlich wichtig.\n"
 

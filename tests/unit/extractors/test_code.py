@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from directory_indexer.extractors.code import CODE_KINDS, extract_code
-from directory_indexer.extractors.document import Document, Section
+from directory_indexer.formats.code import CODE_KINDS, extract_code
+from directory_indexer.formats.document import Document, Section
 
 
 def _parts(document: Document) -> list[tuple[str, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from directory_indexer.extractors.draft import Draft
-from directory_indexer.extractors.pdf.columns import HeadedTable, headed_tables
-from directory_indexer.extractors.pdf.flow import PlacedRow
-from directory_indexer.extractors.pdf.pages import Row
+from directory_indexer.formats.draft import Draft
+from directory_indexer.formats.pdf.flow import PlacedRow
+from directory_indexer.formats.pdf.pages import Row
+from directory_indexer.formats.pdf.tables import HeadedTable, headed_tables
 
 ITEMS = [f"| Item number {number} | {number * 17} | {number * 23} |" for number in range(40)]
 

@@ -7,9 +7,9 @@ from hashlib import shake_128
 
 import pytest
 
-from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors.decoding import decode
-from directory_indexer.files import SkipReason
+from directory_indexer.core.errors import SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.formats.decoding import decode
 
 GERMAN = "Größe, Höhe und Länge müssen für jede Prüfung schön übereinstimmen.\nDas heißt: täglich.\n"
 FRENCH = "L'été dernier, où étiez-vous ? Le café près du théâtre était fermé, hélas.\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from office_files import docx, package, paragraph, relations, run, zipped
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
 
 STYLES = """<w:styles>
   <w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>

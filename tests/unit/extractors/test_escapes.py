@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.credentials.redaction import redact
-from directory_indexer.extractors.calendars import whole_characters
-from directory_indexer.extractors.escapes import unescaped
+from directory_indexer.formats.calendars import rejoin_split_characters
+from directory_indexer.formats.structured import unescape
+from directory_indexer.secrets.redaction import redact
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def test_escapes_become_their_characters(kind: str, written: str, expected: str 
         "xml": "<a b='Über'>x &lt; &nosuch; <i>y</i> z</a>",
         "latex": r"François über naïve Straße Øre š étale \emph{x}",
     }
-    assert unescaped(written, kind) == (expected if expected is not None else others[kind])
+    assert unescape(written, kind) == (expected if expected is not None else others[kind])
 
 
 @pytest.mark.parametrize("kind", ["json", "yaml", "toml", "properties", "xml", "latex", "gettext"])
 def test_a_line_stays_a_line(kind: str) -> None:
     written = 'a: "x\\n\\u000a\\u0085&#10;&#xA;\\x0a"\nb: "\\\n &lt;p\nq&gt;"\n{\\"\nu}'
 
-    assert unescaped(written, kind).count("\n") == written.count("\n")
+    assert unescape(written, kind).count("\n") == written.count("\n")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,11 @@ def test_a_line_stays_a_line(kind: str) -> None:
     ],
 )
 def test_a_secret_that_is_written_in_escapes_is_masked_to_its_end(kind: str, written: str) -> None:
-    assert "zz77QQ" not in redact(unescaped(written, kind), kind)[0]
+    assert "zz77QQ" not in redact(unescape(written, kind), kind)[0]
 
 
 def test_a_fold_within_a_character_goes_behind_it() -> None:
-    assert whole_characters("SUMMARY:Börse".encode().replace(b"\xb6", b"\r\n \xb6")) == "SUMMARY:Bö\r\n rse".encode()
+    assert (
+        rejoin_split_characters("SUMMARY:Börse".encode().replace(b"\xb6", b"\r\n \xb6"))
+        == "SUMMARY:Bö\r\n rse".encode()
+    )

@@ -7,11 +7,11 @@ import base64
 import pytest
 from office_files import docx, paragraph, relations, shape, zipped
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.recognition import kind_of
 
 XML = "<?xml version='1.0'?>"
 WORD = "xmlns:w='http://schemas.microsoft.com/office/word/2003/wordml'"

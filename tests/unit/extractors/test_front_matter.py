@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.document import Metadata
-from directory_indexer.extractors.front_matter import read_front_matter
-from directory_indexer.extractors.html import extract_html
-from directory_indexer.extractors.markdown import extract_markdown
-from directory_indexer.extractors.markup import extract_markup
-from directory_indexer.extractors.restructuredtext import extract_restructuredtext
+from directory_indexer.formats.document import Metadata
+from directory_indexer.formats.html import extract_html
+from directory_indexer.formats.markup import extract_markdown, extract_markup, extract_restructuredtext
+from directory_indexer.formats.metadata import read_front_matter
 
 NOTE = Metadata(
     authors=("Ada Byron", "Karl Weber"),

@@ -8,11 +8,11 @@ import re
 import pymupdf
 import pytest
 
-from directory_indexer.chunker import ChunkPolicy, chunk
-from directory_indexer.chunker.chunks import Chunk
-from directory_indexer.embedders.chunk_tokens import count_tokens
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.pdf.reader import extract_pdf
+from directory_indexer.chunking import ChunkPolicy, chunk
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.embedding.wordpiece import count_chunk_tokens
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.pdf.reader import extract_pdf
 
 _CAPTION = "Table 4: Valves and their keepers"
 _NAMES = "Name Purpose Pressure Keeper"
@@ -44,7 +44,7 @@ def valves(purpose: str, *, cell: str = "th", n_rows: int = 60) -> str:
 
 
 def chunks_of(document: Document) -> tuple[Chunk, ...]:
-    return chunk(document, policy=ChunkPolicy(), count_tokens=count_tokens)
+    return chunk(document, policy=ChunkPolicy(), count_tokens=count_chunk_tokens)
 
 
 @pytest.mark.parametrize("cell", ["th", "td"], ids=["bold names", "plain names"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.html import extract_html, extract_svg
+from directory_indexer.formats.html import extract_html, extract_svg
 
 PAGE = """\
 <!DOCTYPE html>

@@ -8,14 +8,13 @@ import zipfile
 import pymupdf
 import pytest
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.iwork.archives import texts_of
-from directory_indexer.extractors.iwork.reading import extract_iwork
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.iwork import archive_texts, extract_iwork
+from directory_indexer.formats.recognition import kind_of
 
 SLIDES = (
     b'<key:presentation xmlns:key="k" xmlns:sf="s"><key:master-slides><sf:p>Title Text</sf:p></key:master-slides>'
@@ -100,7 +99,7 @@ def test_copies_of_snappy_are_unpacked() -> None:
     stream = message(2001, story)
     head = stream[: -len(b"abcabcabc")]
     packed = varint(len(stream)) + bytes([len(head) - 1 << 2]) + head + bytes([(9 - 4) << 2 | 1, 3])
-    assert list(texts_of(b"\0" + len(packed).to_bytes(3, "little") + packed)) == ["abcabcabcabc"]
+    assert list(archive_texts(b"\0" + len(packed).to_bytes(3, "little") + packed)) == ["abcabcabcabc"]
 
 
 def test_a_document_with_a_password_is_encrypted() -> None:
@@ -120,7 +119,7 @@ def test_a_document_with_a_password_is_encrypted() -> None:
 )
 def test_damaged_archives_are_damaged_or_empty(content: bytes) -> None:
     try:
-        texts = list(texts_of(content))
+        texts = list(archive_texts(content))
     except ExtractionError:
         texts = []
     assert "".join(texts) == ""

@@ -10,11 +10,11 @@ import zipfile
 import pytest
 from office_files import docx, paragraph
 
-from directory_indexer.extractors.code import CODE_KINDS
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
-from directory_indexer.extractors.recognition import expected_kind, kind_of
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.code import CODE_KINDS
+from directory_indexer.formats.kinds import GROUPS, kind_for_alias
+from directory_indexer.formats.recognition import expected_kind, kind_of
+from directory_indexer.formats.table import FORMATS
 
 
 def kind(name: str, head: bytes = b"") -> str:
@@ -201,7 +201,7 @@ def test_formats_are_recognised_by_their_first_bytes_or_as_texts() -> None:
 
 def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
     program = (
-        "import sys; from directory_indexer.extractors.recognition import kind_of;"
+        "import sys; from directory_indexer.formats.recognition import kind_of;"
         "assert kind_of('/root/a.h', b'int a;') == 'c';"
         "print(*sorted(name for name in sys.modules if name.startswith('directory_indexer.extractors.')))"
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import SkipFileError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.extraction import extract
 
 N = 1_000_000
 BLANKS = " " * N

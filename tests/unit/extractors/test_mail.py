@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.mail.mailbox import open_mailbox
-from directory_indexer.extractors.mail.message import ENCRYPTED, MAX_PARTS, extract_web_archive, open_message
-from directory_indexer.extractors.mail.rtf_body import unpacked_rtf
-from directory_indexer.extractors.mail.signed import signed_content
-from directory_indexer.extractors.office.rtf import rtf_text
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.mail.mapi import decompress_rtf
+from directory_indexer.formats.mail.message import ENCRYPTED, MAX_PARTS, extract_web_archive, open_mailbox, open_message
+from directory_indexer.formats.mail.signed import signed_content
+from directory_indexer.formats.office.rtf import rtf_text
+from directory_indexer.formats.recognition import kind_of
+from directory_indexer.formats.table import FORMATS
 
 if TYPE_CHECKING:
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.extractors.members import Member
+    from directory_indexer.formats.containers import Member
+    from directory_indexer.formats.document import Document
 
 PLAIN = b"""\
 From: =?utf-8?q?J=C3=BCrgen_M=C3=BCller?= <jm@example.org>
@@ -291,9 +290,9 @@ def test_a_compressed_body_is_unpacked() -> None:
             " ", ""
         )
     )
-    assert rtf_text(unpacked_rtf(packed, 1_000)) == "hello world\n"
-    assert unpacked_rtf(packed, 10) == b"{\\rtf1\\ansi\\ansicpg125"
-    assert unpacked_rtf(packed[:10], 1_000) == b""
+    assert rtf_text(decompress_rtf(packed, 1_000)) == "hello world\n"
+    assert decompress_rtf(packed, 10) == b"{\\rtf1\\ansi\\ansicpg125"
+    assert decompress_rtf(packed[:10], 1_000) == b""
 
 
 def test_a_format_of_mail_needs_a_worker() -> None:

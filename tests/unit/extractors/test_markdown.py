@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from markdown_it import MarkdownIt
 
-from directory_indexer.extractors.markdown import extract_markdown, markdown_headings
+from directory_indexer.formats.markup import extract_markdown, markdown_headings
 
 EVERYTHING = """\
 ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.markup import extract_markup
+from directory_indexer.formats.markup import extract_markup
 
 SAMPLES = {
     "asciidoc": (

@@ -9,15 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.media.audio import open_audio
-from directory_indexer.extractors.media.exif import read_exif, time_of
-from directory_indexer.extractors.media.images import extract_image
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.media import extract_image, open_audio, parse_exif_time, read_exif
+from directory_indexer.formats.recognition import kind_of
 
 XMP = (
     b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
@@ -171,9 +169,9 @@ def test_values_that_claim_to_be_huge_are_left_out() -> None:
 
 
 def test_times_that_are_none_are_left_out() -> None:
-    assert time_of("0000:00:00 00:00:00") == ""
-    assert time_of("2020:13:41 10:00:00") == ""
-    assert time_of("2020:02:03") == "2020-02-03"
+    assert parse_exif_time("0000:00:00 00:00:00") == ""
+    assert parse_exif_time("2020:13:41 10:00:00") == ""
+    assert parse_exif_time("2020:02:03") == "2020-02-03"
 
 
 def outcome(reader: Callable[[bytes], Document], content: bytes) -> Document | str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.notebook import extract_notebook
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.formats.notebook import extract_notebook
 
 FORMAT_4 = {
     "nbformat": 4,

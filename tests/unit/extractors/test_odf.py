@@ -8,13 +8,13 @@ import pytest
 from odf_files import cell, flat, frame, heading, packed, paragraph, properties, row, table
 from office_files import zipped
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document, Section
-from directory_indexer.extractors.office.odf import open_odf
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.office.odf import open_odf
 
 NUMBERED = """<text:list-style style:name="L1">
   <text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/>

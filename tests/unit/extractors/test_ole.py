@@ -6,13 +6,13 @@ import pytest
 from office_files import docx, paragraph, xlsx
 from ole_files import ole, slides_streams, summary, word_stream, workbook_stream
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import CellMark, Document, Section
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.extractors.registry import extract
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import CellMark, Document, Section
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.recognition import kind_of
+from directory_indexer.formats.table import FORMATS
 
 MAY_FIRST_2024 = 133590240000000000
 

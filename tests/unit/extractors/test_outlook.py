@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from ole_files import ole
 
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.mail.message import open_message
-from directory_indexer.extractors.mail.outlook import open_outlook_message
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.mail.message import open_message
+from directory_indexer.formats.mail.outlook import open_outlook_message
 
 if TYPE_CHECKING:
     from ole_files import Storage
 
-    from directory_indexer.extractors.document import Document
-    from directory_indexer.extractors.members import Member
+    from directory_indexer.formats.containers import Member
+    from directory_indexer.formats.document import Document
 
 TO, CC, BCC = 1, 2, 3
 FLAGS, KIND, CODE_PAGE, CODE_PAGE_OF_BODY, LANGUAGE = 0x0E07, 0x0C15, 0x3FFD, 0x3FDE, 0x3FF1

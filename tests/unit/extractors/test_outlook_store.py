@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.mail import outlook_store
-from directory_indexer.extractors.mail.outlook_store import HEADER, open_outlook_store
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.files import SkipReason
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.mail import outlook_store
+from directory_indexer.formats.mail.outlook_store import HEADER, open_outlook_store
+from directory_indexer.formats.recognition import kind_of
 
 
 def test_a_store_is_recognised_by_its_first_bytes() -> None:

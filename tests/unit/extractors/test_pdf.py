@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pymupdf
 import pytest
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.document import Document, Metadata, Section
-from directory_indexer.extractors.pdf import reader as extractor
-from directory_indexer.extractors.pdf.characters import clean
-from directory_indexer.extractors.pdf.reader import extract_pdf
-from directory_indexer.files import SkipReason
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.formats.document import Document, Metadata, Section
+from directory_indexer.formats.pdf import reader as extractor
+from directory_indexer.formats.pdf.pages import clean
+from directory_indexer.formats.pdf.reader import extract_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -467,7 +467,7 @@ def test_mupdf_prints_nothing() -> None:
     (stream,) = paper.pdf[0].get_contents()
     paper.pdf.update_stream(stream, paper.pdf.xref_stream(stream) + b" /Missing Do unknown ] )")
     # PyMuPDF prints to what was standard output when it was imported.
-    module = "directory_indexer.extractors.pdf.reader"
+    module = "directory_indexer.formats.pdf.reader"
     command = f"import sys; from {module} import extract_pdf; extract_pdf(sys.stdin.buffer.read())"
 
     run = subprocess.run([sys.executable, "-c", command], input=paper.bytes(), capture_output=True, check=True)

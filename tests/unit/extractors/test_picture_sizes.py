@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from scanned_pages import blank, tiff
 
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.media.images import extract_image
-from directory_indexer.extractors.media.sizes import Size, sizes_of
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.media import extract_image
+from directory_indexer.formats.scanned_pictures import Size, picture_sizes
 
 if TYPE_CHECKING:
-    from directory_indexer.scans import PageKey
+    from directory_indexer.core.files import PageKey
 
 PNG = blank(30, 20).png()
 JPEG = blank(30, 20).jpeg()
@@ -58,23 +58,23 @@ SIZES = {
 @pytest.mark.parametrize("case", SIZES.values(), ids=SIZES)
 def test_the_size_of_each_page_is_read(case: tuple[str, bytes, list[tuple[int, int]]]) -> None:
     kind, content, sizes = case
-    assert sizes_of(content, kind) == [Size(*size) for size in sizes]
+    assert picture_sizes(content, kind) == [Size(*size) for size in sizes]
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "webp", "tiff", "gif", "heic"])
 @pytest.mark.parametrize("content", [b"", b"II", b"\xff\xd8", b"RIFF", b"\x89PNG\r\n\x1a\n", bytes(5), b"\xff" * 1000])
 def test_what_is_cut_off_or_no_picture_has_no_size(kind: str, content: bytes) -> None:
-    assert sizes_of(content, kind) == []
+    assert picture_sizes(content, kind) == []
 
 
 def test_a_tiff_whose_pages_form_a_loop_has_each_once() -> None:
     loop = b"II*\0" + struct.pack("<I", 8) + directory(width=30, height=20, next_at=8)
-    assert sizes_of(loop, "tiff") == [(30, 20)]
+    assert picture_sizes(loop, "tiff") == [(30, 20)]
 
 
 def test_a_tiff_that_is_damaged_has_the_pages_before_the_damage() -> None:
     first = directory(width=30, height=20, next_at=1 << 30)
-    assert sizes_of(b"II*\0" + struct.pack("<I", 8) + first, "tiff") == [(30, 20)]
+    assert picture_sizes(b"II*\0" + struct.pack("<I", 8) + first, "tiff") == [(30, 20)]
 
 
 def test_of_a_tiff_with_too_many_pages_it_is_said_that_they_are_not_read() -> None:
@@ -98,7 +98,7 @@ class NothingRead:
 
 def test_a_tiff_without_a_size_has_pages_without_pixels() -> None:
     empty = b"II*\0" + struct.pack("<I", 8) + struct.pack("<HI", 0, 0)
-    assert sizes_of(empty, "tiff") == [(0, 0)]
+    assert picture_sizes(empty, "tiff") == [(0, 0)]
 
 
 def test_what_a_tiff_declares_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,5 +113,5 @@ def test_what_a_tiff_declares_is_read_within_bounds(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(struct, "unpack_from", counted)
     # Any of 997 directories has 65,535 entries, which overlap, and names another one behind them.
     patterns = (b"\xff\xff" + struct.pack("<I", 8 + 6 * (number % 997)) for number in range(140_000))
-    sizes_of(b"II*\0" + struct.pack("<I", 8) + b"".join(patterns), "tiff")
+    picture_sizes(b"II*\0" + struct.pack("<I", 8) + b"".join(patterns), "tiff")
     assert 100_000 < n_read < 1_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from directory_indexer.extractors.formats import FORMATS, PICTURED
+from directory_indexer.formats.table import FORMATS, KINDS_WITH_PICTURES
 
 
 def test_the_kinds_with_pictures_are_those_whose_readers_find_some() -> None:
@@ -12,4 +12,4 @@ def test_the_kinds_with_pictures_are_those_whose_readers_find_some() -> None:
         for kind, form in FORMATS.items()
         if readers & {getattr(reader, "_Lazy__name", "") for reader in (form.open, form.extract)}
     }
-    assert kinds == PICTURED
+    assert kinds == KINDS_WITH_PICTURES

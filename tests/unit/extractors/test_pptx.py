@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from office_files import pptx, relations, shape
 
-from directory_indexer.extractors.document import Document, Section
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.extraction import extract
 
 
 def read(content: bytes) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.restructuredtext import extract_restructuredtext
+from directory_indexer.formats.markup import extract_restructuredtext
 
 EVERYTHING = """\
 .. _label:

@@ -8,14 +8,13 @@ import pytest
 from office_files import docx, paragraph
 from ole_files import ole
 
-from directory_indexer.errors import ExtractionError, SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.members import Member
-from directory_indexer.extractors.office.rtf import open_rtf
-from directory_indexer.extractors.office.rtf_events import MAX_DEPTH
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget, Member
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.office.rtf import open_rtf
+from directory_indexer.formats.office.rtf_parser import MAX_DEPTH
 
 FONTS = r"{\fonttbl{\f0 Arial;}{\f1\fcharset204 Arial Cyr;}{\f2\fcharset128 MS Gothic;}}"
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pymupdf
 
-from directory_indexer.converting.markdown import to_markdown
-from directory_indexer.extractors.pdf.reader import extract_pdf
+from directory_indexer.formats.pdf.reader import extract_pdf
+from directory_indexer.integrations.converting.converter import to_markdown
 
 PARTS = (("Part", "Material", "Stock"), ("SS-2541-03-M", "stainless\nsteel", "12"), ("SS-2541-04-L", "brass", "7"))
 PLACES = (("Hall", "Door code", "Keeper"), ("A-1", "self-\nclosing", "Ms Onza"), ("B-2", "glass | steel", "Mr Kob"))

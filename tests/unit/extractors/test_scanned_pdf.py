@@ -9,17 +9,16 @@ import pytest
 from page_engines import FakeEngine, recognised
 from scanned_pages import HEIGHT, PAPER, WIDTH, Picture, add_scan, add_text, blank, document, picture, scan
 
-from directory_indexer.errors import SkipFileError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.pdf.reader import extract_pdf
-from directory_indexer.extractors.pdf.rendering import MAX_PIXELS, draw_page
-from directory_indexer.files import SkipReason
-from directory_indexer.scans import Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.core.errors import SkipFileError
+from directory_indexer.core.files import Box, Line, PageKey, PageProblem, Recognition, SkipReason, Word
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.pdf.reader import extract_pdf
+from directory_indexer.formats.pdf.rendering import MAX_PIXELS, draw_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from directory_indexer.extractors.document import Document
+    from directory_indexer.formats.document import Document
 
 LETTER = "The zeppelin will be late\nby an hour at the least."
 FAX = "05.01.2026 10:00 FAX +49 000 000000 EXAMPLE LTD S. 1/1"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.extractors.structured import extract_json, extract_rows, extract_tables, extract_yaml
+from directory_indexer.formats.structured import extract_json, extract_rows, extract_tables, extract_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from directory_indexer.extractors.document import Document
+    from directory_indexer.formats.document import Document
 
 JSON = """\
 {

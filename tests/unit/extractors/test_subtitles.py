@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from directory_indexer.extractors.subtitles import extract_subtitles
+from directory_indexer.formats.subtitles import extract_subtitles
 
 SUBRIP = """1
 00:00:59,000 --> 00:01:01,500

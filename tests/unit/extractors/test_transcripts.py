@@ -25,17 +25,23 @@ from transcripts import (
     opencode_export,
 )
 
-from directory_indexer.credentials.redaction import redact_document
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.document import Document
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.extractors.transcripts.document import open_transcript
-from directory_indexer.extractors.transcripts.events import Assistant, Role, ToolCall, ToolKind, Turn
-from directory_indexer.extractors.transcripts.noise import plain
-from directory_indexer.extractors.transcripts.sessions import open_session
-from directory_indexer.extractors.transcripts.tool_kinds import kind_of_call, kind_of_command
-from directory_indexer.extractors.transcripts.turn_headings import said_at, turn_heading
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.recognition import kind_of
+from directory_indexer.formats.transcripts.document import open_session, open_transcript
+from directory_indexer.formats.transcripts.events import (
+    Assistant,
+    Role,
+    ToolCall,
+    ToolKind,
+    Turn,
+    turn_heading,
+    turn_time,
+)
+from directory_indexer.formats.transcripts.records import remove_noise
+from directory_indexer.formats.transcripts.tool_calls import kind_of_call, kind_of_command
+from directory_indexer.secrets.redaction import redact_document
 
 SESSIONS: dict[str, tuple[bytes, tuple[Said, ...], Assistant]] = {
     "claude": (claude_code(LOGIN, session="0205f437-f816", day="2026-03-02"), LOGIN, Assistant.CLAUDE_CODE),
@@ -66,7 +72,9 @@ def turns(content: bytes) -> list[tuple[str, str]]:
     opened = open_session(io.BytesIO(content))
     assert opened is not None
     return [
-        (str(event.role), plain(event.text)) for event in opened.events if isinstance(event, Turn) and plain(event.text)
+        (str(event.role), remove_noise(event.text))
+        for event in opened.events
+        if isinstance(event, Turn) and remove_noise(event.text)
     ]
 
 
@@ -123,10 +131,10 @@ def test_a_heading_tells_again_when_a_turn_was_said() -> None:
     for role in Role:
         for is_aside in (False, True):
             heading = turn_heading(role, moment.isoformat(timespec="seconds"), is_aside=is_aside)
-            assert said_at(f"{heading} > Why?") == moment.timestamp() - 30
-    assert said_at(turn_heading(Role.USER, "", is_aside=False)) is None
-    assert said_at("user, 2026-13-45 09:14 UTC") is None
-    assert said_at("The user, 2026-03-02 09:14 UTC") is None
+            assert turn_time(f"{heading} > Why?") == moment.timestamp() - 30
+    assert turn_time(turn_heading(Role.USER, "", is_aside=False)) is None
+    assert turn_time("user, 2026-13-45 09:14 UTC") is None
+    assert turn_time("The user, 2026-03-02 09:14 UTC") is None
 
 
 def test_a_session_says_when_it_was_and_which_it_is() -> None:
@@ -291,10 +299,10 @@ def test_what_a_tool_is_for_is_told_by_its_name_or_the_command(name: str, comman
 
 
 def test_what_programs_put_around_a_turn_goes_and_what_people_say_of_it_stays() -> None:
-    assert plain("a <system-reminder>b</system-reminder>c") == "a c"
-    assert plain("why is <system-reminder> there?") == "why is <system-reminder> there?"
-    assert plain(f"see data:image/png;base64,{BASE64}== here") == "see […] here"
-    assert len(plain(DUMP * 100)) < 40_000
+    assert remove_noise("a <system-reminder>b</system-reminder>c") == "a c"
+    assert remove_noise("why is <system-reminder> there?") == "why is <system-reminder> there?"
+    assert remove_noise(f"see data:image/png;base64,{BASE64}== here") == "see […] here"
+    assert len(remove_noise(DUMP * 100)) < 40_000
 
 
 @given(st.binary(max_size=300), st.sampled_from(sorted(SESSIONS)), st.integers(0, 5_000))

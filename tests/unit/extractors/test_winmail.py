@@ -26,12 +26,11 @@ from winmail_files import (
     winmail,
 )
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.budget import Budget
-from directory_indexer.extractors.mail.winmail import MAX_ATTACHMENTS, open_winmail
-from directory_indexer.extractors.members import Contents
-from directory_indexer.extractors.recognition import kind_of
-from directory_indexer.paths import file_path
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget, Contents
+from directory_indexer.formats.mail.winmail import MAX_ATTACHMENTS, open_winmail
+from directory_indexer.formats.recognition import kind_of
 
 
 def opened(content: bytes) -> Contents:

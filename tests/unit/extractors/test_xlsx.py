@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from office_files import cells, relations, xlsx
 
-from directory_indexer.extractors.document import CellMark, Document
-from directory_indexer.extractors.registry import extract
-from directory_indexer.paths import file_path
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import CellMark, Document
+from directory_indexer.formats.extraction import extract
 
 STYLES = """<styleSheet><numFmts>
   <numFmt numFmtId="170" formatCode='d" of "mmm\\-yy'/><numFmt numFmtId="171" formatCode='0.0" days"'/>

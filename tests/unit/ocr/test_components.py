@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from directory_indexer.ocr.components import find_components, find_runs, label_runs
+from directory_indexer.ocr.detection import find_components, find_runs, label_runs
 
 
 def mask_of(*rows: str) -> np.ndarray:

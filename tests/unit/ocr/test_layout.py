@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.ocr.layout import lines_of
-from directory_indexer.ocr.values import parsed
-from directory_indexer.scans import WHOLE, Box
+from directory_indexer.core.files import WHOLE, Box
+from directory_indexer.ocr.azure import lines_of
+from directory_indexer.ocr.json_values import parse_object
 
 
 def result(*lines: str, **more: Any) -> dict[str, Any]:
@@ -133,11 +133,11 @@ def test_numbers_beyond_all_bounds_count_as_nothing() -> None:
     answer = result("late")
     answer["pages"][0]["words"][0] |= {"confidence": huge, "polygon": [huge, -huge] * 4, "span": {"offset": huge}}
     assert [len(line.words) for line in lines_of(answer)] == [1]
-    assert parsed(json.dumps({"a": 1e400}).encode()) is None
-    assert parsed(b'{"a": ' + b"1" * (sys.get_int_max_str_digits() + 1) + b"}") is None
+    assert parse_object(json.dumps({"a": 1e400}).encode()) is None
+    assert parse_object(b'{"a": ' + b"1" * (sys.get_int_max_str_digits() + 1) + b"}") is None
 
 
 def test_halves_of_characters_do_not_come_through() -> None:
-    answer = parsed(json.dumps(result("a\ud800b")).encode())
+    answer = parse_object(json.dumps(result("a\ud800b")).encode())
     assert answer is not None
     assert texts(answer) == ["a?b"]

@@ -1,6 +1,6 @@
 import numpy as np
 
-from directory_indexer.ocr.reading_order import rows_in_order
+from directory_indexer.ocr.page_reading import rows_in_order
 
 
 def ordered(*boxes: tuple[float, float, float, float]) -> list[tuple[int, ...]]:

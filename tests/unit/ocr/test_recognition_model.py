@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from directory_indexer.ocr.recognition_model import Sign, decode, words_of
+from directory_indexer.ocr.page_reading import Sign, decode, words_of
 
 SIGNS = ("", "a", "b", " ")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.ocr.tables import lines_of
-from directory_indexer.scans import WHOLE, Box, Line, Word
+from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.ocr.tesseract import lines_of
 
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
 

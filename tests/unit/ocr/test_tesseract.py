@@ -11,8 +11,8 @@ import pytest
 from page_engines import Standin
 from scanned_pages import Picture, blank, picture
 
-from directory_indexer.errors import ExtractionError
-from directory_indexer.extractors.pdf.raster import Raster
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.formats.pdf.raster import Raster
 from directory_indexer.ocr.tesseract import Tesseract, installed_tesseract
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from directory_indexer.ocr.detection import boxes_of
-from directory_indexer.ocr.text_boxes import TextBox, draw
+from directory_indexer.ocr.detection import TextBox, boxes_of, draw
 
 
 def test_a_box_is_drawn_pixel_by_pixel_at_its_own_size() -> None:

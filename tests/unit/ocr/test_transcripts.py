@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.ocr.transcripts import lines_of
+from directory_indexer.ocr.gemini import lines_of
 
 
 def test_paragraphs_and_tables_are_blocks_and_rules_are_left_out() -> None:

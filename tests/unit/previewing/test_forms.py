@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.previewing.colours import colours_of
-from directory_indexer.previewing.forms import DRAWN, Form, form_of
-from directory_indexer.previewing.requests import Row, TableRequest
-from directory_indexer.previewing.tables import rows_of
+from directory_indexer.formats.table import FORMATS
+from directory_indexer.integrations.previewing.colours import colours_of
+from directory_indexer.integrations.previewing.forms import DRAWN, Form, form_of
+from directory_indexer.integrations.previewing.requests import Row, TableRequest
+from directory_indexer.integrations.previewing.work import rows_of
 
 
 def test_every_kind_has_a_form() -> None:

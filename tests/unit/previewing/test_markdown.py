@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.previewing.markdown import tree_of
+from directory_indexer.integrations.previewing.markdown import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.previewing.requests import Node
+    from directory_indexer.integrations.previewing.requests import Node
 
 
 def test_blocks_know_the_line_they_begin_in() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.remote.address import remote_address
+from directory_indexer.core.errors import UsageError
+from directory_indexer.server.bridge.http_client import remote_address
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from remote_servers import Loopback, request_of
 
-from directory_indexer.errors import UnavailableError
-from directory_indexer.remote.address import remote_address
-from directory_indexer.remote.client import RemoteIndex
-from directory_indexer.remote.exchange import Exchange, NoAnswerError, Request
-from directory_indexer.remote.retrying import Backoff, Patience
+from directory_indexer.core.errors import UnavailableError
+from directory_indexer.server.bridge.http_client import (
+    Backoff,
+    CancellableWait,
+    Exchange,
+    NoResponseError,
+    Request,
+    remote_address,
+)
+from directory_indexer.server.bridge.remote_index import RemoteIndex
 
 if TYPE_CHECKING:
     import socket
@@ -61,7 +66,7 @@ def test_the_token_goes_to_the_server_and_is_not_taken_elsewhere() -> None:
     with Loopback(_saying(_answer(b"{}"), elsewhere)) as other:
         redirection = _answer(b"", "307 Temporary Redirect", f"Location: {other.url}/api/v1/collections")
         with Loopback(_saying(redirection, heard)) as server, pytest.raises(UnavailableError, match="sends elsewhere"):
-            _index(server).collections(Patience())
+            _index(server).collections(CancellableWait())
     assert b"Bearer a-token-of-a-test" in heard[0]
     assert elsewhere == []
 
@@ -88,7 +93,7 @@ def test_a_head_without_end_is_no_answer() -> None:
         while True:
             client.sendall(b"X-More: and more\r\n" * 100)
 
-    with Loopback(serve) as server, pytest.raises(NoAnswerError):
+    with Loopback(serve) as server, pytest.raises(NoResponseError):
         Exchange(remote_address(server.url), _TOKEN).send(_REQUEST)
 
 
@@ -99,7 +104,7 @@ def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
         while client.recv(1):  # until the client goes away
             pass
 
-    with Loopback(serve) as server, pytest.raises(NoAnswerError, match="takes too long"):
+    with Loopback(serve) as server, pytest.raises(NoResponseError, match="takes too long"):
         Exchange(remote_address(server.url), _TOKEN, seconds=0.2).send(_REQUEST)
 
 
@@ -126,20 +131,20 @@ def test_an_answer_of_another_kind_is_an_error_and_no_bug(body: bytes) -> None:
         Loopback(_saying(_answer(body))) as server,
         pytest.raises(UnavailableError, match="as dirindex does"),
     ):
-        _index(server).collections(Patience())
+        _index(server).collections(CancellableWait())
 
 
 def test_what_newer_servers_say_beside_is_left_out() -> None:
     body = b'{"collections": [{"name": "a", "doc_count": 0, "description": null, "new": {}}], "new": 1}'
     with Loopback(_saying(_answer(body))) as server:
-        [collection] = _index(server).collections(Patience()).collections
+        [collection] = _index(server).collections(CancellableWait()).collections
     assert collection.name == "a"
 
 
 def test_a_list_without_end_is_refused_before_anybody_looks_at_its_entries() -> None:
     body = b'{"collections": [' + b"{}," * 1_000_000 + b"{}]}"
     with Loopback(_saying(_answer(body))) as server, pytest.raises(UnavailableError, match="as dirindex does"):
-        _index(server).collections(Patience())
+        _index(server).collections(CancellableWait())
 
 
 def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant() -> None:
@@ -148,7 +153,7 @@ def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant()
         Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
         pytest.raises(UnavailableError, match=r"with Bearer \*+$"),
     ):
-        _index(server).collections(Patience())
+        _index(server).collections(CancellableWait())
 
 
 def test_a_packed_answer_is_not_unpacked() -> None:
@@ -156,7 +161,7 @@ def test_a_packed_answer_is_not_unpacked() -> None:
         Loopback(_saying(_answer(b"x", "200 OK", "Content-Encoding: gzip"))) as server,
         pytest.raises(UnavailableError, match="packed"),
     ):
-        _index(server).collections(Patience())
+        _index(server).collections(CancellableWait())
 
 
 def test_a_refusal_of_any_length_is_told_briefly() -> None:
@@ -165,7 +170,7 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
         Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
         pytest.raises(UnavailableError) as refused,
     ):
-        _index(server).collections(Patience())
+        _index(server).collections(CancellableWait())
     assert len(refused.value.message) < 400
 
 
@@ -185,5 +190,5 @@ def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.
     with Loopback(serve) as server:
         address = remote_address(server.url.replace("http://", "https://"))
         with pytest.raises(UnavailableError, match="does not prove who it is"):
-            RemoteIndex(Exchange(address, _TOKEN)).collections(Patience())
+            RemoteIndex(Exchange(address, _TOKEN)).collections(CancellableWait())
     assert b"".join(heard) == b""

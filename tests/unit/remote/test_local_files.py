@@ -8,10 +8,10 @@ import pytest
 from teams import SECRET
 
 from directory_indexer.config import load_config
-from directory_indexer.errors import ContentRefusedError, UsageError
-from directory_indexer.paths import resolved_path
+from directory_indexer.core.errors import ContentRefusedError, UsageError
+from directory_indexer.core.paths import resolved_path
 from directory_indexer.policies import Policies
-from directory_indexer.remote.local_files import LocalDocument, LocalFiles
+from directory_indexer.server.bridge.local_files import LocalDocument, LocalFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,9 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.errors import UnavailableError
-from directory_indexer.remote.exchange import NoAnswerError, Request, Response
-from directory_indexer.remote.retrying import Backoff, CancelledError, Patience, Retrying, Waiting, wished_seconds
+from directory_indexer.core.errors import UnavailableError
+from directory_indexer.server.bridge.http_client import (
+    Backoff,
+    CancellableWait,
+    CancelledError,
+    NoResponseError,
+    Request,
+    Response,
+    RetryingClient,
+    RetryWait,
+    retry_after_seconds,
+)
 
 _REQUEST = Request("POST", "/api/v1/ingest", headers={"Idempotency-Key": "one"})
 
@@ -16,19 +25,19 @@ class Time:
         self.now = 0.0
         self.waits: list[float] = []
 
-    def pause(self, waiting: Waiting) -> None:
+    def pause(self, waiting: RetryWait) -> None:
         self.waits.append(waiting.seconds)
         self.now += waiting.seconds
 
 
-def _retrying(time: Time, answer: object, *, chance: float = 1.0) -> Retrying:
+def _retrying(time: Time, answer: object, *, chance: float = 1.0) -> RetryingClient:
     def send(request: Request) -> Response:
         assert request == _REQUEST  # the same request each time, with the same key
         result = answer() if callable(answer) else answer
         assert isinstance(result, Response)
         return result
 
-    return Retrying(send, backoff=Backoff(), clock=lambda: time.now, chance=lambda: chance)
+    return RetryingClient(send, backoff=Backoff(), clock=lambda: time.now, chance=lambda: chance)
 
 
 def test_a_server_that_is_away_for_a_minute_answers_in_the_end() -> None:
@@ -36,7 +45,7 @@ def test_a_server_that_is_away_for_a_minute_answers_in_the_end() -> None:
 
     def answer() -> Response:
         if time.now < 60:
-            raise NoAnswerError("it cannot be reached")
+            raise NoResponseError("it cannot be reached")
         return Response(201, {}, b"{}")
 
     assert _retrying(time, answer).answered(_REQUEST, pause=time.pause).status == 201
@@ -74,7 +83,7 @@ def test_a_server_that_wishes_for_too_long_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("wish", ["", "-1", "nan", "inf", "1e9", "Wed, 21 Oct 2026 07:28:00 GMT", "٣", "9" * 5000])
 def test_a_wish_that_is_no_number_of_seconds_counts_as_none(wish: str) -> None:
-    assert wished_seconds(Response(503, {"retry-after": wish}, b"")) == 0
+    assert retry_after_seconds(Response(503, {"retry-after": wish}, b"")) == 0
 
 
 def test_a_server_that_cannot_reach_an_address_is_not_away() -> None:
@@ -97,7 +106,7 @@ def test_what_would_be_answered_alike_is_not_asked_again(status: int) -> None:
 
 
 def test_a_call_that_nobody_waits_for_ends() -> None:
-    patience = Patience()
+    patience = CancellableWait()
     patience.end()
     with pytest.raises(CancelledError):
-        patience.pause(Waiting(1, 1000.0, "it is away"))
+        patience.pause(RetryWait(1, 1000.0, "it is away"))

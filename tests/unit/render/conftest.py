@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
-from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
-from directory_indexer.embedding_space import EmbeddingSpace
-from directory_indexer.extractors.document import FileFacts, Metadata
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
-from directory_indexer.findings import Finding, Verdict
-from directory_indexer.ids import chunk_id_of
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
+from directory_indexer.core.findings import Finding, Verdict
+from directory_indexer.core.ids import chunk_id_of
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.parsing.outcomes import ParseRequest
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt, Explanation
-from directory_indexer.searching.answers import Hit, OnDisk, SearchRequest, SearchResult
-from directory_indexer.searching.texts import FileText
-from directory_indexer.status import StatusReport, WaitingVectors
-from directory_indexer.walker.listing import IgnoredPath
+from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
+from directory_indexer.search.texts import FileText
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
+from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
+from directory_indexer.walk.listing import IgnoredPath
 
 NOON = 1_780_315_200.0
 FAILURE = FileFailure(file_path("/home/ann/notes/scan.pdf"), Stage.EXTRACT, "page 3 cannot be read")

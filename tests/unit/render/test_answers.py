@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt, Explanation
-from directory_indexer.render.answers import (
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, SearchResult
+from directory_indexer.search.texts import FileText
+from directory_indexer.text.formatting import PathStyle, Style, plain
+from directory_indexer.text.results import (
     View,
     get_notes,
     get_text,
@@ -18,16 +21,12 @@ from directory_indexer.render.answers import (
     search_notes,
     without_near_misses,
 )
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.rows import TSV_COLUMNS, Format, rows, search_rows
-from directory_indexer.render.spans import Style, plain
-from directory_indexer.searching.answers import Agreement, Hit, SearchRequest, SearchResult
-from directory_indexer.searching.texts import FileText
+from directory_indexer.text.rows import TSV_COLUMNS, Format, rows, search_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from directory_indexer.render.spans import Line
+    from directory_indexer.text.formatting import Line
 
 ABSOLUTE = PathStyle()
 AT_HOME = PathStyle("/home/ann/work", "/home/ann")
@@ -255,13 +254,13 @@ def test_near_misses_are_offered_in_a_line_and_not_shown(result: SearchResult, h
 
 
 def test_a_similar_file_says_which_passages_agree(result: SearchResult, hit: Hit) -> None:
-    agreeing = hit._replace(agreements=(Agreement(0.81, 3, 9, "Baking", 20, 30, ""),))
+    agreeing = hit._replace(agreements=(PassagePair(0.81, 3, 9, "Baking", 20, 30, ""),))
     text = plain(search_lines(result._replace(hits=(agreeing,)), paths=AT_HOME, view=View.SCORED_FILES))
     assert text.splitlines()[1] == "        3-9  Baking  like 20-30  0.81"
 
 
 def test_a_similar_file_names_each_of_its_passages_once(result: SearchResult, hit: Hit) -> None:
-    agreements = tuple(Agreement(score, 3, 9, "Baking", own, own + 5, "") for score, own in ((0.8, 20), (0.7, 40)))
+    agreements = tuple(PassagePair(score, 3, 9, "Baking", own, own + 5, "") for score, own in ((0.8, 20), (0.7, 40)))
     similar = result._replace(hits=(hit._replace(agreements=agreements),))
     assert plain(search_lines(similar, paths=AT_HOME, view=View.SCORED_FILES)).count("like") == 1
 

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.extractors.document import FileFacts, Metadata
-from directory_indexer.paths import file_path
-from directory_indexer.render.heads import head_line
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.spans import plain
-from directory_indexer.scans import ScannedPassage
+from directory_indexer.core.files import ScannedPassage
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts, Metadata
+from directory_indexer.text.excerpts import head_line
+from directory_indexer.text.formatting import PathStyle, plain
 
 if TYPE_CHECKING:
-    from directory_indexer.searching.answers import Hit
+    from directory_indexer.search.requests import Hit
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 AT_HOME = PathStyle("/home/ann/work", "/home/ann")

@@ -5,9 +5,9 @@ import sys
 
 _PROGRAM = """
 import sys
-import directory_indexer.render.answers, directory_indexer.render.index_reports, directory_indexer.render.reports
-import directory_indexer.render.status_report
-import directory_indexer.render.json_pages, directory_indexer.render.progress
+import directory_indexer.text.results, directory_indexer.text.index_reports, directory_indexer.text.reports
+import directory_indexer.text.index_reports
+import directory_indexer.text.json_pages, directory_indexer.text.progress
 print(sorted({"rich", "pydantic", "numpy", "asyncio"} & set(sys.modules)))
 """
 

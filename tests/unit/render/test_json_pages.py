@@ -8,21 +8,43 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.chunker.chunks import Chunk
+from directory_indexer.api.collections import (
+    BackupAnswer,
+    CollectionEntry,
+    CollectionsAnswer,
+    DeletedAnswer,
+    Refusal,
+    RestoreAnswer,
+    SentAnswers,
+    document_entry,
+    documents_answer,
+    scopes_answer,
+    sent_answer,
+)
+from directory_indexer.api.contents import OutlineList, outline_answer
+from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api.reports import InstallAnswer, PartEntry, UnreadableFile, UsageAnswer, UseEntry
+from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.collections.documents import DocumentPage
+from directory_indexer.collections.ingest import Effect, IngestResult
 from directory_indexer.config.collections import CollectionName
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import ConfigError
-from directory_indexer.exporting.exporter import ExportReport
-from directory_indexer.exporting.formats import named_format
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.ids import ChunkId, DocId
+from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.ids import ChunkId, DocId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.report import IndexReport, MigrationReport
-from directory_indexer.matching.patterns import PatternOptions
-from directory_indexer.paths import file_path
-from directory_indexer.registry.keys import Key, Right
-from directory_indexer.registry.stored_documents import Source, State, StoredDocument, StoredName
-from directory_indexer.render.json_pages import (
+from directory_indexer.integrations.exporting.exporter import ExportReport
+from directory_indexer.integrations.exporting.formats import named_format
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
+from directory_indexer.search.outlines import Entry, Outline
+from directory_indexer.search.requests import Hit, SearchResult
+from directory_indexer.search.texts import FileText
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.stored_documents import Source, State, StoredDocument, StoredName
+from directory_indexer.text.json_pages import (
     PAGE_BYTES,
     config_json,
     convert_json,
@@ -40,43 +62,20 @@ from directory_indexer.render.json_pages import (
     search_json,
     status_json,
 )
-from directory_indexer.searching.answers import Hit, SearchResult
-from directory_indexer.searching.grep import GrepLine, GrepMatches, GrepRequest
-from directory_indexer.searching.outlines import Entry, Outline
-from directory_indexer.searching.texts import FileText
-from directory_indexer.team.documents import Page
-from directory_indexer.team.sending import Effect, Sent
-from directory_indexer.wire.cursors import position_of
-from directory_indexer.wire.installs import InstallAnswer, PartEntry
-from directory_indexer.wire.outlines import OutlineList, outline_answer
-from directory_indexer.wire.team import (
-    BackupAnswer,
-    CollectionEntry,
-    CollectionsAnswer,
-    DeletedAnswer,
-    Refusal,
-    RestoreAnswer,
-    SentAnswers,
-    document_entry,
-    documents_answer,
-    scopes_answer,
-    sent_answer,
-)
-from directory_indexer.wire.usage import UnreadableFile, UsageAnswer, UseEntry
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.docstore.summaries import IndexSummary
-    from directory_indexer.findings import Finding
+    from directory_indexer.core.findings import Finding
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate
-    from directory_indexer.status import StatusReport
+    from directory_indexer.indexing.status import StatusReport
+    from directory_indexer.storage.documents.statistics import IndexSummary
 
 GREP = GrepRequest(PatternOptions((r"bak\w+",)))
 FOUND = GrepMatches(
     file_path("/home/ann/notes/bread.md"), "markdown", (GrepLine(12, "It is baked with steam,", spans=((6, 11),)),), 1
 )
-START = position_of("", question=["bake"])
+START = parse_cursor("", question=["bake"])
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
 
@@ -191,8 +190,8 @@ def _of_a_team() -> dict[str, str]:
     scopes = {"work": [file_path("/home/ann/notes"), file_path("/home/ann/letters")]}
     records: dict[str, tuple[Any, ...]] = {
         "collection list": CollectionsAnswer((collection,)),
-        "add": SentAnswers((sent_answer(Sent(SENT, Effect.REPLACED)),), (refusal,)),
-        "documents list": documents_answer(Page((SENT,), SENT.doc_id)),
+        "add": SentAnswers((sent_answer(IngestResult(SENT, Effect.REPLACED)),), (refusal,)),
+        "documents list": documents_answer(DocumentPage((SENT,), SENT.doc_id)),
         "documents get": document_entry(SENT),
         "documents delete": DeletedAnswer((SENT.doc_id,)),
         "scope": scopes_answer(scopes),
@@ -236,7 +235,7 @@ def test_hits_that_do_not_fit_are_left_out_whole_and_the_cursor_leads_on(
     cursor = ""
     n_pages = 0
     while cursor is not None:
-        position = position_of(cursor, question=["bake"])
+        position = parse_cursor(cursor, question=["bake"])
         text = search_json(position.rest(whole, limit=30), index=summary, position=position, page_bytes=5000)
         page = json.loads(text)
         assert len(text) <= 5000
@@ -258,7 +257,7 @@ def test_an_answer_cut_off_by_its_limit_says_where_the_rest_begins(
     whole = result._replace(hits=many(hit, 10))
     page = json.loads(search_json(START.rest(whole, limit=4), index=summary, position=START))
     assert (len(page["hits"]), page["truncated"]) == (4, True)
-    following = position_of(page["next_cursor"], question=["bake"])
+    following = parse_cursor(page["next_cursor"], question=["bake"])
     assert following.limit(4) == 8
     assert [one.path for one in following.rest(whole, limit=4).hits] == [f"/n/{n}.md" for n in range(4, 8)]
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from directory_indexer.paths import file_path
-from directory_indexer.render.printable import PathStyle, file_uri, printable, single_line
+from directory_indexer.core.paths import file_path
+from directory_indexer.text.formatting import PathStyle, file_uri, printable, single_line
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 

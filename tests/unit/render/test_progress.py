@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from directory_indexer.docstore.runs import Phase, RunProgress
-from directory_indexer.render.progress import IndexSteps, Pace, PaceMeter, ProgressLines, details, headline, work_of
+from directory_indexer.storage.documents.runs import Phase, RunProgress
+from directory_indexer.text.progress import IndexSteps, Pace, PaceMeter, ProgressLines, details, headline, work_of
 
 MIB = 1024 * 1024
 

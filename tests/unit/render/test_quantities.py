@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.render.quantities import ago, count, duration, percent, size
+from directory_indexer.text.formatting import count, duration, percent, size, time_ago
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_duration_is_said_in_its_two_largest_units(seconds: float, said: str) 
     ],
 )
 def test_a_time_is_said_in_its_largest_unit(seconds: int, said: str) -> None:
-    assert ago(1e9 - seconds, now=1e9) == said
+    assert time_ago(1e9 - seconds, now=1e9) == said
 
 
 @pytest.mark.parametrize(

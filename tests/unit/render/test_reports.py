@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.cli.output import Output
-from directory_indexer.docstore.pauses import PausedRun
-from directory_indexer.docstore.runs import Outcome
-from directory_indexer.errors import ConfigError
-from directory_indexer.files import FileFailure, SkippedFile, SkipReason, Stage
-from directory_indexer.ids import ContentHash, content_hash
+from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.ids import ContentHash, content_hash
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.paths import file_path
-from directory_indexer.render.index_reports import index_lines, plan_lines, summary_lines
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.reports import config_lines, doctor_lines
-from directory_indexer.render.spans import plain
-from directory_indexer.render.status_report import status_lines
-from directory_indexer.status import StatusReport
+from directory_indexer.indexing.status import StatusReport
+from directory_indexer.storage.documents.pauses import PausedRun
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.index_reports import index_lines, plan_lines, status_lines, summary_lines
+from directory_indexer.text.reports import config_lines, doctor_lines
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.findings import Finding
+    from directory_indexer.core.findings import Finding
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate
 

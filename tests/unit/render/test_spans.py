@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from directory_indexer.render.spans import Span, Style, line, plain
+from directory_indexer.text.formatting import Span, Style, line, plain
 
 
 def test_a_pipe_gets_words_without_styles_and_a_head_in_its_column() -> None:

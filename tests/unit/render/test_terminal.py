@@ -7,17 +7,16 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from directory_indexer.docstore.runs import Phase, RunProgress
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.extractors.formats import FORMATS
-from directory_indexer.paths import file_path
-from directory_indexer.render.answers import search_lines
-from directory_indexer.render.heads import head_line
-from directory_indexer.render.printable import PathStyle
-from directory_indexer.render.progress import IndexSteps, Pace
-from directory_indexer.render.spans import Span, Style, line
-from directory_indexer.render.terminal import live_progress, progress_display, styled
-from directory_indexer.searching.answers import Hit, SearchResult
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.formats.table import FORMATS
+from directory_indexer.search.requests import Hit, SearchResult
+from directory_indexer.storage.documents.runs import Phase, RunProgress
+from directory_indexer.text.excerpts import head_line
+from directory_indexer.text.formatting import PathStyle, Span, Style, line
+from directory_indexer.text.progress import IndexSteps, Pace
+from directory_indexer.text.results import search_lines
+from directory_indexer.text.terminal import live_progress, progress_display, styled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 

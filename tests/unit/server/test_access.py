@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.server.gate.access import (
+from directory_indexer.core.errors import UsageError
+from directory_indexer.server.middleware.access import (
     SHORTEST_TOKEN,
     TOKEN_VARIABLE,
     Access,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, cast
 import anyio
 import pytest
 
-from directory_indexer.errors import (
+from directory_indexer.core.errors import (
     ConflictError,
     ContentRefusedError,
     CorruptIndexError,
@@ -23,13 +23,20 @@ from directory_indexer.errors import (
     StoreError,
     UsageError,
 )
-from directory_indexer.registry.keys import Key, Right
-from directory_indexer.server.api.application import Application
-from directory_indexer.server.api.failures import problem_of
-from directory_indexer.server.api.operations import Content, Method, Operation, Reply, Services, at_once
-from directory_indexer.server.api.repeating import Repetition
-from directory_indexer.server.api.surface import NOWHERE, Surface
-from directory_indexer.server.gate.visits import Visit
+from directory_indexer.server.middleware.request_context import RequestContext
+from directory_indexer.server.rest.application import Application, Idempotency
+from directory_indexer.server.rest.operations import (
+    UNKNOWN_ROUTE,
+    Content,
+    Method,
+    Operation,
+    Reply,
+    Router,
+    Services,
+    unqueued_handler,
+)
+from directory_indexer.server.rest.responses import problem_of
+from directory_indexer.storage.registry.keys import Key, Right
 
 SECRET_WORDS = "/home/anna/private.db"  # noqa: S105 - that must not be told
 
@@ -59,7 +66,9 @@ class _AsItComes:
 
 
 def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> Operation:
-    return Operation("one", Method.POST, "/one", needs, "One", "One.", arguments, _Told, at_once(answer), status=201)
+    return Operation(
+        "one", Method.POST, "/one", needs, "One", "One.", arguments, _Told, unqueued_handler(answer), status=201
+    )
 
 
 def _ask(operation: Operation, body: object, *, collections: frozenset[str] | None = None) -> tuple[int, Any, Any]:
@@ -71,11 +80,11 @@ def _ask(operation: Operation, body: object, *, collections: frozenset[str] | No
     async def send(message: Any) -> None:
         sent.append(message)
 
-    visit = Visit("an-id", NOWHERE, Key("ann", b"", Right.ADMIN, collections))
+    visit = RequestContext("an-id", UNKNOWN_ROUTE, Key("ann", b"", Right.ADMIN, collections))
     headers = [(b"content-type", b"application/json")]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/one", "headers": headers, "query_string": b""}
     visit.enter(scope)
-    app = Application(Surface([operation]), cast("Services", _Services()), cast("Repetition", _AsItComes()))
+    app = Application(Router([operation]), cast("Services", _Services()), cast("Idempotency", _AsItComes()))
     anyio.run(app, scope, receive, send)
     content = b"".join(message["body"] for message in sent[1:])
     return sent[0]["status"], dict(sent[0]["headers"]), json.loads(content) if content else None

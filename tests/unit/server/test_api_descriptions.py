@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from directory_indexer.registry.keys import Right
-from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.api.operations import Operation
-from directory_indexer.server.api.pages import DOCS_PATH, OPENAPI_PATH, pages
-from directory_indexer.server.api.surface import Surface
-from directory_indexer.server.catalogue import TOOLS
-from directory_indexer.server.schemas import schema_of
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, pages
+from directory_indexer.server.rest.operations import Operation, Router
+from directory_indexer.storage.registry.keys import Right
 
 PAGES = pages(OPERATIONS)
 DOCUMENT: dict[str, Any] = json.loads(PAGES[OPENAPI_PATH].content)
@@ -105,7 +104,7 @@ def test_links_lead_to_operations_by_arguments_that_they_take() -> None:
 
 
 def test_paths_are_told_apart() -> None:
-    surface = Surface(OPERATIONS)
+    surface = Router(OPERATIONS)
     for operation in OPERATIONS:
         found = surface.find(re.sub(r"{\w+}", "x", operation.path))
         assert found is not None

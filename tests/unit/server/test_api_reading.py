@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.server.api.bodies import body_of
-from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.api.reading import arguments_in_query, call_of
-from directory_indexer.server.gate.problems import RefusedError
+from directory_indexer.core.errors import UsageError
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.server.middleware.request_context import RefusedError
+from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.requests import arguments_in_query, parse_body, parse_call
 
 if TYPE_CHECKING:
-    from directory_indexer.server.api.operations import Operation
+    from directory_indexer.server.rest.operations import Operation
 
 
 def _operation(name: str) -> Operation:
@@ -46,7 +45,7 @@ DOC_ID = "n754elrxpvcpiuozjdmrtazj"
 )
 def test_what_is_no_json_object_is_refused(content: bytes, media_type: str, status: int) -> None:
     with pytest.raises(RefusedError) as refused:
-        body_of(content, media_type=media_type)
+        parse_body(content, media_type=media_type)
     assert refused.value.problem.status == status
 
 
@@ -55,13 +54,13 @@ def test_what_is_no_json_object_is_refused(content: bytes, media_type: str, stat
 )
 def test_a_name_that_is_given_twice_is_refused_with_both_values(content: bytes) -> None:
     with pytest.raises(UsageError, match="'a' is given twice: '1' and 'x'"):
-        body_of(content, media_type="application/json")
+        parse_body(content, media_type="application/json")
 
 
 @pytest.mark.parametrize("media_type", ["application/json", "Application/JSON; charset=utf-8"])
 def test_a_json_object_is_read(media_type: str) -> None:
-    assert body_of(b'{"query": "a"}', media_type=media_type) == {"query": "a"}
-    assert body_of(b"", media_type="") == {}
+    assert parse_body(b'{"query": "a"}', media_type=media_type) == {"query": "a"}
+    assert parse_body(b"", media_type="") == {}
 
 
 @pytest.mark.parametrize(
@@ -91,17 +90,17 @@ def test_a_json_object_is_read(media_type: str) -> None:
 )
 def test_what_the_schema_does_not_allow_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        call_of(SEARCH, given)
+        parse_call(SEARCH, given)
 
 
 def test_what_the_schema_allows_is_read() -> None:
-    call = call_of(SEARCH, {"query": "x", "limit": 5.0, "types": ["python"], "mode": "keyword", "facets": False})
+    call = parse_call(SEARCH, {"query": "x", "limit": 5.0, "types": ["python"], "mode": "keyword", "facets": False})
     assert (call.limit, call.types, call.mode, call.facets) == (5, ("python",), SearchMode.KEYWORD, False)
 
 
 @pytest.mark.parametrize("lines", ["", "3", "3-", "3-7", "999999999-999999999"])
 def test_a_range_is_read(lines: str) -> None:
-    assert call_of(DOCUMENT, {"doc_id": DOC_ID, "lines": lines}).lines == lines
+    assert parse_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines}).lines == lines
 
 
 @pytest.mark.parametrize(
@@ -109,13 +108,13 @@ def test_a_range_is_read(lines: str) -> None:
 )
 def test_what_is_no_range_is_refused(lines: str) -> None:
     with pytest.raises(UsageError, match="'lines' must be"):
-        call_of(DOCUMENT, {"doc_id": DOC_ID, "lines": lines})
+        parse_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines})
 
 
 @pytest.mark.parametrize("doc_id", ["", "x", DOC_ID.upper(), f"{DOC_ID}\n", f"{DOC_ID}a", "../" * 8])
 def test_what_is_no_id_is_refused(doc_id: str) -> None:
     with pytest.raises(UsageError, match="'doc_id' must be"):
-        call_of(DOCUMENT, {"doc_id": doc_id})
+        parse_call(DOCUMENT, {"doc_id": doc_id})
 
 
 def test_a_query_string_is_read_by_the_schema() -> None:
@@ -130,7 +129,7 @@ def test_a_query_string_is_read_by_the_schema() -> None:
 @pytest.mark.parametrize("text", ["", " 7", "7.0", "1e1", "0x7", "\N{ARABIC-INDIC DIGIT SEVEN}", "9" * 5000])
 def test_a_number_in_a_query_string_is_written_in_one_way(text: str) -> None:
     with pytest.raises(UsageError, match="'limit' must be"):
-        call_of(DOCUMENTS, arguments_in_query(DOCUMENTS, [("limit", text)]))
+        parse_call(DOCUMENTS, arguments_in_query(DOCUMENTS, [("limit", text)]))
 
 
 def test_an_argument_that_is_given_twice_is_refused() -> None:
@@ -140,5 +139,5 @@ def test_an_argument_that_is_given_twice_is_refused() -> None:
 
 def test_errors_do_not_repeat_what_is_too_long() -> None:
     with pytest.raises(UsageError) as error:
-        call_of(SEARCH, {"query": "x", "y" * 10_000: 1})
+        parse_call(SEARCH, {"query": "x", "y" * 10_000: 1})
     assert len(json.dumps(str(error.value))) < 1000

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.searching.answers import SearchMode
-from directory_indexer.server.api.arguments import IngestCall, UrlCall
-from directory_indexer.server.api.catalogue import OPERATIONS
-from directory_indexer.server.arguments import (
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.server.bridge.tools import REMOTE_TOOLS, ConvertFileArguments
+from directory_indexer.server.mcp.arguments import (
     ALIASES,
     ArgumentError,
     ContentArguments,
@@ -25,9 +24,9 @@ from directory_indexer.server.arguments import (
     aliases_of,
     arguments_of,
 )
-from directory_indexer.server.bridge.arguments import ConvertFileArguments
-from directory_indexer.server.bridge.catalogue import REMOTE_TOOLS
-from directory_indexer.server.catalogue import TOOLS
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.rest.arguments import IngestCall, UrlCall
+from directory_indexer.server.rest.catalogue import OPERATIONS
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from directory_indexer.registry.keys import Right
-from directory_indexer.server.gate.browsers import CODE_SECONDS, PAGE_HEADER, Browsers, Pass
-from directory_indexer.server.page.hosting import has_screen
-from directory_indexer.server.page.opening import Doorway, address_of
+from directory_indexer.server.middleware.authentication import (
+    CODE_SECONDS,
+    PAGE_HEADER,
+    BrowserSessions,
+    SessionSecrets,
+)
+from directory_indexer.server.ui.hosting import LoginLink, address_of, has_screen
+from directory_indexer.storage.registry.keys import Right
 
 
 class World:
@@ -17,9 +21,9 @@ class World:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.browsers = Browsers(clock=lambda: self.now)
+        self.browsers = BrowserSessions(clock=lambda: self.now)
 
-    def admitted(self) -> Pass:
+    def admitted(self) -> SessionSecrets:
         found = self.browsers.admit(self.browsers.new_code())
         assert found
         return found
@@ -107,8 +111,8 @@ def test_the_address_is_led_to_by_a_file_for_its_owner_alone(tmp_path: Path, mon
         return True
 
     monkeypatch.setattr("webbrowser.open", open_browser)
-    with Doorway(tmp_path) as doorway:
-        assert doorway.lead_to('http://127.0.0.1:1/ui/?q="<b>&#code=abc')
+    with LoginLink(tmp_path) as doorway:
+        assert doorway.open_in_browser('http://127.0.0.1:1/ui/?q="<b>&#code=abc')
     assert opened[0].count("http://127.0.0.1:1/ui/?q=&quot;&lt;b&gt;&amp;#code=abc") == 2
     assert not list(tmp_path.iterdir())
 

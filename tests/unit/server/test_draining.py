@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from directory_indexer.server.gate.draining import Drain
+from directory_indexer.server.middleware.connections import GracefulShutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,14 +52,14 @@ def _is_stream(scope: Scope) -> bool:
     return bool(scope["method"] == "GET")
 
 
-async def _end(drain: Drain) -> None:
+async def _end(drain: GracefulShutdown) -> None:
     await drain.answer_all(within=2 * PATIENCE_SECONDS)
 
 
 def test_a_request_in_flight_is_answered_and_the_next_one_refused() -> None:
     async def scenario() -> list[int | None]:
         app = _Application()
-        drain, statuses = Drain(app, is_exempt=_is_stream), list[int | None]()
+        drain, statuses = GracefulShutdown(app, is_exempt=_is_stream), list[int | None]()
         with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_request, drain, statuses)
@@ -79,7 +79,7 @@ def test_a_request_that_takes_too_long_is_refused_unless_its_answer_has_begun(
 ) -> None:
     async def scenario() -> list[int | None]:
         app = _Application(begins_early=begins_early)
-        drain, given = Drain(app, is_exempt=_is_stream), list[int | None]()
+        drain, given = GracefulShutdown(app, is_exempt=_is_stream), list[int | None]()
         with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_request, drain, given)
@@ -93,7 +93,7 @@ def test_a_request_that_takes_too_long_is_refused_unless_its_answer_has_begun(
 def test_a_stream_that_a_client_listens_to_is_not_waited_for() -> None:
     async def scenario() -> None:
         app = _Application()
-        drain = Drain(app, is_exempt=_is_stream)
+        drain = GracefulShutdown(app, is_exempt=_is_stream)
         with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_request, drain, [], "GET")

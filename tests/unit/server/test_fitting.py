@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.extractors.document import FileFacts, Metadata
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.relevance.excerpts import narrowed
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
-from directory_indexer.server.budget import Budgets, cost
-from directory_indexer.server.fitting import Page, fitting_answer
-from directory_indexer.server.passages import search_text
-from directory_indexer.server.schemas import object_for_models
-from directory_indexer.wire.cursors import position_of
-from directory_indexer.wire.hits import SearchAnswer
+from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api.hits import SearchAnswer
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts, Metadata
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.ranking.excerpts import narrow_excerpt
+from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
+from directory_indexer.server.mcp.budget import Budgets, cost
+from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.search_answer import Page, fitting_answer
+from directory_indexer.server.mcp.text import search_text
+from directory_indexer.storage.documents.statistics import IndexSummary
 
 _FILLER = "Nothing of that is told in this sentence. "
 _TEXT = _FILLER * 12 + "Whales sleep upright.\n" + _FILLER * 6
@@ -47,7 +47,7 @@ def hits(n: int, *, text: str = _TEXT, n_files: int = 50) -> tuple[Hit, ...]:
 
 def answer_to(found: tuple[Hit, ...], *, max_tokens: int = Budgets.SEARCH) -> SearchAnswer:
     request = SearchRequest("whales")
-    return fitting_answer(SearchResult(request, found), Page(position_of("", question=()), max_tokens, IndexSummary()))
+    return fitting_answer(SearchResult(request, found), Page(parse_cursor("", question=()), max_tokens, IndexSummary()))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_narrower_excerpt_is_a_part_of_the_whole_one_with_its_lines_and_marks(
     text = "\n".join(lines)
     starts = at.draw(st.lists(st.integers(0, len(text)), max_size=4, unique=True).map(sorted))
     marks = tuple((start, min(start + 1, len(text))) for start in starts if start < len(text))
-    found = narrowed(Excerpt(text, 5, 5 + len(lines) - 1, marks), max_chars)
+    found = narrow_excerpt(Excerpt(text, 5, 5 + len(lines) - 1, marks), max_chars)
     assert found.text in text
     assert len(found.text) <= max(max_chars, 3)
     assert found.text in "\n".join(lines[found.start_line - 5 : found.end_line - 5 + 1])

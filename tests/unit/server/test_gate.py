@@ -12,14 +12,11 @@ import anyio
 import pytest
 from starlette.requests import ClientDisconnect
 
-from directory_indexer.errors import BusyError
-from directory_indexer.registry.keys import Key, Right, digest_of
-from directory_indexer.server.gate.access import Access, HttpAddress
-from directory_indexer.server.gate.callers import Callers
-from directory_indexer.server.gate.guard import Gate, Rules
-from directory_indexer.server.gate.logs import LogFormat, formatter
-from directory_indexer.server.gate.metrics import Metrics
-from directory_indexer.server.gate.rates import (
+from directory_indexer.core.errors import BusyError
+from directory_indexer.server.middleware.access import Access, HttpAddress
+from directory_indexer.server.middleware.authentication import Authenticator, LoginThrottle
+from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
+from directory_indexer.server.middleware.limits import (
     MOST_ANSWERS,
     MOST_BYTES_OF_KEY,
     MOST_OF_KEY,
@@ -29,8 +26,9 @@ from directory_indexer.server.gate.rates import (
     Rate,
     Stage,
 )
-from directory_indexer.server.gate.strangers import Strangers
-from directory_indexer.server.gate.visits import CONNECTION, Place, request_id, visit_of
+from directory_indexer.server.middleware.monitoring import LogFormat, Metrics, formatter
+from directory_indexer.server.middleware.request_context import CONNECTION, Route, context_of, request_id
+from directory_indexer.storage.registry.keys import Key, Right, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,15 +50,15 @@ _KEYS = (
     Key("guest", digest_of(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
 )
 _PLACES = {
-    "/read": Place("/read", Right.READ, _LONGEST, collection="default"),
-    "/write": Place("/write", Right.WRITE, _LONGEST, collection="default"),
-    "/admin": Place("/admin", Right.ADMIN, _LONGEST),
-    "/metrics": Place("/metrics", Right.METRICS, _LONGEST),
-    "/stream": Place("/stream", Right.READ, _LONGEST, is_stream=True),
-    "/open": Place("/open", None, _LONGEST),
-    "/probe": Place("/probe", None, _LONGEST, is_probe=True),
+    "/read": Route("/read", Right.READ, _LONGEST, collection="default"),
+    "/write": Route("/write", Right.WRITE, _LONGEST, collection="default"),
+    "/admin": Route("/admin", Right.ADMIN, _LONGEST),
+    "/metrics": Route("/metrics", Right.METRICS, _LONGEST),
+    "/stream": Route("/stream", Right.READ, _LONGEST, is_stream=True),
+    "/open": Route("/open", None, _LONGEST),
+    "/probe": Route("/probe", None, _LONGEST, is_probe=True),
 }
-_NOWHERE = Place("other", Right.READ, _LONGEST)
+_NOWHERE = Route("other", Right.READ, _LONGEST)
 
 
 class Answer(NamedTuple):
@@ -83,7 +81,7 @@ class Application:
         self._work = work
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        key = visit_of(scope).key
+        key = context_of(scope).key
         self.keys.append(key.name if key else "")
         n_bytes, is_going_on = 0, True
         while is_going_on:
@@ -113,13 +111,13 @@ class World:
         self.metrics = Metrics()
         self.budgets = Budgets()
         access = Access(HttpAddress("127.0.0.1", PORT))
-        rules = Rules(
+        rules = GuardPolicy(
             route_of=lambda path, _: _PLACES.get(path, _NOWHERE),
-            authenticator=Callers(
+            authenticator=Authenticator(
                 lambda: _KEYS,
                 token=TOKEN,
                 needs_key=needs_key,
-                login_throttle=Strangers(clock=lambda: self.now),
+                login_throttle=LoginThrottle(clock=lambda: self.now),
                 on_use=self.used.append,
             ),
             buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
@@ -128,7 +126,7 @@ class World:
             budgets=self.budgets,
             metrics=self.metrics,
         )
-        self.gate = Gate(self.app, rules, clock=lambda: self.now)
+        self.gate = RequestGuard(self.app, rules, clock=lambda: self.now)
 
     def ask(self, path: str = "/read", *, key: str = SECRET, method: str = "POST", **given: Any) -> Answer:
         headers = [(b"host", given.get("host", _HOST).encode())]
@@ -396,7 +394,7 @@ def test_who_guesses_keys_has_to_wait_and_learns_nothing_of_the_next_guess() -> 
 
 
 def test_addresses_that_have_shown_no_good_key_are_bounded_in_number_and_grouped() -> None:
-    strangers = Strangers(Rate(1, 2), clock=lambda: 0.0)
+    strangers = LoginThrottle(Rate(1, 2), clock=lambda: 0.0)
     for number in range(2):
         strangers.failed(f"2001:db8::{number}")
     assert strangers.seconds_to_wait("2001:db8::ffff:1", b"") == 1

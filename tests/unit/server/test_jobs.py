@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.docstore.runs import Outcome, Phase, RunProgress, RunRecord, Verb
-from directory_indexer.paths import FilePath
-from directory_indexer.server.jobs import Job
-from directory_indexer.server.run_results import covers, percent, result_of
+from directory_indexer.core.paths import FilePath
+from directory_indexer.server.index_jobs import Job, covers, percent, result_of
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 
 RUN = RunRecord(
     7, 123, "host", Verb.INDEX, (FilePath("/a/docs"), FilePath("/a/notes")), 0.0, 1.0, RunProgress(Phase.READING, 5, 10)

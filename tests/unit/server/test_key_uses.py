@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from directory_indexer.errors import StoreError
-from directory_indexer.server.gate.key_uses import KeyUses
+from directory_indexer.core.errors import StoreError
+from directory_indexer.server.middleware.authentication import KeyUses
 
 
 @pytest.mark.timeout(30)

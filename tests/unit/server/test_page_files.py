@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from directory_indexer.errors import UsageError
-from directory_indexer.extractors.openable import is_document
-from directory_indexer.paths import FilePath
-from directory_indexer.server.page.files import How, Wanted, command_of
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.kinds import is_safe_to_open
+from directory_indexer.server.ui.files import OpenTarget, OpenWith, command_of
 
 
 @pytest.fixture
@@ -40,19 +40,19 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_only_documents_by_content_and_name_are_for_the_desktop(path: str, kind: str, *, expected: bool) -> None:
-    assert is_document(FilePath(path), kind) == expected
+    assert is_safe_to_open(FilePath(path), kind) == expected
 
 
 @pytest.mark.usefixtures("programs")
 def test_each_way_of_opening_has_its_program() -> None:
-    def command(how: How, path: str, kind: str, **environ: str) -> list[str]:
-        return command_of(Wanted("id", how, line=7, page=3 if kind == "pdf" else 0), FilePath(path), kind, environ)
+    def command(how: OpenWith, path: str, kind: str, **environ: str) -> list[str]:
+        return command_of(OpenTarget("id", how, line=7, page=3 if kind == "pdf" else 0), FilePath(path), kind, environ)
 
-    assert command(How.EDITOR, "/d/a.py", "python") == ["code", "--goto", "/d/a.py:7"]
-    assert command(How.EDITOR, "/d/a.py", "python", EDITOR="vim") == ["code", "--goto", "/d/a.py:7"]
-    assert command(How.EDITOR, "/d/a.py", "python", VISUAL="/opt/subl -w") == ["/opt/subl", "-w", "/d/a.py:7"]
-    assert command(How.PROGRAM, "/d/a.pdf", "pdf") == ["evince", "--page-label=3", "/d/a.pdf"]
-    assert command(How.PROGRAM, "/d/a.docx", "docx") == ["xdg-open", "/d/a.docx"]
-    assert command(How.FOLDER, "/d/a.sh", "bash") == ["xdg-open", "/d"]
+    assert command(OpenWith.EDITOR, "/d/a.py", "python") == ["code", "--goto", "/d/a.py:7"]
+    assert command(OpenWith.EDITOR, "/d/a.py", "python", EDITOR="vim") == ["code", "--goto", "/d/a.py:7"]
+    assert command(OpenWith.EDITOR, "/d/a.py", "python", VISUAL="/opt/subl -w") == ["/opt/subl", "-w", "/d/a.py:7"]
+    assert command(OpenWith.PROGRAM, "/d/a.pdf", "pdf") == ["evince", "--page-label=3", "/d/a.pdf"]
+    assert command(OpenWith.PROGRAM, "/d/a.docx", "docx") == ["xdg-open", "/d/a.docx"]
+    assert command(OpenWith.FOLDER, "/d/a.sh", "bash") == ["xdg-open", "/d"]
     with pytest.raises(UsageError, match="might run it"):
-        command(How.PROGRAM, "/d/a.sh", "bash")
+        command(OpenWith.PROGRAM, "/d/a.sh", "bash")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from directory_indexer.docstore.summaries import IndexSummary
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
-from directory_indexer.server.passages import search_text
-from directory_indexer.wire.hits import passage_of, search_answer
+from directory_indexer.api.hits import passage_of, search_answer
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
+from directory_indexer.server.mcp.text import search_text
+from directory_indexer.storage.documents.statistics import IndexSummary
 
 HIT = Hit(
     path=file_path("/home/ann/main/a.py"),

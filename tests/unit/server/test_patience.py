@@ -9,12 +9,12 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from directory_indexer.server.gate.patience import PatientConnection
+from directory_indexer.server.middleware.connections import TimeoutConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-PATIENCE = PatientConnection.patience
+PATIENCE = TimeoutConnection.patience
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
 
@@ -106,9 +106,9 @@ class Server:
         )
         self._state = ServerState()
 
-    def connect(self) -> tuple[PatientConnection, Wire]:
+    def connect(self) -> tuple[TimeoutConnection, Wire]:
         loop: Any = self.clock
-        connection = PatientConnection(self._config, self._state, {}, loop)
+        connection = TimeoutConnection(self._config, self._state, {}, loop)
         wire = Wire()
         connection.connection_made(wire)
         return connection, wire
@@ -245,7 +245,7 @@ def test_of_connections_that_wait_one_of_the_key_with_most_of_them_gives_way() -
     assert [name for name, wire in wires.items() if not wire.is_open] == ["a1", "x1", "x2"]
 
 
-def _refused() -> tuple[Server, PatientConnection, Wire]:
+def _refused() -> tuple[Server, TimeoutConnection, Wire]:
     server = Server(app=_refusing)
     connection, wire = server.connect()
     connection.data_received(HEAD % 100_000_000)

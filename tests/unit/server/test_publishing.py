@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import directory_indexer
-from directory_indexer.server.catalogue import TOOLS
-from directory_indexer.server.schemas import schema_of
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.mcp.schemas import schema_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,11 +8,11 @@ from typing import cast
 import anyio
 import pytest
 
-from directory_indexer.errors import BusyError
-from directory_indexer.server.api.failures import problem_of
-from directory_indexer.server.failures import failure_text
-from directory_indexer.server.running import Desk
-from directory_indexer.server.tools import Tools
+from directory_indexer.core.errors import BusyError
+from directory_indexer.server.mcp.executor import ToolExecutor
+from directory_indexer.server.mcp.tool_results import failure_text
+from directory_indexer.server.mcp.tools import Tools
+from directory_indexer.server.rest.responses import problem_of
 
 _PATIENCE_SECONDS = 60
 
@@ -22,10 +22,10 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
     answered: list[bool] = []
 
     async def scenario() -> None:
-        desk = Desk(cast("Tools", None))
+        desk = ToolExecutor(cast("Tools", None))
 
         async def ask() -> None:
-            answered.append(await desk.slowly(lambda: may_end.wait(_PATIENCE_SECONDS)))
+            answered.append(await desk.in_search_pool(lambda: may_end.wait(_PATIENCE_SECONDS)))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(8 + 100):
@@ -33,8 +33,8 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
             while desk.n_waiting < 100:
                 await anyio.wait_all_tasks_blocked()
             with pytest.raises(BusyError):
-                await desk.slowly(lambda: None)
-            assert await desk.quickly(lambda: "quick") == "quick"
+                await desk.in_search_pool(lambda: None)
+            assert await desk.in_read_pool(lambda: "quick") == "quick"
             may_end.set()
 
     anyio.run(scenario)

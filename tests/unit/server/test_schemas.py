@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from directory_indexer.server.arguments import IN_COLLECTION
-from directory_indexer.server.budget import cost, most_that_fit
-from directory_indexer.server.catalogue import TOOLS
-from directory_indexer.server.identity import INSTRUCTIONS
-from directory_indexer.server.schemas import object_for_models, schema_of
-from directory_indexer.server.tool_lists import listed_tools
-from directory_indexer.wire.fields import Only
-from directory_indexer.wire.objects import object_of
+from directory_indexer.api.fields import Only, to_json_object
+from directory_indexer.server.mcp.arguments import IN_COLLECTION
+from directory_indexer.server.mcp.budget import cost, most_that_fit
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.mcp.schemas import object_for_models, schema_of
+from directory_indexer.server.mcp.tool_results import listed_tools
+from directory_indexer.server.startup import INSTRUCTIONS
 
 
 class Colour(StrEnum):
@@ -67,7 +66,7 @@ def test_a_schema_says_everything_without_references_unions_and_nulls() -> None:
 
 def test_programs_get_every_key_and_models_what_says_something() -> None:
     example = Example("x", None, "s", inner=(Inner(0),))
-    assert object_of(example) == {
+    assert to_json_object(example) == {
         "text": "x",
         "page": None,
         "secret": "s",

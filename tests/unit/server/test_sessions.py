@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from directory_indexer.server.gate.sessions import SessionRoom
+from directory_indexer.server.middleware.limits import SessionLimit
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -48,7 +48,7 @@ def _owner(scope: Scope) -> bytes:
     return owner
 
 
-async def _ask(room: SessionRoom, session: bytes = b"", method: str = "POST", *, owner: bytes = b"ann") -> int:
+async def _ask(room: SessionLimit, session: bytes = b"", method: str = "POST", *, owner: bytes = b"ann") -> int:
     statuses: list[int] = []
 
     async def receive() -> Message:
@@ -65,7 +65,7 @@ async def _ask(room: SessionRoom, session: bytes = b"", method: str = "POST", *,
 def test_the_session_that_was_idle_longest_gives_way() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=3)
+        room = SessionLimit(protocol, owner_of=_owner, most=3)
         for _ in range(3):
             await _ask(room)
         await _ask(room, b"1")
@@ -79,7 +79,7 @@ def test_the_session_that_was_idle_longest_gives_way() -> None:
 def test_a_session_with_an_open_stream_does_not_give_way() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=2)
+        room = SessionLimit(protocol, owner_of=_owner, most=2)
         await _ask(room)
         protocol.held[b"1"] = anyio.Event()
         async with anyio.create_task_group() as tasks:
@@ -99,7 +99,7 @@ def test_a_session_with_an_open_stream_does_not_give_way() -> None:
 def test_of_too_many_sessions_one_of_the_owner_with_most_of_them_gives_way() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=4)
+        room = SessionLimit(protocol, owner_of=_owner, most=4)
         await _ask(room, owner=b"bob")
         for _ in range(6):
             await _ask(room)
@@ -112,7 +112,7 @@ def test_of_too_many_sessions_one_of_the_owner_with_most_of_them_gives_way() -> 
 def test_a_session_is_not_there_for_who_did_not_open_it() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=1)
+        room = SessionLimit(protocol, owner_of=_owner, most=1)
         await _ask(room)
         for method in ("POST", "DELETE", "GET"):
             assert await _ask(room, b"1", method, owner=b"bob") == 404
@@ -126,7 +126,7 @@ def test_a_session_is_not_there_for_who_did_not_open_it() -> None:
 def test_a_session_that_was_ended_takes_no_room() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=2)
+        room = SessionLimit(protocol, owner_of=_owner, most=2)
         await _ask(room)
         await _ask(room)
         await _ask(room, b"2", "DELETE")
@@ -142,7 +142,7 @@ def test_a_session_that_was_ended_takes_no_room() -> None:
 def test_a_request_that_comes_before_its_session_was_opened_to_the_end_does_not_count_as_less_than_none() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=1)
+        room = SessionLimit(protocol, owner_of=_owner, most=1)
         protocol.held[b"1"] = anyio.Event()
         protocol.held_methods["POST"] = anyio.Event()
         async with anyio.create_task_group() as tasks:
@@ -164,7 +164,7 @@ def test_a_request_that_comes_before_its_session_was_opened_to_the_end_does_not_
 def test_while_one_session_is_ended_another_that_is_used_again_or_ends_is_left_alone() -> None:
     async def story() -> None:
         protocol = Protocol()
-        room = SessionRoom(protocol, owner_of=_owner, most=3)
+        room = SessionLimit(protocol, owner_of=_owner, most=3)
         for _ in range(3):
             await _ask(room)
         room._most = 1  # noqa: SLF001 - all at once, what happens one after the other

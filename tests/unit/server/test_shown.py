@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from directory_indexer.server import shown
-from directory_indexer.server.clients import Client
-from directory_indexer.server.shown import ShownLines, ShownPassages, without_excerpt
-from directory_indexer.wire.hits import Passage
+from directory_indexer.api.hits import Passage
+from directory_indexer.server.mcp import clients
+from directory_indexer.server.mcp.clients import Client, ReturnedLines, ReturnedPassages, without_excerpt
 
 
 def passage(number: int, *, line: int = 3, excerpt: str = "one\ntwo") -> Passage:
@@ -18,15 +17,15 @@ def passage(number: int, *, line: int = 3, excerpt: str = "one\ntwo") -> Passage
 
 
 def test_it_is_kept_for_one_session_and_one_key() -> None:
-    passages = ShownPassages()
+    passages = ReturnedPassages()
     passages.note(Client("a", b"key"), [passage(1)])
     passages.note(None, [passage(2)])
-    assert passages.of(Client("a", b"key")) == {"1": ShownLines(2, 4)}
+    assert passages.of(Client("a", b"key")) == {"1": ReturnedLines(2, 4)}
     assert [passages.of(one) for one in (Client("a", b"other"), Client("b", b"key"), Client(), None)] == [{}] * 4
 
 
 def test_what_was_shown_longest_ago_is_forgotten_first() -> None:
-    passages = ShownPassages()
+    passages = ReturnedPassages()
     passages.note(Client(), [passage(number) for number in range(300)])
     passages.note(Client(), [passage(0), passage(300)])
     kept = passages.of(Client())
@@ -36,7 +35,7 @@ def test_what_was_shown_longest_ago_is_forgotten_first() -> None:
 
 
 def test_the_client_that_was_idle_longest_is_forgotten_first() -> None:
-    passages = ShownPassages()
+    passages = ReturnedPassages()
     for number in (*range(200), 0, 200):
         passages.note(Client(f"{number}"), [passage(1)])
     assert passages.of(Client("0"))
@@ -44,17 +43,17 @@ def test_the_client_that_was_idle_longest_is_forgotten_first() -> None:
 
 
 def test_only_what_was_shown_is_left_out() -> None:
-    token = shown.before.set({"1": ShownLines(2, 4)})
+    token = clients.returned_lines.set({"1": ReturnedLines(2, 4)})
     try:
         assert without_excerpt(passage(1)).excerpt == ""
         assert without_excerpt(passage(1)).shown_before == "2-4"
         assert without_excerpt(passage(1, line=5)) == passage(1, line=5)
         assert without_excerpt(passage(2)) == passage(2)
     finally:
-        shown.before.reset(token)
+        clients.returned_lines.reset(token)
 
 
 def test_a_passage_that_was_only_named_is_not_noted() -> None:
-    passages = ShownPassages()
+    passages = ReturnedPassages()
     passages.note(Client(), [passage(1, excerpt=""), passage(2)._replace(shown_before="2-4")])
     assert passages.of(Client()) == {}

@@ -13,13 +13,13 @@ import pytest
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.errors import DirIndexError, NotIndexedError, UsageError
+from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
+from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.paths import file_path
-from directory_indexer.searching.texts import read_text
-from directory_indexer.server.directories import to_index
-from directory_indexer.server.failures import failure_text
-from directory_indexer.server.places import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
+from directory_indexer.search.texts import read_text
+from directory_indexer.server.mcp.index_tool import directories_to_index
+from directory_indexer.server.mcp.tool_results import failure_text
+from directory_indexer.server.path_resolution import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -248,17 +248,17 @@ def test_a_file_that_became_a_link_is_still_served_from_the_index(app: App, root
 @pytest.mark.parametrize("name", ["/etc", "/", "..", "/proc/self/root", "{root}-evil", "{root}/..", "\0"])
 def test_only_tracked_and_allowed_directories_can_be_indexed(root: Path, name: str) -> None:
     with pytest.raises(UsageError):
-        to_index(name.format(root=root), tracked=[file_path(root)], allowed=[])
+        directories_to_index(name.format(root=root), tracked=[file_path(root)], allowed=[])
 
 
 def test_a_directory_is_meant_by_its_own_name(root: Path) -> None:
     tracked = file_path(root)
-    assert to_index("root/sub", tracked=[tracked], allowed=[]) == (tracked,)
+    assert directories_to_index("root/sub", tracked=[tracked], allowed=[]) == (tracked,)
 
 
 def test_a_subdirectory_refreshes_the_directory_that_is_tracked(root: Path) -> None:
-    assert to_index(f"{root}/sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
-    assert to_index("sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
+    assert directories_to_index(f"{root}/sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
+    assert directories_to_index("sub", tracked=[file_path(root)], allowed=[]) == (file_path(root),)
 
 
 @pytest.mark.parametrize("name", ["~root/.ssh", "nowhere", "{root}/nowhere", "sub/nowhere", "x" * 300])
@@ -266,21 +266,23 @@ def test_what_is_not_there_is_not_indexed_unless_the_index_knows_it(root: Path, 
     tracked = file_path(root)
     for roots, allowed in (([tracked], []), ([], [tracked])):
         with pytest.raises(UsageError, match="there is no"):
-            to_index(name.format(root=root), tracked=roots, allowed=allowed)
-    assert to_index(name.format(root=root), tracked=[tracked], allowed=[], is_known=lambda _: True) == (tracked,)
+            directories_to_index(name.format(root=root), tracked=roots, allowed=allowed)
+    assert directories_to_index(name.format(root=root), tracked=[tracked], allowed=[], is_known=lambda _: True) == (
+        tracked,
+    )
 
 
 @pytest.mark.parametrize("allowed", [False, True])
 def test_what_lies_in_the_home_directory_is_refused_like_any_other_path(root: Path, *, allowed: bool) -> None:
     tracked = [file_path(root)]
     with pytest.raises(UsageError, match=r"there is no|may not be indexed"):
-        to_index("~/.ssh", tracked=[] if allowed else tracked, allowed=tracked if allowed else [])
+        directories_to_index("~/.ssh", tracked=[] if allowed else tracked, allowed=tracked if allowed else [])
 
 
 def test_what_the_operator_allows_can_be_added(root: Path) -> None:
     new = file_path(root.parent / "outside")
-    assert to_index(str(new), tracked=[file_path(root)], allowed=[new]) == (new,)
-    assert to_index("", tracked=[file_path(root)], allowed=[new]) == (file_path(root), new)
+    assert directories_to_index(str(new), tracked=[file_path(root)], allowed=[new]) == (new,)
+    assert directories_to_index("", tracked=[file_path(root)], allowed=[new]) == (file_path(root), new)
 
 
 def test_a_link_inside_an_allowed_directory_does_not_lead_out_of_it(tmp_path: Path) -> None:
@@ -290,31 +292,31 @@ def test_a_link_inside_an_allowed_directory_does_not_lead_out_of_it(tmp_path: Pa
     (allowed / "link").symlink_to(outside)
     for name in (f"{allowed}/link", f"{allowed}/link/sub", "link"):
         with pytest.raises(UsageError):
-            to_index(name, tracked=[], allowed=[file_path(allowed)])
+            directories_to_index(name, tracked=[], allowed=[file_path(allowed)])
 
 
 def test_a_directory_around_an_allowed_one_is_not_allowed(tmp_path: Path) -> None:
     allowed = tmp_path / "around/allowed"
     allowed.mkdir(parents=True)
     with pytest.raises(UsageError):
-        to_index(str(allowed.parent), tracked=[], allowed=[file_path(allowed)])
+        directories_to_index(str(allowed.parent), tracked=[], allowed=[file_path(allowed)])
 
 
 def test_all_that_may_be_indexed_is_what_is_tracked_and_what_else_is_allowed(tmp_path: Path) -> None:
     tracked, allowed = file_path(tmp_path / "around/tracked"), file_path(tmp_path / "other")
-    assert to_index("", tracked=[], allowed=[allowed]) == (allowed,)
-    assert to_index("", tracked=[tracked], allowed=[]) == (tracked,)
+    assert directories_to_index("", tracked=[], allowed=[allowed]) == (allowed,)
+    assert directories_to_index("", tracked=[tracked], allowed=[]) == (tracked,)
     around, inside = file_path(tmp_path / "around"), file_path(tmp_path / "around/tracked/inside")
-    assert to_index("", tracked=[tracked], allowed=[around, inside, allowed]) == (tracked, allowed)
+    assert directories_to_index("", tracked=[tracked], allowed=[around, inside, allowed]) == (tracked, allowed)
 
 
 def test_who_is_refused_is_told_what_is_allowed(root: Path) -> None:
     with pytest.raises(UsageError, match=f"allowed are: {root}$"):
-        to_index("/etc", tracked=[file_path(root)], allowed=[])
+        directories_to_index("/etc", tracked=[file_path(root)], allowed=[])
     with pytest.raises(UsageError, match=r"allowed are: none$"):
-        to_index("/etc", tracked=[], allowed=[])
+        directories_to_index("/etc", tracked=[], allowed=[])
 
 
 def test_nothing_can_be_indexed_where_nothing_is_tracked_or_allowed() -> None:
     with pytest.raises(NotIndexedError, match="allows no directory"):
-        to_index("", tracked=[], allowed=[])
+        directories_to_index("", tracked=[], allowed=[])

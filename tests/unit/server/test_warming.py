@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.docstore.store import DocStore
 from directory_indexer.server import _load_model
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from directory_indexer.server.watching import DirectoryWatch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from directory_indexer.paths import FilePath
+    from directory_indexer.core.paths import FilePath
 
 
 def test_a_server_that_begins_without_an_index_watches_what_is_added(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from telemetry_receivers import Kept, Result, keeping
 
-from directory_indexer.searching.background import BackgroundTask
-from directory_indexer.telemetry import delivery, spans
-from directory_indexer.telemetry.delivery import Delivery
+from directory_indexer.search.background import BackgroundTask
+from directory_indexer.telemetry import recorder, spans
+from directory_indexer.telemetry.recorder import MonitoredExporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_a_receiver_that_is_away_is_told_of_once_and_once_that_it_is_there_again
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     exporter = Kept()
-    one = Delivery(exporter, receiver="a test")
+    one = MonitoredExporter(exporter, receiver="a test")
     exporter.result = Result.FAILURE
     for _ in range(3):
         one.export(["a", "b"])
@@ -105,7 +105,7 @@ def test_the_end_waits_no_longer_than_it_may() -> None:
             self.goes_on.wait()
 
     hanging = [Hanging(), Hanging()]
-    delivery.shut_down(hanging, within=0.01)
+    recorder.shut_down(hanging, within=0.01)
     assert all(one.was_asked.wait(10) for one in hanging)
     for one in hanging:
         one.goes_on.set()
@@ -114,13 +114,13 @@ def test_the_end_waits_no_longer_than_it_may() -> None:
 def test_off_a_span_is_nothing() -> None:
     with spans.span("work", n_hits=1) as span:
         span.note(n_hits=2)
-    spans.begun("work").end()
+    spans.start_span("work").end()
     assert spans.traceparent() == spans.trace_id() == ""
-    assert spans.for_child() == {}
+    assert spans.child_environment() == {}
     spans.close()
 
 
 def test_libraries_log_nothing_of_their_attempts(caplog: pytest.LogCaptureFixture) -> None:
-    delivery.quiet_libraries()
+    recorder.quiet_libraries()
     logging.getLogger("opentelemetry.exporter").error("http://user:password@collector is away")
     assert not caplog.records

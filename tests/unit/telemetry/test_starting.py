@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from directory_indexer.config.kinds import SecretText
-from directory_indexer.config.telemetry import TelemetryConfig
-from directory_indexer.errors import UnavailableError, UsageError
+from directory_indexer.config.services import TelemetryConfig
+from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.telemetry import spans
-from directory_indexer.telemetry.starting import Destinations, destinations, start, start_leniently
+from directory_indexer.telemetry.start import Receivers, receivers_of, start, start_leniently
 
 NOBODY = TelemetryConfig(None, None)
 BASE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -42,7 +42,7 @@ def test_nobody_is_told_unless_somebody_is_named() -> None:
 def test_variables_are_stronger_than_the_configuration(
     config: TelemetryConfig, environ: dict[str, str], expected: Any
 ) -> None:
-    assert destinations(config, environ) == Destinations(*expected)
+    assert receivers_of(config, environ) == Receivers(*expected)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_variables_are_stronger_than_the_configuration(
 )
 def test_what_cannot_be_meant_is_refused(environ: dict[str, str]) -> None:
     with pytest.raises(UsageError):
-        destinations(NOBODY, environ)
+        receivers_of(NOBODY, environ)
 
 
 @pytest.mark.parametrize(

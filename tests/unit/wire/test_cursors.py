@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.errors import UsageError
-from directory_indexer.extractors.document import FileFacts
-from directory_indexer.ids import ChunkId
-from directory_indexer.paths import file_path
-from directory_indexer.relevance.evidence import Excerpt
-from directory_indexer.searching.answers import Hit, SearchRequest, SearchResult
-from directory_indexer.wire.cursors import position_of
+from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import file_path
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,31 +26,31 @@ def hits(names: Iterable[int]) -> tuple[Hit, ...]:
 
 
 def test_a_cursor_leads_on_in_the_same_question_and_names_what_was_shown() -> None:
-    start = position_of("", question=["a"])
+    start = parse_cursor("", question=["a"])
     cursor = start.cursor_after(hits([1, 2]), state="1")
-    following = position_of(cursor, question=["a"])
+    following = parse_cursor(cursor, question=["a"])
     found = SearchResult(SearchRequest("a"), hits([3, 2, 4, 1, 5]), state="1")
     rest = following.rest(found, limit=2)
     assert rest.hits == hits([3, 4])
     assert (rest.is_truncated, rest.degraded) == (True, ())
     assert following.limit(2) == 4
     with pytest.raises(UsageError, match="another question"):
-        position_of(cursor, question=["b"])
+        parse_cursor(cursor, question=["b"])
 
 
 def test_an_answer_says_that_the_index_has_changed_since_the_page_before() -> None:
-    cursor = position_of("", question=["a"]).cursor_after(hits([1]), state="1")
+    cursor = parse_cursor("", question=["a"]).cursor_after(hits([1]), state="1")
     found = SearchResult(SearchRequest("a"), hits([2]), state="2")
-    (note,) = position_of(cursor, question=["a"]).rest(found, limit=2).degraded
+    (note,) = parse_cursor(cursor, question=["a"]).rest(found, limit=2).degraded
     assert "the index has changed" in note
-    assert position_of("", question=["a"]).rest(found, limit=2).degraded == ()
+    assert parse_cursor("", question=["a"]).rest(found, limit=2).degraded == ()
 
 
 @given(st.text(min_size=1, max_size=200))
 def test_a_forged_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(UsageError, match="cursor"):
-        position_of(cursor, question=["a"])
+        parse_cursor(cursor, question=["a"])
 
 
 def test_no_cursor_means_the_beginning() -> None:
-    assert position_of("", question=[])[1:] == ((), None)
+    assert parse_cursor("", question=[])[1:] == ((), None)

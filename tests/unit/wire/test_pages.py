@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from directory_indexer.server.catalogue import TOOLS
-from directory_indexer.server.schemas import fields_of
+from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.mcp.schemas import fields_of
 
 ROOT = Path(__file__).parents[3]
 

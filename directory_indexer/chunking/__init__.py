@@ -1,0 +1,45 @@
+"""Chunking of a document into passages: along its sections first, then within their text.
+
+A section that fills half a chunk is a chunk of its own, and so is one marked as separate; smaller neighbours share one.
+An edit therefore moves only nearby cuts, and no other definition or chapter. Chunks cover the document: each begins
+where the previous one ends, or earlier by the overlap, and blank text belongs to the preceding chunk (at the beginning,
+to the first).
+
+A document of nothing but white space has no chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from directory_indexer.core.lazy import lazily
+
+with lazily:
+    from directory_indexer.chunking.chunks import Chunk
+    from directory_indexer.chunking.splitting import cut_document
+    from directory_indexer.formats.document import Document
+
+
+CHUNKER_VERSION: Final = 3
+"""Incremented when the same document yields other chunks."""
+
+
+class ChunkPolicy(NamedTuple):
+    """Maximum length of a chunk in tokens, including its heading and the start and end tokens.
+
+    `overlap` is what the pieces of one long section share, at most a quarter of `size`.
+    """
+
+    size: int = 256
+    overlap: int = 0
+
+
+def chunk(document: Document, *, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
+    """Split a document into chunks that have, with their headings, at most `policy.size` tokens.
+
+    `count_tokens` must not return more for a text than the sum over its parts when it is split at white space.
+    """
+    # Imported lazily: its patterns take 10 ms to compile, which a process that only delegates to workers saves.
+
+    return cut_document(document, policy, count_tokens)

@@ -1,0 +1,188 @@
+"""Printing of search results for a person, a pipe or a program.
+
+Opening of a hit: in an editor at its line, or in a viewer at its page.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.cli.output import Output
+from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import containers_around, display, exact_text
+from directory_indexer.integrations.editors import SET_EDITOR, editor_command, system_command, viewer_command
+
+with lazily:
+    from directory_indexer.cli.note_history import unseen_notes
+    from directory_indexer.formats.kinds import is_safe_to_open
+    from directory_indexer.search.coverage_warnings import StandingNote
+    from directory_indexer.search.requests import Hit, SearchResult
+    from directory_indexer.search.texts import with_context_lines
+    from directory_indexer.storage.documents.statistics import IndexSummary
+    from directory_indexer.text import json_pages, results
+    from directory_indexer.text.formatting import count
+    from directory_indexer.text.results import View
+    from directory_indexer.text.rows import Format, rows
+
+if TYPE_CHECKING:
+    from directory_indexer.api.cursors import Position
+    from directory_indexer.app import App
+
+
+_BYTES_PER_TOKEN = 3
+"""As the MCP server estimates tokens: tokenizers differ."""
+
+
+class ResultOptions(NamedTuple):
+    """Options of printing hits; `opened` is the number of the hit to open instead.
+
+    Output to a pipe is limited to `max_tokens`, if that is not 0, and to one hit at least.
+    """
+
+    form: str
+    view: View
+    explain: bool = False
+    n_lines: int = 0
+    opened: int = 0
+    max_tokens: int = 0
+
+
+def form_of(form: str | None, *, as_json: bool, is_null: bool) -> str:
+    """Return the output format; `--json` and `--null` are short for one value of `--format` each.
+
+    Raises:
+        UsageError: they contradict each other.
+    """
+    if is_null and (as_json or form not in {None, Format.PATHS.value}):
+        raise UsageError("--null is for paths alone", hint="leave it out, or add --format paths")
+    if as_json and form not in {None, "json"}:
+        raise UsageError(f"--json and --format {form} exclude each other", hint="leave one of them out")
+    return Format.NULL_PATHS.value if is_null else "json" if as_json else form or "text"
+
+
+def show_result(
+    result: SearchResult,
+    output: Output,
+    *,
+    app: App,
+    index: Callable[[], IndexSummary],
+    how: ResultOptions,
+    position: Position,
+) -> None:
+    """Print the hits of a search and its notes: how far to trust the hits before them, anything else after them."""
+    if how.opened:
+        open_hit(result.hits, how.opened)
+        return
+    if how.form == Format.JSON:
+        is_full = how.view is View.FULL
+        page = json_pages.search_json(
+            result,
+            index=index(),
+            position=position,
+            full=is_full,
+            explain=how.explain,
+            page_bytes=how.max_tokens * _BYTES_PER_TOKEN or json_pages.PAGE_BYTES,
+        )
+        output.data(page)
+        return
+    result_shown, near = results.without_near_misses(result)
+    n_hits = len(result_shown.hits)
+    result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
+    notes, is_text = (
+        results.search_notes(result_shown, is_near=bool(near)),
+        output.is_terminal and how.form == Format.TEXT,
+    )
+    standing = result_shown.standing if is_text else ()
+    # Notes about how far to trust the hits come first; those that apply to every question come last.
+    output.notes(note for note in notes if note not in standing)
+    if is_text:
+        n_lines = how.n_lines or results.DEFAULT_LINES
+        if n_lines > results.DEFAULT_LINES and how.view is View.EXCERPTS:
+            result_shown = result_shown._replace(hits=_wider(app, result_shown.hits, n_lines))
+        lines = results.search_lines(
+            result_shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines
+        )
+        output.lines(lines)
+    else:
+        output.data(rows(result_shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
+    closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
+    output.notes(closing, are_dim=is_text)
+    is_good = bool(result_shown.hits) and not result_shown.is_weak
+    output.notes(
+        _standing_notes(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True
+    )
+    if len(result_shown.hits) < n_hits:
+        output.notes(
+            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"]
+        )
+
+
+def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+    """Return the notes that apply to every question; with good hits, only those not shown recently."""
+    notes = {note.key: str(note) for note in standing}
+    if advice := app.language_advice():
+        notes[advice.key] = advice.text
+    return unseen_notes(app.loaded.data_dir, notes) if is_good else list(notes.values())
+
+
+def _within_tokens(result: SearchResult, output: Output, how: ResultOptions) -> SearchResult:
+    """Drop hits from the end until the output fits into `max_tokens`, but keep the first one."""
+    form = Format(how.form)
+    for n_hits in range(len(result.hits), 1, -1):
+        fitting = result._replace(hits=result.hits[:n_hits])
+        text = rows(fitting, form, paths=output.row_paths, view=how.view, explain=how.explain)
+        if len(text.encode("utf-8", "replace")) <= how.max_tokens * _BYTES_PER_TOKEN:
+            return fitting
+    return result._replace(hits=result.hits[:1])
+
+
+def _wider(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:
+    with app.docstore.snapshot() as snapshot:
+        return tuple(with_context_lines(snapshot, hit, n_lines=n_lines) for hit in hits)
+
+
+def open_hit(hits: Sequence[Hit], number: int) -> None:
+    """Open one of the hits, numbered from 1.
+
+    Raises:
+        UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
+        UnavailableError: nothing here opens such a file, or what should cannot be started.
+    """
+    if number > len(hits):
+        raise UsageError(f"there is no hit {number}: {len(hits)} were found", hint="-n gives more of them")
+    hit = hits[number - 1]
+    path = exact_text(hit.path)
+    if not os.path.exists(path):
+        inside = containers_around(hit.path)
+        raise UsageError(
+            f"{display(hit.path)} {'lies in a container' if inside else 'is gone'}",
+            hint=f"dirindex get {shlex.quote(display(hit.path))} shows its text",
+        )
+    command = command_for(hit, os.environ)
+    try:
+        code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
+    except OSError as error:
+        raise UnavailableError(f"'{command[0]}' cannot be started: {error.strerror}", hint=SET_EDITOR) from error
+    if code:
+        raise UnavailableError(f"'{command[0]}' ended with {code}")
+
+
+def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
+    """Return the command that opens a hit: a viewer for pages, else `$VISUAL` or `$EDITOR`, else the desktop's opener.
+
+    Raises:
+        UsageError: the desktop might run it.
+        UnavailableError: there is neither.
+    """
+    path = exact_text(hit.path)
+    is_edited = hit.page is None and hit.is_passage
+    editor = editor_command(path, hit.excerpt.line, environ) if is_edited else None
+    command = viewer_command(path, hit.page) or editor
+    if not command and not (hit.is_passage and is_safe_to_open(hit.path, hit.facts.kind)):
+        raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
+    return command or system_command(path)

@@ -1,0 +1,378 @@
+"""Backups of everything in a data directory, while it is used: collections, documents, keys and OCR results.
+
+Each database is copied as a consistent snapshot, and the registry together with its originals. Vectors of the embedded
+engine are copied; those on a Qdrant server are computed again from the texts. Of tracked directories only the index is
+copied. A backup is complete or does not exist.
+
+The manifest of a backup: the names and sizes of its files.
+
+A backup may come from anywhere, and its manifest names paths to write. So every name is parsed: if `backup` cannot have
+chosen it, the backup is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NewType
+
+from directory_indexer import __version__
+from directory_indexer.app import App
+from directory_indexer.collections.collections import Collections
+from directory_indexer.config.collections import (
+    DEFAULT,
+    CollectionName,
+    collection_name,
+    documents_directory,
+    registry_path,
+    team_directory,
+)
+from directory_indexer.config.kinds import Secret
+from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.core.errors import StoreError, UsageError
+from directory_indexer.core.ids import doc_id
+from directory_indexer.core.paths import well_formed
+from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.policies import PAGES_NAME
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, copy_database
+from directory_indexer.storage.databases.stored_values import text
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.storage.registry.repairs import require_intact
+from directory_indexer.storage.registry.stored_documents import is_stored_name
+from directory_indexer.storage.vectors import VectorPlace
+from directory_indexer.storage.vectors.generations import Generations, size_bytes
+
+_ATTEMPTS: Final = 20
+_ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
+
+
+class BackupReport(NamedTuple):
+    """The contents of a backup."""
+
+    place: Path
+    n_collections: int
+    n_documents: int
+    n_indexed: int
+    """The number of indexed files in its collections, including sent documents."""
+
+    n_files: int
+    n_bytes: int
+    has_vectors: bool
+    """False if vectors lie on a Qdrant server, and are computed again after a restore."""
+
+
+def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[[str], None]) -> BackupReport:
+    """Write a backup into a new directory.
+
+    Raises:
+        UsageError: the directory exists and is not empty, or lies in the data directory.
+        StoreError: something cannot be read or written.
+    """
+    target = Path(os.path.abspath(os.path.expanduser(target)))
+    _require_new_directory(target, app)
+    draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
+    try:
+        draft.mkdir(mode=directory_mode())
+        tell("copying the registry and the originals")
+        n_documents = _copy_registry(app, draft)
+        names = collections.names()
+        n_indexed = 0
+        for name in names:
+            tell(f"copying the index of the collection '{name}'")
+            place = draft if name == DEFAULT else draft / "team" / "collections" / name
+            with collections.using(name) as opened:
+                n_indexed += _copy_index(opened.app, place)
+        if configuration := _configuration(app):
+            _write(draft / CONFIGURATION, json.dumps(configuration, indent=2))
+        files = _files_in(draft)
+        manifest = Manifest(_utc_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
+        n_bytes = size_bytes(draft)
+        _write(draft / MANIFEST, manifest.to_json())
+        if target.is_dir():
+            target.rmdir()
+        draft.rename(target)
+        _flush(target.parent)
+    except OSError as error:
+        raise StoreError(f"the backup cannot be written: {error}", hint="free some disk space") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
+    return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
+
+
+def _utc_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _require_new_directory(target: Path, app: App) -> None:
+    data_dir = Path(os.path.realpath(app.loaded.data_dir))
+    if Path(os.path.realpath(target)).is_relative_to(data_dir):
+        raise UsageError(
+            f"'{target}' lies in the data directory", hint="choose a place outside of it, best another disk"
+        )
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if os.path.lexists(target):
+        raise UsageError(f"'{target}' is there already", hint="name a directory that is not there, or an empty one")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no directory '{target.parent}'", hint="make it, or name another")
+
+
+def _copy_registry(app: App, draft: Path) -> int:
+    """Copy the registry with its originals; the lock blocks sending, so originals are linked first and copied later."""
+    source = registry_path(app.loaded.data_dir)
+    if not source.exists():
+        return 0
+    team = draft / "team"
+    team.mkdir(mode=directory_mode())
+    around = team_directory(app.loaded.data_dir)
+    links = around / f"backup-{secrets.token_hex(4)}"
+    try:
+        with app.registry.writing() as connection:
+            require_intact(connection, source)
+            copy_database(source, team / source.name)
+            names = [row[0] for row in connection.execute("SELECT DISTINCT collection FROM documents")]
+            for name in names:
+                _link_tree(documents_directory(app.loaded.data_dir, name), links / name)
+            (n_documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+        for name in names:
+            _copy_originals(links / name, team / "collections" / name / "documents", draft)
+    finally:
+        shutil.rmtree(links, ignore_errors=True)
+    return int(n_documents)
+
+
+def _copy_index(app: App, place: Path) -> int:
+    """Copy a database and its vectors; retry if a run has replaced these meanwhile.
+
+    Returns:
+        The number of indexed files.
+    """
+    storage = app.loaded.config.storage
+    if not storage.sqlite_path.exists():
+        return 0
+    place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+    copy = place / "data.db"
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(place / "qdrant", ignore_errors=True)
+        copy.unlink(missing_ok=True)
+        copy_database(storage.sqlite_path, copy)
+        n_indexed, generations = _contents(app, copy)
+        if all(
+            Generations(storage.qdrant.path / name).copy_to(number, place / "qdrant" / name)
+            for name, number in generations
+        ):
+            break
+    else:
+        raise StoreError("the vectors are replaced faster than they can be copied", hint="try again later")
+    pages = storage.sqlite_path.with_name(PAGES_NAME)
+    if pages.exists():
+        copy_database(pages, place / PAGES_NAME)
+    return n_indexed
+
+
+def _contents(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
+    """Return the number of indexed files in a copied database, and the generations of vectors that it needs."""
+    docstore = DocStore(database)
+    try:
+        with docstore.snapshot() as snapshot:
+            sets, n_indexed = snapshot.vector_sets, snapshot.overview.summary().n_files
+            if VectorPlace.SERVER in sets.generations():
+                return n_indexed, []
+            vector_sets = [(sets.current(), sets.generation(VectorPlace.EMBEDDED))]
+            if former := sets.former():
+                vector_sets.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
+    finally:
+        docstore.close()
+    return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in vector_sets if number]
+
+
+def _configuration(app: App) -> dict[str, Any]:
+    """Return the settings of the configuration file, without secrets and paths of the index."""
+    settings: dict[str, Any] = {}
+    for setting in app.loaded.settings:
+        known = KEYS.get(setting.key)
+        if (
+            known is None
+            or setting.source != Source.FILE
+            or setting.key in _ELSEWHERE
+            or isinstance(known.kind, Secret)
+        ):
+            continue
+        *sections, name = setting.key.split(".")
+        place = settings
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = setting.value
+    return settings
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    for path in _regular_files(source):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        try:
+            os.link(path, place)
+        except OSError:
+            shutil.copy2(path, place)
+
+
+def _copy_originals(source: Path, target: Path, draft: Path) -> None:
+    """Copy files durably: a hard link to a file that never changes is as good as a copy.
+
+    Foreign files among the originals are not part of a backup.
+    """
+    for path in _regular_files(source):
+        place = target / path.relative_to(source)
+        if not is_backup_file(place.relative_to(draft).as_posix()):
+            continue
+        place.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        try:
+            os.link(path, place)
+        except OSError:
+            shutil.copy2(path, place)
+            _flush(place)
+
+
+def _regular_files(directory: Path) -> Iterator[Path]:
+    return (path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink())
+
+
+def _files_in(directory: Path) -> dict[BackupFile, int]:
+    files = _regular_files(directory)
+    return {backup_file(path.relative_to(directory).as_posix()): path.stat().st_size for path in files}
+
+
+def _write(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(path: Path) -> None:
+    with contextlib.suppress(PermissionError):  # Windows cannot open directories
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+CONFIGURATION: Final = "config.json"
+REGISTRY: Final = "team/team.db"
+DATABASE: Final = "data.db"
+VECTORS: Final = "qdrant"
+
+BackupFile = NewType("BackupFile", str)
+"""The name of a file of a backup, relative and with slashes; created by `backup_file`."""
+
+_COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
+_MAX_SHOWN: Final = 80
+
+
+class Manifest(NamedTuple):
+    """The origin of a backup, its collections, and the size of each file."""
+
+    made_at: str
+    data_dir: str
+    collections: tuple[CollectionName, ...]
+    files: Mapping[BackupFile, int]
+
+    def to_json(self) -> str:
+        """Return the manifest as JSON for `parsed_manifest`."""
+        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
+
+
+def parsed_manifest(content: bytes, *, where: str) -> Manifest:
+    """Parse a manifest.
+
+    Raises:
+        UsageError: it is not a manifest, or a newer dirindex wrote it.
+        StoreError: it names a file that no backup has.
+    """
+    try:
+        manifest = json.loads(content)
+        format_version = manifest["format"]
+        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
+        collections = tuple(collection_name(text(name)) for name in manifest["collections"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
+        raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
+    if format_version != FORMAT:
+        raise UsageError(f"'{where}' was written by a newer dirindex", hint="upgrade dirindex")
+    try:
+        named = {backup_file(name): size for name, size in files.items()}
+    except ValueError as error:
+        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
+    made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
+    return Manifest(made_at, data_dir, collections, named)
+
+
+def backup_file(name: str) -> BackupFile:
+    """Parse the name of a file of a backup.
+
+    Raises:
+        ValueError: no backup has a file of that name.
+    """
+    match name.split("/"):
+        case ["config.json"] | ["team", "team.db"]:
+            is_known = True
+        case ["team", "collections", collection, "documents", *original]:
+            is_known = _is_collection(collection) and _is_original(original)
+        case ["team", "collections", collection, *rest]:
+            is_known = _is_collection(collection) and _is_index_file(rest)
+        case parts:
+            is_known = _is_index_file(parts)
+    if not is_known:
+        raise ValueError(json.dumps(name[:_MAX_SHOWN]))
+    return BackupFile(name)
+
+
+def is_backup_file(name: str) -> bool:
+    """Whether a backup can have a file of a name."""
+    try:
+        return bool(backup_file(name))
+    except ValueError:
+        return False
+
+
+def _is_index_file(parts: Sequence[str]) -> bool:
+    match parts:
+        case [name]:
+            return name in {DATABASE, PAGES_NAME}
+        case [start, *rest]:
+            return start == VECTORS and all(map(_COMPONENT.fullmatch, rest))
+    return False
+
+
+def _is_original(parts: Sequence[str]) -> bool:
+    match parts:
+        case [start, known, name]:
+            return bool(doc_id(known)) and known[:2] == start and is_stored_name(name)
+    return False
+
+
+def _is_collection(name: str) -> bool:
+    try:
+        return bool(collection_name(name))
+    except UsageError:
+        return False
+
+
+def _parse_size(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(value)
+    return value
+
+
+def _parse_line(value: object) -> str:
+    return value if isinstance(value, str) and value.isprintable() else ""

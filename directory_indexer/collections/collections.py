@@ -1,0 +1,353 @@
+"""Collections: separate indexes in one data directory, which share only the model.
+
+The open collections of this process, up to a limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.app import App
+from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import (
+    DEFAULT,
+    CollectionName,
+    collection_directory,
+    collection_name,
+    documents_directory,
+    of_collection,
+)
+from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.storage.documents.statistics import IndexSummary
+
+with lazily:
+    from directory_indexer.collections.deletion import remove, remove_unknown
+    from directory_indexer.collections.originals import Originals
+    from directory_indexer.collections.queue import IndexingQueue
+    from directory_indexer.embedding.loading import Embedders
+    from directory_indexer.integrations.converting.fetching import Fetch, fetch_changed
+    from directory_indexer.storage.registry.collections import CollectionRow, CollectionRows
+    from directory_indexer.storage.registry.documents import Documents
+    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry.stored_documents import State
+
+
+_MOST_DESCRIPTION: Final = 2000
+_MOST_SHOWN: Final = 80
+
+
+class Collection(NamedTuple):
+    """The state of a collection; `documents` counts sent documents by state."""
+
+    name: CollectionName
+    description: str
+    created_at: float | None
+    """Seconds since the epoch; None for the default collection."""
+
+    index: IndexSummary  # type: ignore[assignment]  # not the method of tuples
+    documents: dict[State, int]
+
+
+class Collections:
+    """The collections of one data directory; threads may share them.
+
+    `app` is the index of the data directory itself, which is the collection `default`.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._pool = OpenCollections()
+
+    @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration of the default collection; the others differ in their paths."""
+        return self._app.loaded
+
+    @property
+    def data_dir(self) -> Path:
+        """The directory of all collections."""
+        return self._app.loaded.data_dir
+
+    def names(self) -> list[CollectionName]:
+        """Return the names of all collections, the default one first."""
+        return [DEFAULT, *(row.name for row in self._rows.all() if not row.is_leaving and row.name != DEFAULT)]
+
+    @contextlib.contextmanager
+    def using(self, name: str) -> Iterator[OpenCollection]:
+        """Yield an open collection, which stays open while it is used.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        key = self.key(name)
+        with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
+            try:
+                yield opened
+            except StoreError as error:
+                if key != self.key(name):  # which raises if it was deleted
+                    raise no_collection(name) from error
+                raise
+
+    def app_of(self, name: str) -> App:
+        """Return the index of a collection, for a process that uses no other one.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        with self.using(name) as opened:
+            return opened.app
+
+    def fetch(self, *, allow_private: bool = False) -> Fetch:
+        """Return a function that fetches documents from the configured destinations."""
+        return partial(fetch_changed, destinations=self._app.policies.destinations(allow_private=allow_private))
+
+    def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
+        """Create a collection.
+
+        Raises:
+            UsageError: the name is invalid.
+            ConflictError: there is a collection of that name.
+        """
+        checked = collection_name(name)
+        _require_description(description)
+        row = self._rows.get(checked)
+        if row is not None and row.is_leaving:
+            raise ConflictError(f"the collection '{checked}' is being deleted", hint="try again when it is gone")
+        if checked == DEFAULT or not self._rows.add(checked, description=description):
+            if if_missing:
+                return checked
+            raise ConflictError(f"the collection '{checked}' exists already", hint="choose another name")
+        return checked
+
+    def describe(self, name: str, description: str) -> None:
+        """Change the description of a collection.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        row = self._row(name)
+        _require_description(description)
+        if row.name == DEFAULT:
+            self._rows.add(DEFAULT, description="")
+        self._rows.describe(row.name, description)
+
+    def list(self) -> list[Collection]:
+        """Return the state of all collections."""
+        return [self.look_at(name) for name in self.names()]
+
+    def look_at(self, name: str) -> Collection:
+        """Return the state of a collection.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        row = self._row(name)
+        summary = IndexSummary()
+        with self.using(name) as opened:
+            if opened.app.loaded.config.storage.sqlite_path.exists():
+                with opened.app.docstore.snapshot() as snapshot:
+                    summary = snapshot.overview.summary()
+            return Collection(opened.name, row.description, row.created_at or None, summary, opened.documents.counts())
+
+    def delete(self, name: str, *, seconds: float | None = None) -> None:
+        """Delete a collection with its contents: at once for clients, then from the disk.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+            UsageError: it is the default collection.
+            LockedError: another writer held it for `seconds`; `finish_deletions` completes the deletion.
+        """
+        row = self._row(name)
+        if row.name == DEFAULT:
+            raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
+        self._rows.mark_deleting(row.name)
+        self._pool.drop(row.name)
+        remove(self._app, row.name, seconds)
+
+    def finish_deletions(self) -> None:
+        """Remove deleted collections from the disk."""
+        for row in self._rows.all():
+            if row.is_leaving and row.name != DEFAULT:
+                self._pool.drop(row.name)
+                remove(self._app, row.name)
+
+    def recover(self) -> None:
+        """Complete the interrupted work of earlier processes."""
+        self.finish_deletions()
+        if self._rows.are_intact():
+            remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
+        for name in self.names():
+            with self.using(name) as opened:
+                opened.queue.recover()
+
+    def close(self) -> None:
+        """Close all collections; the index of the data directory stays open."""
+        self._pool.close()
+
+    @property
+    def registry(self) -> Registry:
+        """The registry of all collections."""
+        return self._app.registry
+
+    @cached_property
+    def _rows(self) -> CollectionRows:
+        return CollectionRows(self._app.registry)
+
+    def key(self, name: str) -> CollectionKey:
+        """Return a key that distinguishes successive collections of the same name.
+
+        Raises:
+            NotIndexedError: there is none of that name.
+        """
+        if name == DEFAULT:
+            return DEFAULT, 0.0
+        row = self._row(name)
+        return row.name, row.created_at
+
+    def _row(self, name: str) -> CollectionRow:
+        row = self._rows.get(name)
+        if name == DEFAULT:
+            return CollectionRow(DEFAULT, row.description if row else "", 0.0)
+        if row is None or row.is_leaving:
+            raise no_collection(name)
+        return row
+
+    def _open_collection(self, name: CollectionName) -> OpenCollection:
+        app = self._app
+        if name != DEFAULT:
+            collection_directory(self.data_dir, name).mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            app = CollectionApp(self._app, name)
+        return OpenCollection(name, app, self._app.registry)
+
+
+def no_collection(name: str) -> NotIndexedError:
+    """Return the error about a missing collection."""
+    return NotIndexedError(
+        f"there is no collection '{name[:_MOST_SHOWN]}'",
+        hint="dirindex collection list shows which there are; dirindex collection create makes one",
+    )
+
+
+def _require_description(description: str) -> None:
+    if invalid := invalid_character_in(description):
+        raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
+    if len(description) > _MOST_DESCRIPTION:
+        raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
+
+
+_MAX_OPEN: Final = 64
+"""Each takes four descriptors, and up to three megabytes."""
+
+CollectionKey = tuple[CollectionName, float]
+"""The name and creation time of a collection: another one of the same name may follow a deleted one."""
+
+
+class OpenCollection:
+    """An open collection: its index, its documents, and the lock of its writers."""
+
+    def __init__(self, name: CollectionName, app: App, registry: Registry) -> None:
+        self.name = name
+        self.app = app
+        self._registry = registry
+        self.n_users = 0
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The documents sent to it."""
+        return Documents(self._registry, self.name)
+
+    @cached_property
+    def originals(self) -> Originals:
+        """The documents as they were sent."""
+        return Originals(documents_directory(self.app.loaded.data_dir, self.name))
+
+    @cached_property
+    def queue(self) -> IndexingQueue:
+        """The documents that are not searchable yet."""
+        return IndexingQueue(self.documents, self.originals, lambda: self.app.sent_files, lambda: self.app.docstore)
+
+
+class CollectionApp(App):
+    """The index of a collection; the model and the registry are those of the data directory."""
+
+    def __init__(self, around: App, name: CollectionName) -> None:
+        super().__init__(of_collection(around.loaded, name))
+        self._around = around
+        self.origin = around.origin
+
+    @cached_property
+    def embedders(self) -> Embedders:
+        """The embedders, shared by all collections."""
+        return self._around.embedders
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, shared by all collections."""
+        return self._around.registry
+
+    def close(self) -> None:
+        """Close what is not shared."""
+        for shared in ("embedders", "registry"):
+            vars(self).pop(shared, None)
+        super().close()
+
+
+class OpenCollections:
+    """The open collections; threads may share them. The default one belongs to the caller that opened its index."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: OrderedDict[CollectionKey, OpenCollection] = OrderedDict()
+
+    @contextlib.contextmanager
+    def lent(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
+        """Yield a collection, which stays open while it is used."""
+        with self._lock:
+            opened = self._open.pop(key, None) or open_it()
+            self._open[key] = opened
+            opened.n_users += 1
+            self._close_idle(_MAX_OPEN)
+        try:
+            yield opened
+        finally:
+            with self._lock:
+                opened.n_users -= 1
+                if not opened.n_users and self._open.get(key) is not opened:
+                    _close(opened)
+
+    def drop(self, name: CollectionName) -> None:
+        """Close a collection that is being removed, or leave that to its last user."""
+        with self._lock:
+            for key in [key for key in self._open if key[0] == name]:
+                opened = self._open.pop(key)
+                if not opened.n_users:
+                    _close(opened)
+
+    def close(self) -> None:
+        """Close all collections that are not in use."""
+        with self._lock:
+            self._close_idle(0)
+
+    def count(self) -> int:
+        """Return the number of open collections."""
+        return len(self._open)
+
+    def _close_idle(self, n_kept: int) -> None:
+        """Close collections that are not in use, least recently used first."""
+        for key, opened in list(self._open.items()):
+            if len(self._open) > n_kept and not opened.n_users:
+                _close(self._open.pop(key))
+
+
+def _close(opened: OpenCollection) -> None:
+    if opened.name != DEFAULT:
+        opened.app.close()

@@ -1,0 +1,256 @@
+"""Files of a backup on their way into a data directory: opened safely, copied beside their place, and examined.
+
+Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
+leads out of it, and the copy, which nobody else can change, is what is examined.
+
+Settings and keys of a backup that need consent: they run commands, name addresses or open the index.
+
+Anybody with write access to a backup may have chosen them, so they are listed and accepted only with consent. Settings
+on the list below are harmless; all others need consent, including those that a later version adds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
+
+from directory_indexer.collections.backup import (
+    CONFIGURATION,
+    DATABASE,
+    MANIFEST,
+    REGISTRY,
+    BackupFile,
+    Manifest,
+    parsed_manifest,
+)
+from directory_indexer.config.indexing import EMBEDDED_MODELS
+from directory_indexer.config.kinds import Secret
+from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
+from directory_indexer.core.errors import StoreError, UsageError
+from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.safe_open import Passage, create_file, make_directory
+from directory_indexer.policies import PAGES_NAME
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, enable_wal, require_known_schema
+from directory_indexer.storage.documents import maintenance, schema
+from directory_indexer.storage.page_cache import make_tables as make_page_tables
+from directory_indexer.storage.registry import repairs
+from directory_indexer.storage.registry.keys import Key, Keys
+from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry.store import make_tables as make_registry_tables
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+_MAX_MANIFEST_BYTES: Final = 1 << 28
+_PIECE_BYTES: Final = 1 << 20
+_DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
+    DATABASE: schema.make_tables,
+    PAGES_NAME: make_page_tables,
+    PurePosixPath(REGISTRY).name: make_registry_tables,
+}
+"""The functions that create the tables of the databases of a backup, by the names of their files."""
+
+
+class BackupSource:
+    """Read access to a backup; no link is followed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(os.path.expanduser(path)))
+        self._passage = Passage()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._passage.close()
+
+    def manifest(self) -> Manifest:
+        """Read the manifest of the backup.
+
+        Raises:
+            UsageError: it is not a backup.
+            StoreError: it names a file that no backup has.
+        """
+        try:
+            with self._open(MANIFEST) as file:
+                content = file.read(_MAX_MANIFEST_BYTES)
+        except OSError as error:
+            hint = "name a directory that dirindex backup wrote"
+            raise UsageError(f"'{self.path}' is not a backup", hint=hint) from error
+        return parsed_manifest(content, where=str(self.path))
+
+    def copy(self, name: BackupFile, size: int, target: Path) -> None:
+        """Copy a file to a new path, with its time stamps, and flush it to the disk.
+
+        Raises:
+            StoreError: it has changed since the backup.
+        """
+        with (
+            self._open_unchanged(name, size) as file,
+            open(create_file(str(target), file_mode()), "wb") as copy,
+        ):
+            shutil.copyfileobj(file, copy, _PIECE_BYTES)
+            copy.flush()
+            status = os.fstat(file.fileno())
+            is_same = os.fstat(copy.fileno()).st_size == size
+            os.fsync(copy.fileno())
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        if not is_same:
+            raise self._changed_error(name)
+
+    @contextlib.contextmanager
+    def _open_unchanged(self, name: BackupFile, size: int) -> Iterator[BinaryIO]:
+        try:
+            file = self._open(name)
+        except OSError as error:
+            raise self._changed_error(name) from error
+        with file:
+            if os.fstat(file.fileno()).st_size != size:
+                raise self._changed_error(name)
+            yield file
+
+    def _open(self, name: str) -> BinaryIO:
+        descriptor = self._passage.open_file(os.path.join(self.path, *name.split("/")))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise IsADirectoryError(name)
+        return os.fdopen(descriptor, "rb")
+
+    def _changed_error(self, name: str) -> StoreError:
+        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP)
+
+
+def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:
+    """Create the directories of a file below a private root, and return its path."""
+    place = root
+    for part in parts:
+        make_directory(str(place), directory_mode())
+        place /= part
+    return place
+
+
+def examine_copy(name: BackupFile, copy: Path) -> None:
+    """Ensure that dirindex can have written the copy of a database.
+
+    Raises:
+        StoreError: it cannot.
+    """
+    make = _DATABASES.get(copy_name := PurePosixPath(name).name)
+    if make is None or name == CONFIGURATION:
+        return
+    require_known_schema(copy, make, name=name)
+    if copy_name == DATABASE:
+        maintenance.require_safe_paths(copy, name=name)
+    enable_wal(copy)
+    if name == REGISTRY:
+        _examine_registry(copy)
+
+
+def _examine_registry(copy: Path) -> None:
+    with contextlib.closing(Registry(copy)) as registry:
+        if damaged := repairs.find_damaged_rows(registry):
+            raise StoreError(
+                f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
+                hint=ANOTHER_BACKUP,
+            )
+
+
+_MAX_LINE_CHARACTERS: Final = 400
+
+_HARMLESS: Final = frozenset(
+    {
+        *("embedding.dimensions", "embedding.batch_size", "indexing.chunk_size", "indexing.embedding"),
+        *("indexing.overlap", "indexing.max_file_size", "indexing.ignore_patterns", "indexing.respect_gitignore"),
+        *("indexing.include_hidden", "indexing.git_history", "indexing.concurrency", "ocr.languages"),
+        *("ocr.max_pages_per_run", "ocr.cache_size", "monitoring.background_embedding", "monitoring.battery_percent"),
+        *("monitoring.file_watching", "monitoring.batch_size", "searching.embedding_ms", "searching.refresh_ms"),
+        *("serving.requests_per_second", "serving.embedding_ms"),
+    }
+)
+"""Settings of amounts, intervals and file names, within the tracked directories."""
+
+_HARMLESS_VALUES: Final[Mapping[str, frozenset[object]]] = {
+    "embedding.provider": frozenset({"embedded"}),
+    "embedding.model": frozenset({*EMBEDDED_MODELS, None}),
+    "ocr.engine": frozenset({"auto", "rapidocr", "off"}),
+}
+"""Values that stay on this machine, of settings that can also point elsewhere."""
+
+
+class IncomingSettings(NamedTuple):
+    """The settings of a backup that need no consent, as a tree, and a line for each of the others."""
+
+    harmless: Mapping[str, Any]
+    others: tuple[str, ...]
+
+
+def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
+    """Parse the settings of a configuration file, separating those that need consent.
+
+    Raises:
+        StoreError: it is not a configuration, or a harmless setting has an invalid value.
+    """
+    try:
+        tree = parse_jsonc(content.decode("utf-8-sig"))
+        leaves = list(_leaves(tree if isinstance(tree, dict) else {"": tree}))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP) from error
+    harmless: dict[str, Any] = {}
+    others: list[str] = []
+    for key, value in leaves:
+        if not _is_harmless(key, value):
+            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_format_value(key, value)}")
+            continue
+        for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
+            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
+        *sections, name = key.split(".")
+        place = harmless
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = value
+    return IncomingSettings(harmless, tuple(others))
+
+
+def incoming_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
+    """Return the keys of a registry that do not exist now with the same access."""
+    known = {_access(key) for key in present}
+    return tuple(key for key in Keys(registry).all() if _access(key) not in known)
+
+
+def key_line(key: Key) -> str:
+    """Describe the access of a key."""
+    collections = "all collections" if key.collections is None else ", ".join(sorted(key.collections))
+    return f"key '{key.name}' ({key.right}, {collections})"
+
+
+def _access(key: Key) -> tuple[object, ...]:
+    return key.name, key.digest, key.right, key.collections, key.expires_at
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in tree.items():
+        key = f"{prefix}{name}"
+        if key in SECTIONS and isinstance(value, dict):
+            yield from _leaves(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _is_harmless(key: str, value: object) -> bool:
+    if key in _HARMLESS_VALUES:
+        return isinstance(value, str | None) and value in _HARMLESS_VALUES[key]
+    return key in _HARMLESS
+
+
+def _format_value(key: str, value: object) -> str:
+    if key in KEYS and isinstance(KEYS[key].kind, Secret):
+        return "*" * 10
+    text = json.dumps(value)
+    return text if len(text) <= _MAX_LINE_CHARACTERS else f"{text[:_MAX_LINE_CHARACTERS]}…"

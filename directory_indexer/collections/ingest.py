@@ -1,0 +1,405 @@
+"""Ingestion of documents: texts, files and URLs, stored as they were sent, and searchable like any file.
+
+A document is accepted once its content has been parsed as the index will parse it: a refused one changes nothing. Then
+the original is written to the disk, the row to the registry, and the text to the index, in this order, so that each
+step can be repeated.
+
+Requests to store a document, and their results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.collections import validation
+from directory_indexer.collections.collections import Collections, OpenCollection
+from directory_indexer.collections.documents import deadline_after, known_document
+from directory_indexer.collections.originals import Received
+from directory_indexer.collections.validation import (
+    ContentVerdict,
+    new_doc_id,
+    require_no_secrets,
+    stored_name,
+    validate_content,
+)
+from directory_indexer.core.errors import ConflictError, LockedError, UsageError
+from directory_indexer.core.ids import DocId, content_hash
+from directory_indexer.integrations.converting.fetching import Fetch, FetchedContent, Validators
+from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
+from directory_indexer.storage.registry.stored_documents import Source, State, StoredDocument, StoredName
+from directory_indexer.telemetry import spans
+
+_MAX_METADATA_BYTES: Final = 16_384
+_MAX_METADATA_DEPTH: Final = 32
+
+
+class Wait(StrEnum):
+    """The state of a document at which its sender gets the response."""
+
+    NONE = "none"
+    """It is stored."""
+    WORDS = "words"
+    """It is searchable by keyword."""
+    COMPLETE = "complete"
+    """It is searchable by meaning, too."""
+
+
+class OnConflict(StrEnum):
+    """The action if a document exists already."""
+
+    REPLACE = "replace"
+    SKIP = "skip"
+    ERROR = "error"
+
+
+class Effect(StrEnum):
+    """The effect of sending a document."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    """The same document exists."""
+    SKIPPED = "skipped"
+    """Another version exists, and was to be kept."""
+
+
+class IngestRequest(NamedTuple):
+    """A request to store a document; `said` is the sender's metadata without the title."""
+
+    collection: str = "default"
+    client_id: str = ""
+    """The sender's id: sending the same id again replaces the document. The default is its URL or file name."""
+
+    filename: str = ""
+    url: str = ""
+    """The URL that a text comes from; its id is derived from that rather than from its file name."""
+
+    title: str = ""
+    said: Mapping[str, Any] = {}
+    on_conflict: OnConflict = OnConflict.REPLACE
+    allows_secrets: bool = False
+    """Whether secrets are masked in the index and kept in the original; otherwise the document is refused."""
+
+    wait: Wait = Wait.WORDS
+    seconds: float | None = None
+    """The maximum time to wait."""
+
+
+class IngestResult(NamedTuple):
+    """The result of sending a document."""
+
+    document: StoredDocument
+    effect: Effect
+
+
+class IngestContent(NamedTuple):
+    """Content that was sent, and its names."""
+
+    source: Source
+    pieces: Iterable[bytes]
+    doc_id: DocId
+    filename: str
+    stored_name: StoredName
+    media_type: str
+    url: str = ""
+    validators: Validators = Validators()
+
+
+def require_valid_metadata(sending: IngestRequest) -> None:
+    """Refuse metadata that cannot be stored.
+
+    Raises:
+        UsageError: they are not JSON, too deep or too large.
+    """
+    if sending.title:
+        validation.normalise_name(sending.title, what="title")
+    try:
+        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False, allow_nan=False).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
+    if n_bytes > _MAX_METADATA_BYTES:
+        raise UsageError(f"what is said of the document has more than {_MAX_METADATA_BYTES:,} bytes", hint="say less")
+    if _is_deeper(sending.said, _MAX_METADATA_DEPTH):
+        raise UsageError(
+            f"what is said of the document is nested more than {_MAX_METADATA_DEPTH} levels deep", hint="nest it less"
+        )
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
+    level = [value]
+    for _ in range(most):
+        level = [member for outer in level for member in _members(outer)]
+    return bool(level)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def store_document(
+    opened: OpenCollection, content: IngestContent, sending: IngestRequest, received: Received, verdict: ContentVerdict
+) -> IngestResult:
+    """Store a document atomically; of concurrent senders, the last one wins.
+
+    Raises:
+        ConflictError: it exists and must not be replaced, or is being deleted.
+    """
+    now = time.time()
+    document = StoredDocument(
+        collection=opened.name,
+        doc_id=content.doc_id,
+        version=1,
+        source=content.source,
+        filename=content.filename,
+        stored_name=content.stored_name,
+        url=content.url,
+        media_type=content.media_type,
+        n_bytes=received.n_bytes,
+        content_hash=received.content_hash,
+        mtime_ns=received.mtime_ns,
+        title=sending.title,
+        metadata=json.dumps(dict(sending.said), ensure_ascii=False),
+        etag=content.validators.etag,
+        last_modified=content.validators.last_modified,
+        allows_secrets=sending.allows_secrets,
+        state=State.QUEUED,
+        message="",
+        n_chunks=0,
+        n_masked=verdict.n_masked,
+        added_at=now,
+        changed_at=now,
+    )
+    with opened.documents.replacing(content.doc_id) as replacement:
+        before = replacement.before
+        if before is not None and (effect := _effect_on(before, document, sending.on_conflict)) is not Effect.REPLACED:
+            return IngestResult(before, effect)
+        if before is not None and before.state in SEARCHABLE_STATES:
+            opened.originals.set_aside(content.doc_id, before.stored_name)
+        opened.originals.publish(received, content.doc_id)
+        document = replacement.put(document)
+    if before is not None and before.stored_name != document.stored_name:
+        opened.originals.keep_only(content.doc_id, document.stored_name)
+    return IngestResult(document, Effect.CREATED if before is None else Effect.REPLACED)
+
+
+def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
+    if before.state is State.DELETING:
+        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
+    if on_conflict is OnConflict.ERROR:
+        raise ConflictError(
+            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
+        )
+    if on_conflict is OnConflict.SKIP:
+        return Effect.SKIPPED
+    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
+    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
+
+
+_COMPARED_FIELDS: Final = (
+    "content_hash",
+    "filename",
+    "stored_name",
+    "title",
+    "metadata",
+    "media_type",
+    "allows_secrets",
+)
+"""The fields that a document sent again must share with the existing one to count as unchanged."""
+
+
+_MAX_STREAMED_BYTES: Final = 200_000_000
+
+
+class DocumentIngest:
+    """Ingests documents; threads may share it."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        *,
+        fetch: Fetch | None = None,
+        on_work: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._collections = collections
+        self._fetch = fetch or collections.fetch()
+        self._on_work = on_work
+
+    def add_text(self, text: str, sending: IngestRequest) -> IngestResult:
+        """Ingest a text, which is parsed by its file name, or as Markdown.
+
+        Raises:
+            ContentRefusedError: it is empty, too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
+            NotIndexedError: there is no such collection.
+            UsageError: its metadata are invalid.
+        """
+        content = text.encode("utf-8", "replace")
+        filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
+        checked = validation.normalise_name(filename, what="file name")
+        name = stored_name(checked, is_text=True)
+        address = validation.canonical_url(sending.url) if sending.url else ""
+        keys = {"url": address, "filename": checked if sending.filename else "", "text": content_hash(content).hex()}
+        doc_id = self._id_of(sending, *next((kind, key) for kind, key in keys.items() if key))
+        media_type = validation.media_type_of(name)
+        return self._add(IngestContent(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
+
+    def add_file(self, pieces: Iterable[bytes], sending: IngestRequest, *, media_type: str = "") -> IngestResult:
+        """Ingest a file, piece by piece; it must have a name.
+
+        Raises:
+            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
+            NotIndexedError: there is no such collection.
+            UsageError: its name or its metadata are invalid.
+        """
+        checked, name, known_type = _names_of_file(sending.filename, media_type)
+        doc_id = self._id_of(sending, "filename", checked)
+        return self._add(IngestContent(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
+
+    def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
+        """Return the maximum size of a file with this name.
+
+        Raises:
+            NotIndexedError: there is no such collection.
+            UsageError: the name is invalid.
+        """
+        _, name, _ = _names_of_file(filename, media_type)
+        with self._collections.using(collection) as opened:
+            return _most_bytes(opened, name)
+
+    def add_url(self, url: str, sending: IngestRequest) -> IngestResult:
+        """Fetch a document from the web and ingest it; the same URL again replaces it.
+
+        Raises:
+            UsageError: the URL is invalid, or of a private network.
+            UnavailableError: its server cannot be reached, or its response is invalid.
+            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
+            ConflictError: it exists and must not be replaced, or is being deleted.
+            NotIndexedError: there is no such collection.
+        """
+        address = validation.canonical_url(url)
+        with self._collections.using(sending.collection):
+            doc_id = self._id_of(sending, "url", address)
+        fetched = self._fetch(address, Validators())
+        assert fetched is not None  # noqa: S101 - no validators were sent
+        return self._add_fetched(fetched, address, doc_id, sending)
+
+    def refresh(
+        self, collection: str, doc_id: str, *, wait: Wait = Wait.WORDS, seconds: float | None = None
+    ) -> IngestResult:
+        """Fetch a document again, unless its server reports no change.
+
+        Raises:
+            NotIndexedError: there is no such document.
+            ConflictError: it was not fetched from an address.
+            UnavailableError: its server cannot be reached, or its response is invalid.
+            ContentRefusedError: the new content is refused; the document stays as it was.
+        """
+        with self._collections.using(collection) as opened:
+            (document,) = opened.queue.refreshed([known_document(opened, doc_id)])
+        if document.source is not Source.URL:
+            raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
+        known = Validators(document.etag, document.last_modified)
+        if document.state is State.FAILED:
+            known = Validators()
+        fetched = self._fetch(document.url, known)
+        if fetched is None:
+            return IngestResult(document, Effect.UNCHANGED)
+        sending = IngestRequest(
+            collection,
+            title=document.title,
+            said=document.said(),
+            allows_secrets=document.allows_secrets,
+            wait=wait,
+            seconds=seconds,
+        )
+        return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
+
+    def bring_up_to_date(self, collection: str, sending: IngestRequest) -> None:
+        """Index stored documents as far as the sender waits for it.
+
+        Raises:
+            NotIndexedError: there is no such collection.
+        """
+        with self._collections.using(collection) as opened:
+            self._index(opened, sending)
+
+    def _id_of(self, sending: IngestRequest, kind: str, key: str) -> DocId:
+        if sending.client_id:
+            kind, key = "id", validation.normalise_name(sending.client_id, what="id")
+        return new_doc_id(sending.collection, kind, key)
+
+    def _add_fetched(
+        self, fetched: FetchedContent, address: str, doc_id: DocId, sending: IngestRequest
+    ) -> IngestResult:
+        filename = validation.normalise_name(
+            sending.filename or validation.printable_name(fetched.name), what="file name"
+        )
+        media_type = validation.media_type_of(fetched.name, fetched.media_type)
+        name = validation.name_with_suffix(stored_name(filename), media_type)
+        validators = Validators(fetched.etag, fetched.last_modified)
+        content = IngestContent(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
+        metadata = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
+        return self._add(content, sending._replace(said=metadata))
+
+    def _add(self, content: IngestContent, sending: IngestRequest) -> IngestResult:
+        with (
+            spans.span("ingest", source=content.source, wait=sending.wait) as span,
+            self._collections.using(sending.collection) as opened,
+        ):
+            policy = opened.app.policies.parse
+            require_valid_metadata(sending)
+            require_no_secrets(content.filename, {"title": sending.title, **sending.said}, policy)
+            with spans.span("keep"), self._received(opened, content) as received:
+                verdict = validate_content(
+                    received.path,
+                    policy,
+                    is_fetched=content.source is Source.URL,
+                    allows_secrets=sending.allows_secrets or policy.include_secrets,
+                )
+                sent = store_document(opened, content, sending, received, verdict)
+            span.note(effect=sent.effect, n_bytes=sent.document.n_bytes)
+            if sent.effect is not Effect.SKIPPED:
+                self._index(opened, sending)
+            return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
+
+    @contextlib.contextmanager
+    def _received(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
+        most_bytes = _most_bytes(opened, content.stored_name)
+        with opened.originals.received(
+            content.doc_id, content.stored_name, content.pieces, most_bytes=most_bytes
+        ) as received:
+            yield received
+
+    def _index(self, opened: OpenCollection, sending: IngestRequest) -> None:
+        """Do the work that the sender waits for, and leave the rest to the background."""
+        deadline = deadline_after(sending.seconds)
+        try:
+            if sending.wait is not Wait.NONE:
+                opened.queue.index_words(deadline=deadline)
+            if sending.wait is Wait.COMPLETE:
+                opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
+        except LockedError:
+            pass  # another process is indexing; the document is stored, and its state reports the progress
+        self._on_work(opened.name)
+
+
+def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:
+    """Return the sent and the stored name of a file, and its media type."""
+    checked = validation.normalise_name(filename, what="file name")
+    known_type = validation.media_type_of(checked, media_type)
+    return checked, validation.name_with_suffix(stored_name(checked), known_type), known_type
+
+
+def _most_bytes(opened: OpenCollection, name: str) -> int:
+    most_bytes = opened.app.loaded.config.indexing.max_file_size
+    is_streamed = name.lower().endswith(opened.app.policies.walk.streamed)
+    return max(most_bytes, _MAX_STREAMED_BYTES) if is_streamed else most_bytes

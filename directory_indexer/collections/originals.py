@@ -1,0 +1,274 @@
+"""Storage of the originals of the documents of one collection, byte for byte as they were sent.
+
+An original is written beside its place, flushed to the disk, and renamed into place, while a marker file records that
+the document is being written: recovery checks the documents with markers of dead processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import blake3
+
+from directory_indexer.core.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
+from directory_indexer.core.ids import DocId, doc_id
+from directory_indexer.core.lock import HeldLock, try_lock
+from directory_indexer.core.paths import FilePath, exact_text, file_path
+from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.safe_open import open_file
+
+_HASH_BYTES: Final = 16
+_PIECE_BYTES: Final = 1 << 20
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MARK: Final = ".mark"
+
+
+class Received(NamedTuple):
+    """Content that was written, and is not in its place yet; `content_hash` is BLAKE3, in hexadecimal digits."""
+
+    path: Path
+    n_bytes: int
+    content_hash: str
+    mtime_ns: int
+
+
+class Originals:
+    """The originals in a directory, and beside it those being written."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = Path(os.path.realpath(directory))
+        self._incoming = self.directory.parent / "incoming"
+        self._replaced = self.directory.parent / "replaced"
+
+    def place_of(self, doc_id: DocId) -> Path:
+        """Return the directory of one document."""
+        return self.directory / doc_id[:2] / doc_id
+
+    def path_of(self, doc_id: DocId, name: str) -> FilePath:
+        """Return the path of an original."""
+        return file_path(self.place_of(doc_id) / name)
+
+    @contextlib.contextmanager
+    def received(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
+        """Write content to a temporary file; its document is marked as being written until the block ends.
+
+        Raises:
+            ContentRefusedError: it has more than `most_bytes` bytes.
+            StoreError: it cannot be written, as on a full disk.
+        """
+        with self.marked(doc_id) as place:
+            path = place / name
+            with _translated_errors():
+                place.mkdir(mode=directory_mode())
+                n_bytes, content_hash = _write(path, pieces, most_bytes)
+                received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
+            yield received
+
+    def publish(self, received: Received, doc_id: DocId) -> None:
+        """Move content into its place, replacing an original of the same name."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            is_new = not place.is_dir()
+            place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            os.replace(received.path, place / received.path.name)
+            _flush(place)
+            if is_new:
+                _flush(place.parent)
+                _flush(self.directory)
+
+    def set_aside(self, doc_id: DocId, name: str) -> None:
+        """Keep an original that is being replaced, until it is dropped."""
+        with _translated_errors():
+            backup = self._replaced / doc_id
+            shutil.rmtree(backup, ignore_errors=True)
+            backup.mkdir(mode=directory_mode(), parents=True)
+            with contextlib.suppress(FileNotFoundError):
+                _link_or_copy(self.place_of(doc_id) / name, backup / name)
+
+    def is_set_aside(self, doc_id: DocId, name: str) -> bool:
+        """Whether an original that was set aside can be restored."""
+        return (self._replaced / doc_id / name).is_file()
+
+    def bring_back(self, doc_id: DocId, name: str) -> None:
+        """Restore an original that was set aside."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            draft = self._replaced / doc_id / f"{name}.back"
+            draft.unlink(missing_ok=True)
+            _link_or_copy(self._replaced / doc_id / name, draft)
+            os.replace(draft, place / name)
+            _flush(place)
+
+    def drop_aside(self, doc_id: DocId) -> None:
+        """Remove what was set aside of a document."""
+        shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
+
+    def aside(self) -> list[DocId]:
+        """Return the documents with something set aside."""
+        names = (place.name for place in self._replaced.iterdir()) if self._replaced.is_dir() else ()
+        return [known for name in names if (known := doc_id(name))]
+
+    def keep_only(self, doc_id: DocId, name: str) -> None:
+        """Remove the originals of a document with other names."""
+        with _translated_errors():
+            for file in self._files(doc_id):
+                if file.name != name:
+                    file.unlink(missing_ok=True)
+
+    def paths_of(self, doc_id: DocId) -> list[FilePath]:
+        """Return the paths of all originals of a document."""
+        return [file_path(file) for file in self._files(doc_id)]
+
+    def remove(self, doc_id: DocId) -> None:
+        """Remove all originals of a document."""
+        with _translated_errors():
+            place = self.place_of(doc_id)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(place)
+            # Another document may be moved into the parent directory meanwhile.
+            with contextlib.suppress(OSError):
+                place.parent.rmdir()
+        self.drop_aside(doc_id)
+
+    def interrupted(self) -> Iterator[DocId]:
+        """Yield the documents that dead processes were writing, and remove their markers one by one."""
+        marks = sorted(self._incoming.glob(f"*{_MARK}")) if self._incoming.is_dir() else ()
+        for mark in marks:
+            with contextlib.suppress(FileNotFoundError):
+                lock = try_lock(mark, exclusive=True)
+                if lock is None:
+                    continue
+                with lock:
+                    if known := doc_id(mark.name.partition("-")[0]):
+                        yield known
+                    shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+                    mark.unlink(missing_ok=True)
+
+    def leave_mark(self, doc_id: DocId) -> None:
+        """Mark a document for the next recovery."""
+        with _translated_errors():
+            self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            _, lock = self._new_mark(doc_id)
+        lock.release()
+
+    @contextlib.contextmanager
+    def marked(self, doc_id: DocId) -> Iterator[Path]:
+        """Mark a document as being written until the block ends, and yield a directory for temporary files."""
+        with _translated_errors():
+            self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            self.directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+            mark, lock = self._new_mark(doc_id)
+        place = mark.with_suffix("")
+        with lock:
+            with _translated_errors():
+                _flush(self._incoming)
+            try:
+                yield place
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+                mark.unlink(missing_ok=True)
+
+    def _new_mark(self, doc_id: DocId) -> tuple[Path, HeldLock]:
+        """Create and lock a marker: recovery may remove one that is not locked yet."""
+        while True:
+            mark = self._incoming / f"{doc_id}-{secrets.token_hex(8)}{_MARK}"
+            if lock := try_lock(mark, exclusive=True):
+                if mark.exists():
+                    return mark, lock
+                lock.release()
+
+    def _files(self, doc_id: DocId) -> list[Path]:
+        place = self.place_of(doc_id)
+        return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def too_large(most_bytes: int) -> ContentRefusedError:
+    """Return the refusal of a document with more than `most_bytes` bytes."""
+    return ContentRefusedError(
+        RefusalReason.TOO_LARGE,
+        f"the document has more than {most_bytes:,} bytes",
+        hint="send a smaller one, or raise indexing.max_file_size",
+    )
+
+
+def open_original(path: FilePath) -> BinaryIO:
+    """Open an original for reading; links are not followed.
+
+    Raises:
+        NotIndexedError: it does not exist.
+    """
+    try:
+        return open(open_file(exact_text(path)), "rb")
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+            raise
+        raise NotIndexedError("the original of this document is gone", hint="send it again") from error
+
+
+def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of a file piece by piece."""
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
+
+
+def hash_of_file(path: Path) -> str:
+    """Return the hash of a file, as of received content."""
+    hasher = blake3.blake3()
+    with path.open("rb") as file:
+        for piece in pieces_of(file):
+            hasher.update(piece)
+    return hasher.hexdigest(length=_HASH_BYTES)
+
+
+def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, str]:
+    hasher, n_bytes = blake3.blake3(), 0
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "wb") as file:
+        for piece in pieces:
+            n_bytes += len(piece)
+            if n_bytes > most_bytes:
+                raise too_large(most_bytes)
+            hasher.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return n_bytes, hasher.hexdigest(length=_HASH_BYTES)
+
+
+def _link_or_copy(path: Path, copy: Path) -> None:
+    """Create a hard link, or a copy with the same time stamps if that is impossible."""
+    try:
+        os.link(path, copy)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copy2(path, copy)
+
+
+def _flush(directory: Path) -> None:
+    if sys.platform == "win32":  # directories cannot be opened there
+        return
+    number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextlib.contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = DiskFullError if error.errno in _DISK_FULL else StoreError
+        raise kind(
+            f"a document cannot be kept: {error.filename or 'the disk'}: {error.strerror}",
+            hint="free some disk space, or choose another place with --data-dir, and send it again",
+        ) from error

@@ -1,0 +1,267 @@
+"""Indexing queue of one collection: keyword search for all waiting documents at once, then embedding.
+
+A caller that needs keyword search takes the next turn and indexes everything waiting by then; later callers find theirs
+done, or take the turn after it. Embedding takes long, and yields to such callers between batches.
+
+Crash recovery of a document whose ingest or cancellation was interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.collections.originals import Originals, hash_of_file
+from directory_indexer.core.errors import LockedError
+from directory_indexer.core.ids import DocId
+from directory_indexer.core.paths import FilePath, containers_around, file_path, lies_in, members_directory
+from directory_indexer.indexing.named_files import NamedFiles
+from directory_indexer.storage.documents.known_files import FileState
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.registry.documents import Documents, Replacement
+from directory_indexer.storage.registry.stored_documents import Progress, State, StoredDocument
+
+_TAIL: Final = 4
+"""Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
+
+_BATCH: Final = 100
+"""The number of files parsed together; with more, a run would start worker processes."""
+
+
+class IndexingQueue:
+    """The documents of one collection being indexed; threads may share it."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        originals: Originals,
+        files: Callable[[], NamedFiles],
+        docstore: Callable[[], DocStore],
+    ) -> None:
+        self._documents = documents
+        self._originals = originals
+        self._files = files
+        self._docstore = docstore
+        self._turn = threading.Lock()
+
+    def index_words(self, *, deadline: float | None = None) -> None:
+        """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock.
+
+        Raises:
+            LockedError: another writer held the index until then; the documents keep waiting.
+        """
+        with self._exclusive(deadline):
+            while batch := self._documents.to_read(limit=_BATCH):
+                self._read(batch, deadline)
+
+    def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
+        """Make everything searchable by meaning, as far as there is time; return whether no work is left.
+
+        Raises:
+            LockedError: another process held the index until this one had to stop.
+        """
+        report = self._files().complete(
+            give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
+        )
+        self._store_progress(self._documents.in_state(State.WORDS), trouble=report.unavailable)
+        return report.outcome is Outcome.COMPLETED
+
+    def refreshed(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+        """Return documents in their current state: other runs may have embedded them."""
+        waiting = [document for document in documents if document.state is State.WORDS]
+        if not waiting:
+            return list(documents)
+        self._store_progress(waiting)
+        current = {
+            document.doc_id: document for document in self._documents.get_all([document.doc_id for document in waiting])
+        }
+        return [current.get(document.doc_id, document) for document in documents]
+
+    def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
+        """Remove documents being deleted, first from the index, then from the disk.
+
+        Raises:
+            LockedError: another writer held the index until the deadline; the documents are hidden all the same.
+        """
+        with self._exclusive(deadline):
+            paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
+            if paths:
+                self._files().remove(paths, give_up=_expired(deadline))
+            for doc_id in doc_ids:
+                with self._documents.removing(doc_id) as exists:
+                    if exists:
+                        self._originals.remove(doc_id)
+            # A document that was deleted elsewhere and sent again has lost its text in the index.
+            self._documents.queue_again(doc_ids)
+
+    def recover(self) -> None:
+        """Complete the interrupted writes of dead processes; indexing is left to others."""
+        for doc_id in self._originals.interrupted():
+            self._recover_document(doc_id)
+        self._drop_aside(self._originals.aside())
+        if self._documents.counts() and self._former_directories(file_path(self._originals.directory)):
+            self.reconcile()
+        while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
+            self.delete([DocId(document.doc_id) for document in leaving])
+
+    @contextlib.contextmanager
+    def _exclusive(self, deadline: float | None) -> Iterator[None]:
+        """Hold the lock of writers.
+
+        Raises:
+            LockedError: it was not free before the deadline.
+        """
+        if not self._turn.acquire(timeout=-1 if deadline is None else max(deadline - time.monotonic(), 0)):
+            raise LockedError("others are writing to this collection", hint="ask again later how far it is")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def reconcile(self) -> tuple[int, int]:
+        """Compare the index with the registry: queue missing documents, remove unknown ones; return both counts.
+
+        An index that was moved with its data directory has the old paths of its documents.
+        """
+        directory = file_path(self._originals.directory)
+        for former in self._former_directories(directory):
+            self._documents.queue_again()
+            self._files().take_over(former)
+        with self._docstore().snapshot() as snapshot:
+            indexed = {path for path in snapshot.files.within(directory) if not containers_around(path)}
+        documents = self._documents.all()  # read after the index, so that every indexed document is known
+        doc_ids = {self._path(document): document.doc_id for document in documents}
+        lacking = [doc_id for path, doc_id in doc_ids.items() if path not in indexed]
+        if lacking:
+            self._documents.queue_again(lacking)
+        unknown = sorted(indexed - set(doc_ids))
+        if unknown:
+            with self._exclusive(None):
+                self._files().remove(unknown, give_up=_expired(None))
+            self._documents.queue_again([Path(path).parent.name for path in unknown])
+        return len(lacking), len(unknown)
+
+    def _former_directories(self, here: FilePath) -> list[FilePath]:
+        """Return the directories of documents that this index tracked at former places of the data directory."""
+        tail = os.sep.join(["", *here.split(os.sep)[-_TAIL:]])
+        with self._docstore().snapshot() as snapshot:
+            return [path for path in snapshot.directories.all() if path != here and path.endswith(tail)]
+
+    def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
+        if replaced := self._outdated_paths(batch):
+            self._files().remove(replaced, give_up=_expired(deadline))
+        read: list[StoredDocument] = []
+        self._files().read(self._claim(batch, read), give_up=_expired(deadline))
+        self._store_progress(read)
+
+    def _claim(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
+        """Yield the originals to read once the index is locked: some documents may have been paused meanwhile."""
+        for document in self._documents.get_all([document.doc_id for document in batch]):
+            if document.state is State.QUEUED and not document.is_paused:
+                read.append(document)
+                yield self._path(document)
+
+    def _outdated_paths(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
+        """Return indexed paths of documents under file names that they no longer have."""
+        with self._docstore().snapshot() as snapshot:
+            return [
+                path
+                for document in documents
+                for path in snapshot.files.within(file_path(self._originals.place_of(DocId(document.doc_id))))
+                if path != (current := self._path(document)) and not lies_in(path, members_directory(current))
+            ]
+
+    def _store_progress(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
+        """Store the progress of documents, from the state of the index."""
+        with self._docstore().snapshot() as snapshot:
+            progress = [_progress(snapshot, document, self._path(document)) for document in documents]
+        changed = [
+            update._replace(message=update.message or (trouble if update.state is State.WORDS else ""))
+            for update, before in zip(progress, documents, strict=True)
+            if (update.state, update.n_chunks) != (before.state, before.n_chunks) or trouble
+        ]
+        if changed:
+            self._documents.note(changed)
+            self._drop_aside({update.doc_id for update in changed})
+
+    def _drop_aside(self, doc_ids: Collection[str]) -> None:
+        """Remove replaced originals whose replacements are searchable by now."""
+        for doc_id in self._originals.aside():
+            if doc_id in doc_ids:
+                with self._documents.replacing(doc_id) as replacement:
+                    if replacement.searchable is None:
+                        self._originals.drop_aside(doc_id)
+
+    def _recover_document(self, doc_id: DocId) -> None:
+        """Make the original of a document and its row consistent again."""
+        if self._documents.get(doc_id) is None:
+            with self._exclusive(None):
+                self._files().remove(self._originals.paths_of(doc_id), give_up=_expired(None))
+            self._documents.queue_again([doc_id])
+        with self._documents.replacing(doc_id) as replacement:
+            recover_document(self._originals, replacement, doc_id)
+
+    def _path(self, document: StoredDocument) -> FilePath:
+        return self._originals.path_of(DocId(document.doc_id), document.stored_name)
+
+
+def _expired(deadline: float | None) -> Callable[[], bool]:
+    return lambda: deadline is not None and time.monotonic() >= deadline
+
+
+def _progress(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> Progress:
+    known = snapshot.files.get(path)
+    coverage = snapshot.chunks.coverage(path)
+    state, message = State.COMPLETE, ""
+    if known is None:
+        state, message = State.FAILED, "its original is gone; send it again"
+    elif known.state is FileState.FAILED:
+        state, message = State.FAILED, known.detail
+    elif n_pages := sum(scan.waits for scan in snapshot.scans.of({path}).values()):
+        state, message = State.WORDS, f"{n_pages} {'page waits' if n_pages == 1 else 'pages wait'} for OCR"
+    elif not coverage.n_chunks:
+        state, message = State.FAILED, f"no text was found in it: {known.detail or known.reason}"
+    elif coverage.n_waiting:
+        state = State.WORDS
+    return Progress(document.doc_id, document.version, state, message, coverage.n_chunks)
+
+
+def recover_document(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
+    """Make the original of a document and its row consistent again."""
+    known, searchable = replacement.before, replacement.searchable
+    if known is None:
+        originals.remove(doc_id)
+        return
+    is_consistent = _is_original(originals, doc_id, known)
+    if searchable is not None and not is_consistent and _is_original(originals, doc_id, searchable):
+        known = replacement.take_back()  # complete the cancellation
+        is_consistent = True
+    originals.keep_only(doc_id, known.stored_name)
+    path = originals.place_of(doc_id) / known.stored_name
+    if is_consistent or known.state is State.DELETING or not path.exists():
+        return
+    # The original was replaced, but the row was not: the file on disk counts.
+    status = path.stat()
+    replacement.put(
+        known._replace(
+            n_bytes=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            content_hash=hash_of_file(path),
+            state=State.QUEUED,
+        )
+    )
+
+
+def _is_original(originals: Originals, doc_id: DocId, document: StoredDocument) -> bool:
+    """Whether the original of a document is in its place."""
+    path = originals.place_of(doc_id) / document.stored_name
+    if not path.exists():
+        return False
+    status = path.stat()
+    return (status.st_size, status.st_mtime_ns) == (document.n_bytes, document.mtime_ns)

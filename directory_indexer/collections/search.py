@@ -1,0 +1,150 @@
+"""Search in several collections: each is searched separately, and hits are merged by score.
+
+Scores are absolute, from 0 to 1, so hits of several collections can be compared. Word frequencies are counted in each
+collection: no score reveals anything about another one.
+
+Named scopes of a collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+from directory_indexer.collections.collections import Collections, OpenCollection
+from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, lies_in
+from directory_indexer.ranking.ordering import cut_below_threshold
+from directory_indexer.search.coverage_warnings import prefix_note
+from directory_indexer.search.requests import Hit, SearchMode, SearchRequest, SearchResult, SentDocumentRef
+from directory_indexer.storage.documents.statistics import IndexSummary
+from directory_indexer.storage.registry.collections import Scopes
+
+with lazily:
+    from directory_indexer.search.file_names import merge_named_hits
+    from directory_indexer.storage.registry.stored_documents import State
+
+
+def search_collections(
+    collections: Collections,
+    names: Sequence[str],
+    request: SearchRequest,
+    *,
+    search: Callable[[OpenCollection, SearchRequest], SearchResult] = lambda opened, request: (
+        opened.app.searcher.search(request)
+    ),
+) -> SearchResult:
+    """Return the results of a request in some collections.
+
+    Raises:
+        NotIndexedError: there is no such collection, or nothing is indexed in the scope of the request.
+        UsageError: the request is invalid.
+    """
+    results: list[SearchResult] = []
+    missing: list[NotIndexedError] = []
+    names = list(dict.fromkeys(names)) or [DEFAULT]
+    is_named = list(names) != [DEFAULT]
+    for name in names:
+        with collections.using(name) as opened:
+            try:
+                result = search(opened, request)
+            except NotIndexedError as error:
+                missing.append(
+                    NotIndexedError(
+                        f"collection '{name}': {error.message}" if is_named else error.message, hint=error.hint
+                    )
+                )
+                continue
+            hits = add_document_ids(opened, result.hits)
+            degraded = tuple(prefix_note(note, name) for note in result.degraded) if len(names) > 1 else result.degraded
+            summary = opened.app.status.checked(result.summary) if is_named else result.summary
+            results.append(
+                result._replace(
+                    summary=summary,
+                    hits=tuple(hit._replace(collection=name) for hit in hits) if is_named else hits,
+                    degraded=degraded,
+                )
+            )
+    if not results:
+        raise missing[0]
+    return merge_results(request, results, notes=tuple(error.message for error in missing))
+
+
+def merge_results(
+    request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()
+) -> SearchResult:
+    """Return the merged results of one request, best hits first."""
+    all_hits = [hit for result in results for hit in result.hits]
+    texts = sorted((hit for hit in all_hits if not hit.named), key=attrgetter("score"), reverse=True)
+    # A good hit of one collection may be weak compared with those of another.
+    leaves_out = request.only_good and not request.is_unfinished
+    good = cut_below_threshold(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if leaves_out else texts
+    n_weaker = len(texts) - len(good)
+    named = sorted((hit for hit in all_hits if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)
+    hits = merge_named_hits(named, good)
+    return SearchResult(
+        request=request,
+        hits=hits[: request.limit],
+        degraded=(*(note for result in results for note in result.degraded), *notes),
+        is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
+        is_weak=all(result.is_weak for result in results),
+        was_cut=n_weaker > 0 or any(result.was_cut for result in results),
+        corrections=tuple(dict.fromkeys(correction for result in results for correction in result.corrections)),
+        summary=_merge_summaries([result.summary for result in results]),
+        state=" ".join(result.state for result in results),
+        n_named=sum(result.n_named for result in results),
+    )
+
+
+def add_document_ids(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Add document ids to hits in sent documents; omit documents being deleted."""
+    directory = documents_of(opened.app.loaded)
+    # Sent documents are identified by their ids, and may be being deleted.
+    hits = [hit._replace(also_in=tuple(path for path in hit.also_in if not lies_in(path, directory))) for hit in hits]
+    ids = {hit.path: doc_id for hit in hits if (doc_id := doc_id_of(hit.path, directory))}
+    if not ids:
+        return tuple(hits)
+    documents = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))}
+    with_ids: list[Hit] = []
+    for hit in hits:
+        if hit.path not in ids:
+            with_ids.append(hit)
+        elif (document := documents.get(ids[hit.path])) and document.state is not State.DELETING:
+            with_ids.append(hit._replace(sent=SentDocumentRef(document.doc_id, document.filename, document.url)))
+    return tuple(with_ids)
+
+
+def _merge_summaries(summaries: Sequence[IndexSummary]) -> IndexSummary:
+    moments = [summary.completed_at for summary in summaries if summary.completed_at is not None]
+    return IndexSummary(
+        n_directories=sum(summary.n_directories for summary in summaries),
+        n_files=sum(summary.n_files for summary in summaries),
+        n_chunks=sum(summary.n_chunks for summary in summaries),
+        n_embedded=sum(summary.n_embedded for summary in summaries),
+        is_running=any(summary.is_running for summary in summaries),
+        completed_at=min(moments, default=None),
+    )
+
+
+def collection_scopes(collections: Collections, collection: str) -> Scopes:
+    """Return the named scopes of a collection.
+
+    Raises:
+        NotIndexedError: there is no such collection.
+    """
+    name, _ = collections.key(collection)
+    return Scopes(collections.registry, name)
+
+
+def scope_directories(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
+    """Return the directories of a scope of a collection.
+
+    Raises:
+        NotIndexedError: there is no such collection, or no such scope in it.
+    """
+    directories = collection_scopes(collections, collection).all().get(scope)
+    if directories is None:
+        raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
+    return directories

@@ -1,0 +1,86 @@
+"""Fingerprint of an index: the versions and settings that built it; differences tell what has to be redone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from directory_indexer.core.errors import REBUILD, CorruptIndexError
+from directory_indexer.core.ids import content_hash
+
+
+class Fingerprint(NamedTuple):
+    """The versions and settings of embedding, chunking, extraction, analysis and secret detection, as texts.
+
+    `extraction` is shared by all kinds of files; `formats` has the version of each kind, which concerns only its files.
+    `pictured` are the kinds whose images are read, which needs OCR.
+    """
+
+    embedding: str
+    chunking: str
+    extraction: str
+    analysis: str
+    secrets: str = ""
+    formats: Mapping[str, int] = MappingProxyType({})
+    pictured: Sequence[str] = ()
+
+    @property
+    def recipe(self) -> int:
+        """A number for the shared way from a file to its chunks, stored with each file."""
+        return int.from_bytes(content_hash(f"{self.chunking}\0{self.extraction}\0{self.secrets}".encode())[:6], "big")
+
+    def differences(self, built: Fingerprint) -> tuple[str, ...]:
+        """Return the work that has to be redone because the index was built differently."""
+        return tuple(
+            f"{work} ({name} was {getattr(built, name)}, is {getattr(self, name)})"
+            for name, work in _WORK.items()
+            if getattr(built, name) != getattr(self, name)
+        )
+
+    def changed_kinds(self, built: Fingerprint) -> frozenset[str]:
+        """Return the kinds of files whose result would differ now; unknown for an older index.
+
+        Text read from images stays when OCR is switched off.
+        """
+        if not built.formats:
+            return frozenset()
+        return frozenset(dict(self.formats.items() ^ built.formats.items())) | {*self.pictured} - {*built.pictured}
+
+    def to_json(self) -> str:
+        """Format the fingerprint for storage in the index."""
+        return json.dumps(self._replace(formats=dict(self.formats))._asdict(), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Fingerprint:
+        """Parse a stored fingerprint.
+
+        Raises:
+            CorruptIndexError: it is damaged.
+        """
+        try:
+            return _checked(cls(**json.loads(text)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise CorruptIndexError("the record of what built the index is damaged", hint=REBUILD) from error
+
+
+def _checked(built: Fingerprint) -> Fingerprint:
+    are_versions = all(isinstance(version, int) for version in dict(built.formats).values())
+    if not are_versions or not all(isinstance(value, str) for value in built[:_N_TEXTS]):
+        raise TypeError(built)
+    return built._replace(formats=dict(built.formats), pictured=tuple(map(str, built.pictured)))
+
+
+_N_TEXTS = 5
+"""The text fields come first."""
+
+
+_WORK = {
+    "embedding": "embed every text again",
+    "chunking": "read and chunk every file again",
+    "extraction": "read every file again",
+}
+"""The work that a difference causes. Analysis is missing: full-text rows are rebuilt from the stored texts at once. So
+are secrets: those that an older version overlooked are masked without consent.
+"""

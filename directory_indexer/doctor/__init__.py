@@ -1,1 +1,0 @@
-"""Integrity checks of an index, and repairs from the texts in SQLite."""

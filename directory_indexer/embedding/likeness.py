@@ -1,0 +1,107 @@
+"""Similarity of a question and passages by the static table, without numpy, which keyword searches do not load.
+
+The sums are those of `static_table`, weighted by token rarity, estimated from the position in the vocabulary. A row is
+one large integer with a lane of 32 bits for each dimension, so that a token costs one multiplication and one addition.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from operator import mul
+from typing import Final, NamedTuple
+
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
+from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_ascii_word, words_of
+
+
+def likeness(question: str, passages: Sequence[str]) -> float | None:
+    """Return the mean cosine of a question with passages, from -1 to 1; None if one side has no word of the table.
+
+    Accented letters count as those without, and non-Latin letters are ignored.
+    """
+    try:
+        table = _table()
+    except ProviderError:
+        return None  # embedding reports the damaged package
+    question_vector = table.vector(question)
+    vectors = [vector for vector in map(_cached_vector, passages) if vector]
+    if not question_vector or not vectors:
+        return None
+    return math.fsum(_product(question_vector, vector) for vector in vectors) / len(vectors)
+
+
+class _Table(NamedTuple):
+    scales: array[float]
+    halves: mmap.mmap
+
+    def vector(self, text: str) -> list[float]:
+        """Return the normalised sum of the rows of a text's tokens, or [] without tokens."""
+        total = offset = 0
+        for token, n_times in _tokens(text).items():
+            weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _UNIT)
+            total += weight * self._row(token)
+            offset += weight * _ZERO
+        lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
+        sums = [lane - offset for lane in lanes]
+        length = math.sqrt(_product(sums, sums))
+        return [component / length for component in sums] if length else []
+
+    def _row(self, token: int) -> int:
+        """Spread the four bits of each dimension over lanes, even dimensions first."""
+        start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
+        halves = self.halves[start : start + DIMENSIONS // 2]
+        lanes = bytearray(4 * DIMENSIONS)
+        lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER)
+        lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER)
+        return int.from_bytes(lanes, "little")
+
+
+@lru_cache(maxsize=256)
+def _cached_vector(passage: str) -> array[float]:
+    """Return the vector of a passage; cached, since consecutive searches while typing have mostly the same hits."""
+    return array("d", _table().vector(passage))
+
+
+@cache
+def _table() -> _Table:
+    with open(verified_file("static.bin"), "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    scales = array("f")
+    scales.frombytes(mapped[: 4 * N_TOKENS])
+    return _Table(scales, mapped)
+
+
+def _tokens(text: str) -> Counter[int]:
+    parted = text if text.isascii() else unicodedata.normalize("NFD", text)
+    words = words_of("".join(letter if letter.isascii() else _instead_of(letter) for letter in parted))
+    pieces = chain.from_iterable(map(pieces_of_ascii_word, map(bytes.decode, words[:_MOST_WORDS])))
+    return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
+
+
+def _instead_of(letter: str) -> str:
+    return "" if unicodedata.combining(letter) else " "
+
+
+def _product(left: Sequence[float], right: Sequence[float]) -> float:
+    total: float = sum(map(mul, left, right))
+    return total
+
+
+_SPECIAL_TOKENS: Final = 998
+_ZERO: Final = 8
+_UPPER: Final = bytes(byte >> 4 for byte in range(256))
+_LOWER: Final = bytes(byte & 0xF for byte in range(256))
+
+_MOST_WORDS: Final = 1000
+"""More than a passage has, and few enough that no lane overflows."""
+
+_UNIT: Final = 256
+"""Weights are integers: the table's scales times a logarithm are fractions."""

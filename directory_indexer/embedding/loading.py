@@ -1,0 +1,154 @@
+"""Loading of embedders: the configured one, and those of vectors that are still searched.
+
+Construction of the configured embedder, and the space of its vectors, which is known before.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.machine import loading
+from directory_indexer.embedding import Embedder
+from directory_indexer.embedding.models import embedded_model, known_prefixes
+
+with lazily:
+    from directory_indexer.embedding.embedded import EmbeddedEmbedder
+    from directory_indexer.embedding.ollama import OllamaService
+    from directory_indexer.embedding.openai import OpenAIService
+    from directory_indexer.embedding.remote import EmbeddingService, RemoteEmbedder
+
+
+class Access(NamedTuple):
+    """Key and limits for a provider; nothing here affects a vector."""
+
+    api_key: str | None = None
+    batch_size: int = 32
+    concurrency: int = 4
+    keep_alive: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Access({self.batch_size=}, {self.concurrency=}, {self.keep_alive=})"  # without the key
+
+
+def planned_space(
+    provider: str,
+    model: str,
+    *,
+    endpoint: str | None,
+    dimensions: int | None,
+    document_prefix: str | None,
+    query_prefix: str | None,
+) -> EmbeddingSpace:
+    """Return the space that settings define; 0 dimensions if only the provider knows them."""
+    if provider == "embedded":
+        return embedded_model(model).space
+    known = known_prefixes(model)
+    return EmbeddingSpace(
+        provider=provider,
+        model=model,
+        dimensions=dimensions or 0,
+        document_prefix=known.document if document_prefix is None else document_prefix,
+        query_prefix=known.query if query_prefix is None else query_prefix,
+        is_shortened=dimensions is not None,
+        endpoint=endpoint,
+    )
+
+
+def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> Embedder:
+    """Build the embedder of a space, without a request to a provider on the network.
+
+    Raises:
+        ProviderError: it cannot be loaded, or its configuration is incomplete.
+    """
+    if space.provider == "embedded":
+        return EmbeddedEmbedder(embedded_model(space.model))
+
+    return RemoteEmbedder(
+        _SERVICES[space.provider](space, access),
+        space,
+        batch_size=access.batch_size,
+        concurrency=access.concurrency,
+        sleep=sleep,
+    )
+
+
+def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+    return OllamaService(
+        endpoint=space.endpoint or "",
+        model=space.model,
+        api_key=access.api_key,
+        dimensions=space.dimensions if space.is_shortened else None,
+        keep_alive=access.keep_alive,
+    )
+
+
+def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+    return OpenAIService(
+        endpoint=space.endpoint or "",
+        model=space.model,
+        api_key=access.api_key,
+        dimensions=space.dimensions if space.is_shortened else None,
+    )
+
+
+_SERVICES: dict[str, Callable[[EmbeddingSpace, Access], EmbeddingService]] = {
+    "ollama": _ollama,
+    "openai": _openai,
+}
+
+
+class Embedders:
+    """The embedders of one index, each loaded once; thread-safe.
+
+    `configured` is the space of the current embedder. Its key belongs to its service alone: an embedder of another
+    endpoint, which the index remembers, is used without one.
+    """
+
+    def __init__(
+        self,
+        configured: EmbeddingSpace,
+        access: Access,
+        *,
+        build: Callable[[EmbeddingSpace, Access], Embedder] = build_embedder,
+    ) -> None:
+        self.configured = configured
+        self._access = access
+        self._build = build
+        self._lock = threading.Lock()
+        self._loaded: dict[str, Embedder] = {}
+
+    def current(self) -> Embedder:
+        """Return the configured embedder.
+
+        Raises:
+            ProviderError: it cannot be loaded.
+        """
+        return self.of(self.configured)
+
+    def of(self, space: EmbeddingSpace | None) -> Embedder:
+        """Return the embedder of a space's vectors; the configured one while there are no vectors.
+
+        Raises:
+            ProviderError: it cannot be loaded.
+        """
+        resolved = self.configured if space is None or space.name == self.configured.name else space
+        with self._lock:
+            if resolved.name not in self._loaded:
+                with loading("the model", ProviderError):
+                    self._loaded[resolved.name] = self._build(resolved, self._access_to(resolved))
+            return self._loaded[resolved.name]
+
+    def close(self) -> None:
+        """Release the resources of all embedders."""
+        for embedder in self._loaded.values():
+            embedder.close()
+
+    def _access_to(self, space: EmbeddingSpace) -> Access:
+        is_configured = space.endpoint == self.configured.endpoint
+        return self._access if is_configured else self._access._replace(api_key=None)

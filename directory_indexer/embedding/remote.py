@@ -1,0 +1,405 @@
+"""Embedding by a network service, with retries, for runs that take hours.
+
+A vector is only accepted if it belongs to the model's space, and one bad text costs only itself. A failed request is
+retried where that helps, and otherwise halved until the offending text is alone; a text that is too long for the model
+is truncated. Before that, a harmless text shows whether the service works at all.
+
+Interface of embedding services over HTTP, and the kinds of their failures.
+
+Neither leaves this package: `RemoteEmbedder` answers failures with retries, smaller requests, or a `ProviderError` with
+a hint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from http import HTTPStatus
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.errors import ProviderError, TextsRefusedError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.telemetry import spans
+
+with lazily:
+    from numpy.typing import NDArray
+
+
+CONNECT_SECONDS = 5.0
+"""A reachable server accepts connections at once."""
+
+KEY_HINT = "set embedding.api_key_file, or DIRINDEX_EMBEDDING__API_KEY in the environment"
+
+
+class FailureKind(StrEnum):
+    """Kinds of failure, by remedy."""
+
+    AWAY = "away"  # the connection is not accepted; the server may be starting
+    THROTTLED = "throttled"  # rate limit or quota
+    BROKEN = "broken"  # server error or incomplete answer
+    SLOW = "slow"  # timeout
+    REFUSED = "refused"  # rejected request or invalid answer
+
+
+class ServiceError(Exception):
+    """One request failed."""
+
+    def __init__(
+        self, trouble: FailureKind, message: str, *, hint: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.trouble = trouble
+        self.message = message
+        self.hint = hint
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One vector for each text as the service sent them, unchecked, and the number of tokens it counted."""
+
+    rows: Sequence[Sequence[float]]
+    n_tokens: int | None
+
+
+class EmbeddingService(Protocol):
+    """One model of one server; thread-safe.
+
+    Raises:
+        ServiceError: a request failed and another one may succeed.
+        ProviderError: no request will succeed before the configuration or account is changed.
+    """
+
+    @property
+    def place(self) -> str:
+        """The service and its address, for messages."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return an upper bound of the number of tokens of a text."""
+
+    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+        """Request vectors with a timeout."""
+
+    def context_tokens(self) -> int | None:
+        """Request the context length of the model; None if the server does not report it."""
+
+    def close(self) -> None:
+        """Close connections."""
+
+
+def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> ServiceError | ProviderError:
+    """Return the error of an unsuccessful HTTP status."""
+    text = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return ProviderError(text, hint=f"check the key: {KEY_HINT}")
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+        return ServiceError(
+            FailureKind.THROTTLED,
+            text,
+            hint="run dirindex index again later, or lower indexing.concurrency; what is embedded is kept",
+            retry_after=_seconds_to_wait(headers),
+        )
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
+        return ServiceError(FailureKind.BROKEN, text)
+    return ServiceError(FailureKind.REFUSED, text)
+
+
+def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """Parse `Retry-After`, in seconds or as a date."""
+    value = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(float(value), 0.0)
+    with contextlib.suppress(ValueError):
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    return None
+
+
+def estimated_tokens(text: str) -> int:
+    """Return an estimate of about twice as many tokens as prose has: almost no text has more than one for two bytes."""
+    return len(text.encode("utf-8", "replace")) // 2 + 1
+
+
+def message_of(body: str, *, key: str | None) -> str:
+    """Return the message of an error from `{"error": "…"}`, `{"error": {"message": "…"}}` and the like, or the body.
+
+    The key is removed, since some services repeat it.
+    """
+    content: object = body
+    with contextlib.suppress(ValueError):
+        content = json.loads(body)
+    for name in ("error", "detail", "message"):
+        if isinstance(content, dict):
+            content = content.get(name, content)
+    message = " ".join(str(content).split())
+    return (message.replace(key, "***") if key else message)[:_LONGEST_MESSAGE]
+
+
+def is_on_this_machine(endpoint: str) -> bool:
+    """Whether a service is on this machine, where the user can start it."""
+    return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+_LONGEST_MESSAGE = 300
+
+
+_PATIENT = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 5,
+    FailureKind.BROKEN: 4,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for a request of a run: the waits between seven of them add up to a minute, a usual rate limit."""
+
+_BRISK = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 5,
+    FailureKind.BROKEN: 2,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for parts of a failed request if the service works."""
+
+_AT_ONCE = {
+    FailureKind.THROTTLED: 1,
+    FailureKind.AWAY: 1,
+    FailureKind.BROKEN: 2,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts when a person waits; a second one only for an idle connection that was closed."""
+
+_BEFORE_A_RUN = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 1,
+    FailureKind.BROKEN: 3,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
+
+_FATAL = frozenset({FailureKind.THROTTLED, FailureKind.AWAY})
+_FIRST_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 120.0
+_BASE_SECONDS = 20.0
+_SECONDS_PER_CHAR = 0.01
+"""Some 25 tokens a second: the speed of a large model on a processor."""
+
+_MOST_TOKENS = 300_000
+"""OpenAI's limit for a request; other services have other limits, and then get half of it."""
+
+_PROBE = "Is anybody there?"
+_ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
+_SHORTEST_CUT = 64
+
+
+class RemoteEmbedder:
+    """Embeds with a model of a service; the dimensions of its vectors are determined by the first call that needs them.
+
+    `space` is what is known before: 0 dimensions if only the service knows.
+    """
+
+    def __init__(
+        self,
+        service: EmbeddingService,
+        space: EmbeddingSpace,
+        *,
+        batch_size: int,
+        concurrency: int,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.batch_size = batch_size
+        self.concurrency = concurrency
+        self._service = service
+        self._known_space = space
+        self._dimensions = space.dimensions
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._usage = EmbeddingUsage()
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space of all vectors of this embedder."""
+        if not self._dimensions:
+            self.check()
+        return self._known_space._replace(dimensions=self._dimensions)
+
+    @cached_property
+    def max_tokens(self) -> int | None:
+        """Maximum tokens of one text that the model reads, as the service reports."""
+        try:
+            return self._service.context_tokens()
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+
+    @property
+    def usage(self) -> EmbeddingUsage:
+        """Tokens sent so far."""
+        return self._usage
+
+    def check(self) -> None:
+        """Embed a harmless text."""
+        try:
+            self._ask([self._known_space.document_prefix + _PROBE], _BEFORE_A_RUN)
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts to be indexed.
+
+        Raises:
+            TextsRefusedError: some texts cannot be embedded; it carries the vectors of the others.
+        """
+        vectors = np.zeros((len(texts), self.space.dimensions), np.float32)
+        refused: dict[int, str] = {}
+        prepared = [_sendable(self._known_space.document_prefix, text) for text in texts]
+        for start, end in _requests(prepared, self.batch_size, self._service.count_tokens):
+            for index, outcome in enumerate(self._outcomes(prepared[start:end]), start):
+                if isinstance(outcome, str):
+                    refused[index] = outcome
+                else:
+                    vectors[index] = outcome
+        if refused:
+            raise TextsRefusedError(refused, vectors)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed a query."""
+        try:
+            vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _AT_ONCE)[0]
+        except ServiceError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
+        return vector
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def _outcomes(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | str]:
+        """Return a vector for each text, or the reason why it has none."""
+        try:
+            return list(self._ask(texts, _PATIENT))
+        except ServiceError as error:
+            self.check()
+            return self._divided(texts, error)
+
+    def _divided(self, texts: Sequence[str], error: ServiceError) -> Sequence[NDArray[np.float32] | str]:
+        if len(texts) == 1:
+            return [self._cut(texts[0], error)]
+        outcomes: list[NDArray[np.float32] | str] = []
+        middle = len(texts) // 2
+        for half in (texts[:middle], texts[middle:]):
+            try:
+                outcomes += list(self._ask(half, _BRISK))
+            except ServiceError as halved:
+                outcomes += self._divided(half, halved)
+        return outcomes
+
+    def _cut(self, text: str, error: ServiceError) -> NDArray[np.float32] | str:
+        """Embed as much of a text as fits into the model's context, if its length is the cause of the error."""
+        while _ABOUT_LENGTH.search(error.message) and len(text) > _SHORTEST_CUT:
+            text = text[: len(text) * 3 // 4]
+            try:
+                vector: NDArray[np.float32] = self._ask([text], _BRISK)[0]
+            except ServiceError as still:
+                error = still
+            else:
+                with self._lock:
+                    self._usage = self._usage._replace(n_truncated=self._usage.n_truncated + 1)
+                return vector
+        return error.message
+
+    def _ask(self, texts: Sequence[str], max_tries: Mapping[FailureKind, int]) -> NDArray[np.float32]:
+        """Make one request with retries.
+
+        Raises:
+            ServiceError: the service rejects this request.
+            ProviderError: the service accepts no requests.
+        """
+        n_tries = 0
+        while True:
+            n_tries += 1
+            try:
+                with spans.span("ask embedder", n_texts=len(texts)):
+                    return self._accepted(self._service.embed(texts, seconds=_timeout_seconds(texts)), len(texts))
+            except ServiceError as error:
+                wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
+                if n_tries >= max_tries[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
+                    raise _final(error) from error
+                with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
+                    self._sleep(wait)
+
+    def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
+        """Validate an answer and normalise its vectors."""
+        vectors = self._matrix(answer, n_texts)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._invalid_answer("vectors with values that are no numbers, or nothing but zeros")
+        with self._lock:
+            self._dimensions = vectors.shape[1]
+            self._usage = self._usage._replace(n_tokens=self._usage.n_tokens + (answer.n_tokens or 0))
+        unit_vectors: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+        return unit_vectors
+
+    def _matrix(self, answer: Answer, n_texts: int) -> NDArray[np.float64]:
+        if len(answer.rows) != n_texts:
+            raise self._invalid_answer(f"{len(answer.rows)} vectors for {n_texts} texts")
+        widths = sorted({len(row) for row in answer.rows})
+        if widths != [self._dimensions or widths[0]] or not widths[0]:
+            expected = self._dimensions or "one number of"
+            raise self._invalid_answer(f"vectors of {' and '.join(map(str, widths))} dimensions instead of {expected}")
+        try:
+            return np.array(answer.rows, np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._invalid_answer("vectors that hold something else than numbers") from error
+
+    def _invalid_answer(self, what: str) -> ServiceError:
+        hint = "check embedding.model and embedding.dimensions; the server's log may say more"
+        return ServiceError(FailureKind.REFUSED, f"{self._service.place} answered {what}", hint=hint)
+
+
+def _final(error: ServiceError) -> ServiceError | ProviderError:
+    """Return a ProviderError for an error that would affect every request, else the error itself."""
+    if error.trouble not in _FATAL:
+        return error
+    suffix = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
+    return ProviderError(error.message + suffix, hint=error.hint)
+
+
+def _requests(texts: Sequence[str], most_texts: int, count_tokens: Callable[[str], int]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of requests of limited number and size of texts."""
+    start, n_tokens = 0, 0
+    for index, n_more in enumerate(map(count_tokens, texts)):
+        if index > start and (index - start == most_texts or n_tokens + n_more > _MOST_TOKENS):
+            yield start, index
+            start, n_tokens = index, 0
+        n_tokens += n_more
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _sendable(prefix: str, text: str) -> str:
+    """Replace lone surrogates and blank texts by question marks: JSON and OpenAI reject these."""
+    return prefix + (text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "?")
+
+
+def _timeout_seconds(texts: Sequence[str]) -> float:
+    return _BASE_SECONDS + _SECONDS_PER_CHAR * sum(map(len, texts))
+
+
+def _backoff_seconds(n_tries: int) -> float:
+    """Return the exponential backoff, with jitter of up to a half, so that clients do not retry in lockstep."""
+    return _FIRST_WAIT_SECONDS * float(2 ** (n_tries - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - chance, not a secret

@@ -1,1 +1,0 @@
-"""Archives: their members, unpacked one after the other into memory within a budget."""

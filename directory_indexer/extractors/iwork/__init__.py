@@ -1,1 +1,0 @@
-"""Pages, Numbers and Keynote: by the PDF preview in the file, else by its own parts."""

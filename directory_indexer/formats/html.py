@@ -1,0 +1,436 @@
+"""HTML and SVG: the visible text, on the lines on which it stands in the source.
+
+Markup is blanked in place by one pass over the tokens, without a tree: a million nested elements cost no more than a
+million in a row, and `path:line` opens where the text is, which the parsers (lexbor, libxml2) do not tell.
+
+Metadata in the head of a page: HTML, Dublin Core and Open Graph.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from directory_indexer.formats.document import Document, Heading, Metadata, sections_of, single_line
+from directory_indexer.formats.metadata import interpret_fields, primary_language
+
+
+def extract_html(text: str, kind: str) -> Document:
+    """Return the visible text of a page; only that of its main parts if the page marks them."""
+    notes = _notes_of(text)
+    page = _main_page(text, notes) or _Page(text, notes=notes).read([(0, len(text))])
+    if page.n_visible < _FEW_CHARACTERS:
+        page = _read_scripted_page(text, notes, page)
+    return Document(page.text, kind, title_of(text), sections_of(page.headings), metadata=read_page_metadata(text))
+
+
+def extract_svg(text: str, kind: str) -> Document:
+    """Return the text in a drawing: its labels, title and descriptions."""
+    page = _Page(text, dropped=frozenset({"metadata"})).read([(0, len(text))])
+    return Document(page.text, kind, title_of(text), sections_of(page.headings))
+
+
+def main_part(text: str) -> str:
+    """Return the source of the parts of a page that are marked as its main ones; "" if none are."""
+    if spans := _main_spans(text):
+        main = "".join(text[start:end] for start, end in spans)
+        return main if _is_enough(n_visible(main), text) else ""
+    tags = [match.span() for match in _ARTICLE.finditer(text)]
+    articles = text[tags[0][0] : tags[-1][1]] if tags else ""
+    return articles if n_visible(articles) > n_visible(text) * _MIN_SHARE_OF_ARTICLES else ""
+
+
+def n_visible(text: str) -> int:
+    """Return the number of visible characters of a page."""
+    return _Page(text).read([(0, len(text))]).n_visible
+
+
+def title_of(text: str) -> str:
+    """Return the title of a page; "" where it has none."""
+    match = _TITLE.search(text[:_HEAD_WITHIN])
+    return single_line(html.unescape(match[1])) if match else ""
+
+
+def _notes_of(text: str) -> dict[int, str]:
+    """Return the description in the head of a page, which no reader sees, by its position."""
+    match = _DESCRIPTION.search(text, 0, _HEAD_WITHIN)
+    description = attribute(match[0], "content") if match else ""
+    return {match.start(): description} if match and description else {}
+
+
+def _main_page(text: str, notes: Mapping[int, str]) -> _Page | None:
+    if spans := _main_spans(text):
+        main = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read(spans)
+        return main if _is_enough(main.n_visible, text) else None
+    tags = [match.span() for match in _ARTICLE.finditer(text)]
+    if not tags:
+        return None
+    articles = _Page(text, dropped=_UNSEEN | {"nav"}, notes=notes).read([(tags[0][0], tags[-1][1])])
+    # Where most of the text is outside of the articles, they are not what the page is about.
+    whole = _Page(text, notes=notes).read([(0, len(text))])
+    return articles if articles.n_visible > whole.n_visible * _MIN_SHARE_OF_ARTICLES else whole
+
+
+def _is_enough(n_in_main: int, text: str) -> bool:
+    """Whether the main parts have enough text to be the content of a page: some hold a headline alone."""
+    if n_in_main >= _MANY_CHARACTERS:
+        return True
+    whole = _Page(text, dropped=_UNSEEN | _AROUND_MAIN).read([(0, len(text))])
+    return bool(n_in_main) and n_in_main >= whole.n_visible * _MIN_SHARE_OF_MAIN
+
+
+def _read_scripted_page(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
+    """Read a page again that shows next to nothing without its scripts: its JSON-LD data, or its title."""
+    if _LINKED_DATA.search(text):
+        page = _Page(text, notes=notes, reads_data=True).read([(0, len(text))])
+    if page.text.strip() or not (title := _TITLE.search(text[:_HEAD_WITHIN])):
+        return page
+    return _Page(text, notes={**notes, title.start(): title_of(text)}).read([(0, len(text))])
+
+
+def _main_spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for opening in _MAIN.finditer(text):
+        if opening.start() >= (spans[-1][1] if spans else 0) and not _is_in_code(text, opening.start()):
+            spans.append((opening.start(), _end_of_element(text, opening)))
+    if not spans and (opening_with_role := _opening_with_main_role(text)):
+        spans = [(opening_with_role.start(), _end_of_element(text, opening_with_role))]
+    return spans
+
+
+def _is_in_code(text: str, position: int) -> bool:
+    """Whether a position in a source lies in a script or a comment."""
+    return any(text.rfind(opening, 0, position) > text.rfind(end, 0, position) for opening, end in _CODE)
+
+
+def _opening_with_main_role(text: str) -> re.Match[str] | None:
+    role = _MAIN_ROLE.search(text)
+    return _ANY_OPENING.match(text, text.rfind("<", 0, role.start())) if role else None
+
+
+def _end_of_element(text: str, opening: re.Match[str]) -> int:
+    depth = 0
+    tags = re.compile(rf"<(/?){opening[1]}(?=[\s/>])", re.IGNORECASE)
+    for tag in tags.finditer(text, opening.start()):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return tag.start()
+    return len(text)
+
+
+class _Page:
+    """The visible text of a page, written token by token."""
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        dropped: frozenset[str] | None = None,
+        notes: Mapping[int, str] | None = None,
+        reads_data: bool = False,
+    ) -> None:
+        self.headings: list[Heading] = []
+        self.n_visible = 0
+        self._source = source
+        self._dropped = dropped = _UNSEEN if dropped is None else dropped
+        self._notes = notes or {}
+        self._reads_data = reads_data
+        self._noticed = dropped | _BLOCKS | _WITH_NOTES
+        self._parts: list[str] = []
+        self._length = 0
+        self._last = "\n"
+        self._is_verbatim = False
+        self._is_apart = False
+        self._skipped = ""
+        self._skip_depth = 0
+        self._last_closings: dict[str, int] = {}
+        self._open_heading: tuple[int, int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text written so far."""
+        return "".join(self._parts)
+
+    def read(self, spans: Iterable[tuple[int, int]]) -> _Page:
+        """Write the visible text in spans of the source; outside of them only line ends and notes are kept."""
+        position = 0
+        for start, end in spans:
+            self._write_notes(position, start)
+            self._read_span(start, end)
+            position = end
+        self._write_notes(position, len(self._source))
+        return self
+
+    def _read_span(self, start: int, end: int) -> None:
+        source = self._source
+        position = start
+        for token in TOKEN.finditer(source, start, end):
+            token_start, token_end = token.span()
+            if token_start > position:
+                self._read_text(position, token_start)
+            position = token_end
+            # Most tags are links and spans, which change nothing.
+            if (name := token["name"]) and (name := name.lower()) in self._noticed:
+                self._read_tag(name, token)
+            elif token.lastgroup in _WITH_TEXT:
+                self._read_contents(token)
+            if n_lines := source.count("\n", token_start, token_end):
+                self._write("\n" * n_lines)
+        self._read_text(position, end)
+        self._close_heading()
+
+    def _write_notes(self, start: int, end: int) -> None:
+        for at, note in self._notes.items():
+            if start <= at < end:
+                self._write_lines(start, at)
+                self._write(note)
+                start = at
+        self._write_lines(start, end)
+
+    def _read_contents(self, token: re.Match[str]) -> None:
+        """Write the text of a CDATA section, or JSON-LD data if there is no other text."""
+        if token["plain"]:
+            self._is_apart = False
+            self._write_apart("" if self._skipped else token["plain"])
+        elif self._reads_data and not self._skipped and _LINKED_DATA.match(token[0]):
+            self._write_apart(" ".join(linked_data_texts(token[0])))
+
+    def _write_apart(self, text: str) -> None:
+        """Write text that is not in the flow of the page, on one line."""
+        if text := " ".join(text.split()):
+            self._write(text if self._last in " \n" else f" {text}")
+            self._is_apart = True
+
+    def _read_text(self, start: int, end: int) -> None:
+        if self._skipped:
+            self._write_lines(start, end)
+            return
+        text = self._source[start:end]
+        if "&" in text:
+            text = decode_entities(text)
+        if not self._is_verbatim:
+            text = self._collapsed(text)
+        if text == " ":
+            self._is_apart = True
+            return
+        if self._is_apart and self._last not in " \n" and not text.startswith((" ", "\n")):
+            text = " " + text
+        self._is_apart = False
+        self._write(text)
+        self.n_visible += 0 if text.isspace() else len(text)
+
+    def _collapsed(self, text: str) -> str:
+        text = _SPACES.sub(" ", text)
+        if "\n" in text:
+            text = text.replace(" \n", "\n").replace("\n ", "\n")
+        return text.lstrip(" ") if self._last in " \n" else text
+
+    def _read_tag(self, name: str, token: re.Match[str]) -> None:
+        is_end = bool(token["end"])
+        if note := self._notes.get(token.start()):
+            self._write_apart(note)
+        if self._skipped:
+            self._leave_skipped(name, token, is_end=is_end)
+        elif name in self._dropped and not is_end and self._last_closing(name) > token.end():
+            self._skipped, self._skip_depth = name, 1
+        else:
+            self._read_block(name, token, is_end=is_end)
+
+    def _leave_skipped(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
+        if name != self._skipped or token[0].endswith("/>"):
+            return
+        self._skip_depth += -1 if is_end else 1
+        if not self._skip_depth or token.start() >= self._last_closing(name):
+            self._skipped = ""
+
+    def _last_closing(self, name: str) -> int:
+        if name not in self._last_closings:
+            positions = [match.start() for match in re.finditer(rf"</{name}", self._source, re.IGNORECASE)]
+            self._last_closings[name] = positions[-1] if positions else -1
+        return self._last_closings[name]
+
+    def _read_block(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
+        if name in _PICTURES:
+            self._write_apart(alternative_text(token[0]))
+            return
+        self._is_apart = True
+        if name == "pre":
+            self._is_verbatim = not is_end
+        elif name in _HEADING_LEVELS:
+            self._close_heading()
+            if not is_end:
+                self._open_heading = (self._length, _HEADING_LEVELS[name], len(self._parts))
+
+    def _close_heading(self) -> None:
+        if self._open_heading:
+            start, level, n_parts = self._open_heading
+            if title := single_line("".join(self._parts[n_parts:])).rstrip("¶# "):
+                self.headings.append(Heading(start, level, title))
+            self._open_heading = None
+
+    def _write_lines(self, start: int, end: int) -> None:
+        self._write("\n" * self._source.count("\n", start, end))
+
+    def _write(self, piece: str) -> None:
+        if piece:
+            self._parts.append(piece)
+            self._length += len(piece)
+            self._last = piece[-1]
+
+
+def decode_entities(text: str) -> str:
+    """Decode the entities in a text."""
+    return _ENTITY.sub(lambda entity: _character(entity[0]), text)
+
+
+def attribute(tag: str, name: str) -> str:
+    """Return the value of an attribute of a tag; "" where it has none."""
+    match = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
+    return " ".join(html.unescape(match[1] or match[2] or match[3] or "").split()) if match else ""
+
+
+def alternative_text(tag: str) -> str:
+    """Return the alternative text of a picture; "" if it is the name of its file."""
+    return description(attribute(tag, "alt"))
+
+
+def description(text: str) -> str:
+    """Return an alternative text on one line; "" if it is the name of the picture's file."""
+    text = " ".join(text[:_MAX_ALTERNATIVE].split())
+    return "" if _FILE_NAME.fullmatch(text) else text
+
+
+def linked_data_texts(script: str) -> Iterator[str]:
+    """Yield the readable texts in data for search engines (JSON-LD), each once."""
+    start = script.find(">") + 1
+    end = script.rfind("<")
+    try:
+        pending: list[object] = [json.loads(script[start : end if end > start else None])]
+    except (ValueError, RecursionError):
+        return
+    seen_texts: set[str] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list):
+            pending += reversed(value)
+        elif isinstance(value, dict):
+            pending += reversed([part for part in value.values() if isinstance(part, dict | list)])
+            texts = {text: None for name in _DATA_TEXTS if isinstance(text := value.get(name), str)}
+            yield from (html.unescape(text) for text in texts if text not in seen_texts)
+            seen_texts.update(texts)
+
+
+@lru_cache(maxsize=1024)
+def _character(entity: str) -> str:
+    # A line end written as an entity is no line end of the source; soft hyphens would split words.
+    return html.unescape(entity).translate(_NO_LAYOUT)
+
+
+_MIN_SHARE_OF_MAIN: Final = 0.2
+_MIN_SHARE_OF_ARTICLES: Final = 0.3
+_FEW_CHARACTERS: Final = 200
+"""A page that shows less than this may be made by its scripts."""
+
+_MANY_CHARACTERS: Final = 2_000
+"""Main parts with so much text are the content of a page, whatever surrounds them."""
+
+_HEAD_WITHIN: Final = 65_536
+_MAX_ALTERNATIVE: Final = 1_000
+
+_UNSEEN: Final = frozenset("canvas datalist defs head metadata noscript object symbol template".split())
+_AROUND_MAIN: Final = frozenset("aside footer header nav".split())
+_PICTURES: Final = frozenset({"img", "area"})
+_WITH_NOTES: Final = _PICTURES | {"meta", "title"}
+_WITH_TEXT: Final = frozenset({"plain", "raw"})
+_DATA_TEXTS: Final = (
+    "name headline alternativeHeadline description abstract articleBody reviewBody text caption".split()
+)
+_HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS: Final = frozenset(
+    "address article aside blockquote body br button caption center dd desc details dialog dir div dl dt fieldset "
+    "figcaption figure footer form header hgroup hr html label legend li main menu nav ol option p pre section select "
+    "summary table tbody td text textarea tfoot th thead title tr ul".split()
+) | frozenset(_HEADING_LEVELS)
+
+# Quotes count only behind an equals sign, as in the HTML standard; possessive, so that no text is read twice.
+_ATTRIBUTES: Final = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))?)*+(?:>|\Z)"
+_RAW_ELEMENTS: Final = r"(?=[iInNsSxX])(?P<raw>(?i:script|style|iframe|noembed|xmp))(?=[\s/>])"
+TOKEN: Final = re.compile(
+    r"<(?:"
+    rf"{_RAW_ELEMENTS}{_ATTRIBUTES}[\s\S]*?(?:</(?i:(?P=raw))[^>]*+>?|\Z)"
+    rf"|(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+){_ATTRIBUTES}"
+    r"|!--[\s\S]*?(?:-->|\Z)"
+    r"|!\[CDATA\[(?P<plain>[\s\S]*?)(?:\]\]>|\Z)"
+    r"|[!?][^>]*+(?:>|\Z)"
+    r")"
+)
+"""A tag with its `name`, and with an `end` if it closes an element; a whole element of code; a comment; or a section of
+`plain` characters.
+"""
+
+_MAIN: Final = re.compile(r"<(main)(?=[\s>])(?![^>]*\shidden[\s=>])", re.IGNORECASE)
+_CODE: Final = (("<script", "</script"), ("<!--", "-->"))
+_LINKED_DATA: Final = re.compile(r"<script\b[^>]*\btype\s*=\s*[\"']?application/ld\+json\b", re.IGNORECASE)
+_DESCRIPTION: Final = re.compile(
+    r"<meta\s(?=[^>]{0,1000}\b(?:name|property)\s*=\s*[\"']?(?:og:)?description\b)[^>]{1,4000}>", re.IGNORECASE
+)
+_FILE_NAME: Final = re.compile(r"(?:\S+|[a-z]:\\.*)\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|[ew]mf)", re.IGNORECASE)
+_MAIN_ROLE: Final = re.compile(r"\brole\s*=\s*[\"']?main\b", re.IGNORECASE)
+_ANY_OPENING: Final = re.compile(r"<([a-zA-Z][\w-]{0,40})")
+_ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title(?:\s[^<>]*+)?>([^<]*)", re.IGNORECASE)
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
+_SPACES: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
+_NO_LAYOUT: Final = {0x0A: " ", 0x0D: " ", 0xAD: None}
+
+
+def read_page_metadata(source: str) -> Metadata:
+    """Return the metadata in the `meta` elements of a page and the language that it declares."""
+    head = source[:_WITHIN]
+    metadata = interpret_fields(_fields(head))[1]
+    match = _LANGUAGE.search(head)
+    return metadata._replace(language=primary_language(match[1]) or metadata.language) if match else metadata
+
+
+def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
+    for element in _META.finditer(head):
+        attributes = {
+            match[1].lower(): match[2] or match[3] or match[4] or "" for match in _ATTRIBUTE.finditer(element[0])
+        }
+        name = (
+            attributes.get("name")
+            or attributes.get("property")
+            or attributes.get("itemprop")
+            or attributes.get("http-equiv")
+            or ""
+        )
+        if content := html.unescape(attributes.get("content", "")):
+            yield _NAMES.get(name.lower(), name), [content]
+
+
+_WITHIN: Final = 65_536
+_META: Final = re.compile(r"<meta\s[^>]{1,4000}>", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(r"([A-Za-z-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_LANGUAGE: Final = re.compile(r"<html\b[^>]{0,1000}?\slang\s*=\s*[\"']?([A-Za-z-]{2,20})", re.IGNORECASE)
+_NAMES: Final = {
+    "article:author": "author",
+    "article:modified_time": "modified",
+    "article:published_time": "date",
+    "article:tag": "tags",
+    "content-language": "language",
+    "datepublished": "date",
+    "datemodified": "modified",
+    "dc.creator": "author",
+    "dc.subject": "tags",
+    "dcterms.created": "date",
+    "dcterms.creator": "author",
+    "dcterms.modified": "modified",
+    "dcterms.subject": "tags",
+    "og:description": "description",
+    "og:locale": "language",
+    "og:updated_time": "modified",
+}

@@ -1,0 +1,333 @@
+"""Word documents: the visible text, with headings, tables, notes and comments where they belong.
+
+Tracked insertions are kept, tracked deletions are not. Text boxes are stored twice, once for older programs; only the
+first is read. Files included as they are (`altChunk`) are read where they stand.
+
+Footnotes, endnotes and comments of Word documents, which are in parts of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final, TypeAlias
+
+from directory_indexer.core.errors import ExtractionError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.blocks import Block, BlockBuilder, Paragraph, join_continued_cells, write_block
+from directory_indexer.formats.containers import MAX_DEPTH, Budget
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.draft import MAX_COLUMN_SPAN, Draft, span
+from directory_indexer.formats.office.docx_styles import ParagraphForm, Styles, read_styles
+from directory_indexer.formats.office.ooxml_parts import Formulas, drawing_texts, read_properties
+from directory_indexer.formats.packages import Package, Relation
+from directory_indexer.formats.xml_events import read_xml
+
+with lazily:
+    from directory_indexer.formats.decoding import decode
+    from directory_indexer.formats.extraction import extract
+    from directory_indexer.formats.html import description
+    from directory_indexer.formats.html_blocks import page_blocks
+    from directory_indexer.formats.mail.message import web_pages
+    from directory_indexer.formats.recognition import kind_of
+
+
+def read_docx(package: Package, main: str) -> Document:
+    """Read a document by its main part; headers and footers come last, each text once.
+
+    Raises:
+        SkipFileError: it is more than is read.
+        ExtractionError: the main part is damaged, and nothing of it can be read.
+    """
+    draft = Draft()
+    by_id = package.relations(main)
+    relations = tuple(dict.fromkeys(by_id.values()))
+    parts = {relation.role: relation.part for relation in relations}
+    styles = read_styles(package, parts)
+    body = DocxBody(draft, styles, read_notes(package, parts), partial(_included_blocks, package, by_id))
+    problem = read_xml(package.pieces(main), body, skipped=SKIPPED)
+    body.write_unplaced_notes()
+    if problem and draft.is_empty:
+        raise problem
+    _write_running_texts(
+        package, sorted(relation.part for relation in relations if relation.role in _RUNNING), styles, draft
+    )
+    for text in drawing_texts(package, relations):
+        draft.paragraph(text)
+    title, metadata = read_properties(package)
+    return draft.document("docx", title, metadata)
+
+
+def _write_running_texts(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
+    seen_texts: set[str] = set()
+    for part in parts:
+        running = Draft()
+        read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
+        text = running.document("docx").text
+        if text not in seen_texts:
+            seen_texts.add(text)
+            draft.paragraph(text)
+
+
+def _included_blocks(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
+    """Return the blocks of an included file of any format, the first time; none if it is damaged."""
+    relation, budget = relations.pop(number, None), package.budget
+    if relation is None or budget.depth == MAX_DEPTH:
+        return []
+    budget.depth += 1
+    try:
+        return _blocks(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
+    except ExtractionError:
+        if budget.is_spent:
+            raise
+        return []
+    finally:
+        budget.depth -= 1
+
+
+def _blocks(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
+    kind = kind_of(path, content)
+    if kind == "html":
+        return page_blocks(decode(content))
+    if kind == "mhtml":
+        return [block for page in web_pages(content, budget) for block in page_blocks(page)]
+    return list(_paragraphs(extract(content, path, budget)))
+
+
+def _paragraphs(document: Document) -> Iterator[Paragraph]:
+    starts = [section.start for section in document.sections]
+    sections = document.sections or (Section(0),)
+    for section, end in zip(sections, [*starts[1:], len(document.text)], strict=True):
+        text = document.text[section.start : end].strip("\n")
+        heading, _, rest = text.partition("\n")
+        if section.headings and " ".join(heading.split()) == section.headings[-1]:
+            yield Paragraph(heading, len(section.headings))
+            text = rest
+        yield from map(Paragraph, text.strip("\n").split("\n\n"))
+
+
+class DocxBody:
+    """Turns the elements of a part into a story; `include` reads a file that is included in it."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        styles: Styles,
+        notes: dict[NoteKey, str],
+        include: Callable[[str], Iterable[Block]] = lambda _: (),
+    ) -> None:
+        self._styles = styles
+        self._notes = notes
+        self._n_placed = {"footnote": 0, "endnote": 0}
+        self._story = story = BlockBuilder(partial(write_block, draft=draft))
+        self._forms: list[ParagraphForm] = []
+        self._is_text = False
+        self._descriptions: set[str] = set()
+        self._choices = _Choices()
+        self._is_instruction = False
+        self._instruction = ""
+        formulas = Formulas(story)
+        self._starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "p": self._begin_paragraph,
+            "pStyle": lambda attributes: self._shape(style=attributes.get("val", "")),
+            "outlineLvl": lambda attributes: self._shape(outline=attributes.get("val", "")),
+            "numId": lambda attributes: self._shape(numbering=attributes.get("val", "")),
+            "ilvl": lambda attributes: self._shape(depth=attributes.get("val", "")),
+            "txbxContent": lambda _: story.begin_aside(),
+            "tbl": lambda _: story.tables.begin(),
+            "tr": lambda _: story.tables.begin_row(),
+            "tc": lambda _: story.tables.begin_cell(),
+            "gridBefore": self._leave_columns,
+            "gridSpan": self._span_columns,
+            "vMerge": self._continue_cell,
+            "footnoteReference": lambda attributes: self._place_note("footnote", attributes.get("id", "")),
+            "endnoteReference": lambda attributes: self._place_note("endnote", attributes.get("id", "")),
+            "commentReference": lambda attributes: self._place_note("comment", attributes.get("id", "")),
+            "altChunk": lambda attributes: story.place(include(attributes.get("id", ""))),
+            "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
+            "textpath": lambda attributes: self._describe(attributes.get("string", "")),
+            **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
+            "fldSimple": lambda attributes: self._note_address(attributes.get("instr", "")),
+            "fldChar": lambda _: self._end_instruction(),
+            "ddList": lambda _: self._choices.begin(),
+            "result": lambda attributes: self._choices.choose(attributes.get("val", "")),
+            "listEntry": lambda attributes: self._choices.add(attributes.get("val", "")),
+            **formulas.starts,
+        }
+        self._ends: dict[str, Callable[[], None]] = {
+            "p": self._end_paragraph,
+            "txbxContent": story.end_aside,
+            "tbl": self._end_table,
+            "tc": story.tables.end_cell,
+            "ddList": lambda: story.write(self._choices.chosen),
+            **formulas.ends,
+        }
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle the start of an element."""
+        if name == "t":
+            self._is_text = True
+        elif name == "instrText":
+            self._is_instruction = True
+        elif begin := self._starts.get(name):
+            begin(attributes)
+        elif character := _CHARACTERS.get(name):
+            self._story.write(character)
+
+    def text(self, text: str) -> None:
+        """Handle a run of text."""
+        if self._is_text:
+            self._story.write(text)
+        elif self._is_instruction and len(self._instruction) < _MAX_INSTRUCTION:
+            self._instruction += text
+
+    def end(self, name: str) -> None:
+        """Handle the end of an element."""
+        if name == "t":
+            self._is_text = False
+        elif name == "instrText":
+            self._is_instruction = False
+        elif end := self._ends.get(name):
+            end()
+
+    def write_unplaced_notes(self) -> None:
+        """Write the notes that no mark referred to."""
+        for role, number in tuple(self._notes):
+            self._place_note(role, number)
+        self._story.flush()
+
+    def _place_note(self, role: str, number: str) -> None:
+        text = self._notes.pop((role, number), "")
+        if text and role == "comment":
+            self._story.note(f"> {text}")
+        elif text:
+            self._n_placed[role] += 1
+            mark = f"[^{'e' if role == 'endnote' else ''}{self._n_placed[role]}]"
+            self._story.write(mark)
+            self._story.note(f"{mark}: {text}")
+
+    def _end_instruction(self) -> None:
+        """Read the instruction of a field, which may come in several pieces, at the next mark of the field."""
+        self._note_address(self._instruction)
+        self._instruction = ""
+
+    def _note_address(self, instruction: str) -> None:
+        """Write the address of a link below its paragraph, so that it splits no phrase."""
+        if address := _ADDRESS.match(instruction):
+            self._story.note(f"<{address[1]}>")
+
+    def _describe(self, text: str) -> None:
+        """Place the alternative text of a picture, or word art, beside the text, each once."""
+        if text and (text := description(text)) and text not in self._descriptions:
+            self._descriptions.add(text)
+            self._story.place([Paragraph(text)])
+
+    def _begin_paragraph(self, _: dict[str, str]) -> None:
+        self._story.begin_paragraph()
+        self._forms.append(ParagraphForm())
+
+    def _end_paragraph(self) -> None:
+        level, mark = self._styles.level_and_mark(self._forms.pop())
+        self._story.end_paragraph(level, mark)
+
+    def _shape(self, **form: str) -> None:
+        if self._forms:
+            self._forms[-1] = self._forms[-1]._replace(**form)
+
+    def _leave_columns(self, attributes: dict[str, str]) -> None:
+        self._story.tables.begin_cell(span(attributes.get("val", ""), MAX_COLUMN_SPAN))
+        self._story.tables.end_cell()
+
+    def _span_columns(self, attributes: dict[str, str]) -> None:
+        if cell := self._story.tables.cell:
+            cell.n_columns = span(attributes.get("val", ""), MAX_COLUMN_SPAN)
+
+    def _continue_cell(self, attributes: dict[str, str]) -> None:
+        if cell := self._story.tables.cell:
+            cell.is_continued = attributes.get("val", "continue") == "continue"
+
+    def _end_table(self) -> None:
+        if table := self._story.tables.innermost:
+            join_continued_cells(table)
+        self._story.tables.end()
+
+
+class _Choices:
+    """The choices of a drop-down field, counted from 0; its text is the chosen one."""
+
+    def __init__(self) -> None:
+        self._all: list[str] = []
+        self._number = ""
+
+    @property
+    def chosen(self) -> str:
+        return next((text for number, text in enumerate(self._all) if str(number) == (self._number or "0")), "")
+
+    def begin(self) -> None:
+        self._all, self._number = [], ""
+
+    def choose(self, number: str) -> None:
+        self._number = number
+
+    def add(self, text: str) -> None:
+        self._all.append(text)
+
+
+_RUNNING: Final = frozenset({"header", "footer"})
+_SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
+_MAX_INSTRUCTION: Final = 4_000
+_ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
+_CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+SKIPPED: Final = frozenset(
+    "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
+    "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()
+)
+
+
+NoteKey: TypeAlias = tuple[str, str]
+"""`footnote`, `endnote` or `comment`, and the number by which the text refers to it."""
+
+
+def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
+    """Return the notes of a document, each on one line; a comment begins with its author."""
+    notes = _Notes()
+    for role, usual in _PARTS.items():
+        read_xml(package.pieces(parts.get(role, usual)), notes, skipped=_SKIPPED)
+    return {key: text for key, text in notes.by_key.items() if text}
+
+
+class _Notes:
+    def __init__(self) -> None:
+        self.by_key: dict[NoteKey, str] = {}
+        self._key: NoteKey | None = None
+        self._pieces: list[str] = []
+        self._is_text = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name in _ROLES:
+            # Word stores the separator lines between text and notes as notes, too.
+            self._key = (name, attributes.get("id", "")) if attributes.get("type", "normal") == "normal" else None
+            author = attributes.get("author", "")
+            self._pieces = [f"{author}: "] if author and name == "comment" else []
+        elif name == "t":
+            self._is_text = True
+        elif name in _BREAKS:
+            self._pieces.append(" ")
+
+    def text(self, text: str) -> None:
+        if self._is_text:
+            self._pieces.append(text)
+
+    def end(self, name: str) -> None:
+        if name == "t":
+            self._is_text = False
+        elif name in _ROLES and self._key:
+            self.by_key[self._key] = " ".join("".join(self._pieces).split())
+
+
+_PARTS: Final = {"footnotes": "word/footnotes.xml", "endnotes": "word/endnotes.xml", "comments": "word/comments.xml"}
+_ROLES: Final = frozenset({"footnote", "endnote", "comment"})
+_BREAKS: Final = frozenset({"p", "tab", "br", "cr", "tc"})
+_SKIPPED: Final = frozenset("del moveFrom delText instrText delInstrText Fallback rt tabs".split())

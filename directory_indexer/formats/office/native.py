@@ -1,0 +1,194 @@
+"""Binary Excel workbooks, read by calamine: those of before 2007, and `xlsb`.
+
+Word documents of before 2007, read by office-oxide.
+
+Errors of native readers of office files, as one error; a crash of their process is handled by the worker.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from typing import Any, Final, TypeAlias
+
+import office_oxide
+import python_calamine
+
+from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.document import Document
+from directory_indexer.formats.draft import Cell, Draft, table_lines
+from directory_indexer.formats.office.ooxml_parts import read_properties
+from directory_indexer.formats.office.sheets import Sheet, SheetCell
+from directory_indexer.formats.packages import Package
+
+
+def extract_xlsb(content: bytes, _: str, budget: Budget) -> Document:
+    """Read a binary workbook in a package.
+
+    Raises:
+        SkipFileError: it needs a password, or is more than is read.
+        ExtractionError: it is damaged.
+    """
+    title, metadata = read_properties(Package(content, budget))
+    return _read(content).document("xlsb", title, metadata)
+
+
+def read_xls(content: bytes) -> Document:
+    """Read a workbook of before 2007.
+
+    Raises:
+        SkipFileError: it needs a password, or is more than is read.
+        ExtractionError: it is damaged.
+    """
+    return _read(content).document("xls")
+
+
+def _read(content: bytes) -> Draft:
+    draft = Draft()
+    with translate_errors("workbook", python_calamine.CalamineError, OSError, ValueError):
+        workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        for index, sheet in enumerate(workbook.sheets_metadata):
+            if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet:
+                _write_sheet(workbook.get_sheet_by_index(index), Sheet(sheet.name, draft))
+    return draft
+
+
+def _write_sheet(sheet: python_calamine.CalamineSheet, target: Sheet) -> None:
+    # calamine starts at the first row of a sheet, but at the first column with a cell.
+    _, first_column = sheet.start or (0, 0)
+    for number, values in enumerate(sheet.iter_rows(), 1):
+        texts = ((column, _format_value(value)) for column, value in enumerate(values, first_column) if value != "")
+        target.write_row(number, (SheetCell(column, text) for column, text in texts if text))
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d}" if value.time() == _MIDNIGHT else f"{value:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
+    if isinstance(value, time):
+        return f"{value:%H:%M:%S}".removesuffix(":00")
+    if isinstance(value, timedelta):
+        seconds = round(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return str(value).strip() if isinstance(value, str | int | date) else ""
+
+
+_MIDNIGHT: Final = time()
+
+
+_Node: TypeAlias = dict[str, Any]
+
+
+def read_doc(content: bytes) -> Document:
+    """Read a document; headers and footers come last, each text once.
+
+    Raises:
+        SkipFileError: it needs a password, or is more than is read.
+        ExtractionError: it is damaged.
+    """
+    draft = Draft()
+    running: dict[str, None] = {}
+    for section in _sections(content):
+        _write_nodes(section.get("elements", ()), draft)
+        running |= {_text(section[part]): None for part in _RUNNING if section.get(part)}
+    for text in running:
+        draft.paragraph(text)
+    return draft.document("doc")
+
+
+def _sections(content: bytes) -> list[_Node]:
+    with translate_errors("Office document", office_oxide.OfficeOxideError, ValueError, RuntimeError):
+        document = office_oxide.Document.from_bytes(content, "doc")
+        sections: list[_Node] = document.to_ir()["sections"]
+    return sections
+
+
+def _write_nodes(nodes: Iterable[_Node], draft: Draft) -> None:
+    for node in nodes:
+        if write := _WRITERS.get(node["type"]):
+            write(node, draft)
+
+
+def _write_list(node: _Node, draft: Draft) -> None:
+    for number, item in enumerate(node.get("items", ()), node.get("start_number") or 1):
+        mark = f"{number}." if node.get("ordered") else "-"
+        draft.item("  " * node.get("level", 0) + mark, _text(item))
+
+
+def _write_table(node: _Node, draft: Draft) -> None:
+    rows = node.get("rows", ())
+    if all(len(row["cells"]) <= 1 for row in rows):
+        _write_nodes((inner for row in rows for cell in row["cells"] for inner in cell["content"]), draft)
+    else:
+        draft.rows(table_lines([_cell(cell) for cell in row["cells"]] for row in rows))
+
+
+def _cell(node: _Node) -> Cell:
+    return Cell(_text(node), node.get("col_span") or 1, node.get("row_span") or 1)
+
+
+def _text(node: _Node) -> str:
+    """Return all the text in a node, with blanks between its blocks."""
+    return "".join(_pieces(node)).strip()
+
+
+def _pieces(node: _Node) -> Iterator[str]:
+    if node.get("type") == "text":
+        yield node["text"]
+    elif node.get("type") == "line_break":
+        yield "\n"
+    for inner in (inner for key in _CONTENTS for inner in node.get(key) or ()):
+        yield from _pieces(inner)
+        if inner.get("type") not in _INLINE:
+            yield " "
+
+
+_RUNNING: Final = tuple(
+    f"{which}{part}" for part in ("header", "footer") for which in ("", "first_page_", "even_page_")
+)
+_CONTENTS: Final = ("content", "items", "rows", "cells")
+_INLINE: Final = frozenset({"text", "line_break", "image"})
+_WRITERS: Final[dict[str, Callable[[_Node, Draft], None]]] = {
+    "heading": lambda node, draft: draft.heading(node["level"], _text(node)),
+    "paragraph": lambda node, draft: draft.paragraph(_text(node)),
+    "list": _write_list,
+    "table": _write_table,
+    "text_box": lambda node, draft: _write_nodes(node["content"], draft),
+    "footnote": lambda node, draft: draft.paragraph(_text(node)),
+    "endnote": lambda node, draft: draft.paragraph(f"> {_text(node)}"),
+}
+
+
+@contextmanager
+def translate_errors(what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Convert the errors and panics of a library into failures that name `what` was read.
+
+    Raises:
+        SkipFileError: the file needs a password.
+        ExtractionError: the file is damaged, or the library fails on it.
+    """
+    try:
+        yield
+    except ExtractionError:
+        raise
+    except errors as error:
+        message = " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
+        if any(word in message.lower() for word in _PASSWORDS):
+            raise SkipFileError(SkipReason.ENCRYPTED, "needs a password") from error
+        raise ExtractionError(f"damaged {what}: {message or type(error).__name__}") from error
+    except BaseException as error:
+        # PyO3 raises a Rust panic as a class that is no `Exception` and cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ExtractionError(f"damaged {what}: its reader gave up") from error
+
+
+_MESSAGE_CHARACTERS: Final = 150
+_PASSWORDS: Final = ("password", "encrypted")

@@ -1,0 +1,290 @@
+"""Lines of a page that must be read glyph by glyph, because their text alone does not show what is printed.
+
+Raised or lowered marks show in the sizes of glyphs; letter-spaced words, and the order of numbers in a right-to-left
+line, show in the positions of glyphs. Reading all glyphs would double the time of a page, so only lines whose text
+hints at it are read again.
+
+Characters of a PDF without Unicode values, decoded from their codes in the font if that yields writing.
+
+Fonts lose their character map but keep an order: the codes are those of ASCII, those of private use with the same last
+byte, or glyph numbers, which in most fonts follow ASCII from some number on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, pairwise
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf
+
+Blocks = Sequence[dict[str, Any]]
+
+
+def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
+    """Replace the text of such lines; `page` is their MuPDF text page, and `text` all of its text."""
+    if not (_MARK.search(text) or _is_placed_oddly(text)):
+        return
+    candidates = {
+        (number, index): line
+        for number, block in enumerate(blocks)
+        for index, line in enumerate(block.get("lines", ()))
+        if _MARK.search(line["text"]) or _is_placed_oddly(line["text"])
+    }
+    for place, characters in _characters_of(page, candidates):
+        line = candidates[place]
+        may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
+        if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
+            line["text"] = _text_of([_glyph(character) for character in characters])
+
+
+def _is_placed_oddly(text: str) -> bool:
+    return _SPACED.search(text) is not None or _is_of_two_directions(text)
+
+
+def _is_of_two_directions(text: str) -> bool:
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
+
+
+class _Glyph(NamedTuple):
+    character: str
+    left: float
+    right: float
+    foot: float
+    size: float
+    is_made_up: bool
+    """Whether it is a space that MuPDF inserted between two glyphs."""
+
+
+def _characters_of(page: Any, lines: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+    """Yield the MuPDF characters of the given lines, by the number of their block and line."""
+    numbers = {number for number, _ in lines}
+    for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
+        if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
+            continue
+        for index, line_of_page in enumerate(block):
+            if (number, index) in lines:
+                yield (number, index), [character.m_internal for character in line_of_page]
+
+
+def _glyph(character: Any) -> _Glyph:
+    quad = character.quad
+    is_made_up = bool(character.flags & _SYNTHETIC)
+    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_made_up)
+
+
+def _text_of(glyphs: Sequence[_Glyph]) -> str:
+    if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
+        return _from_right_to_left(glyphs)
+    text = "".join(glyph.character for glyph in glyphs)
+    return _with_marks_apart(_without_letter_spacing(glyphs) if _SPACED.search(text) else glyphs)
+
+
+class _Span(NamedTuple):
+    """Characters of one size."""
+
+    text: str
+    size: float
+    foot: float
+
+
+def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
+    """Join subscripts, as in formulas, to what they belong to, and move note numbers to the end.
+
+    There they split no phrase.
+    """
+    spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
+    main = max(spans, key=lambda span: (span.size, len(span.text)))
+    text, marks = "", ""
+    for span in spans:
+        is_small = span.size < _SMALL * main.size
+        if is_small and span.foot >= main.foot - _RAISED * main.size and text[-1:].isalpha():
+            text += span.text.lstrip()
+        elif is_small and _IS_MARK.fullmatch(span.text) and _ENDS_WORD.search(text):
+            marks += " " + span.text.strip()
+        else:
+            text += span.text
+    if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
+        return "".join(f" {span.text}" if _IS_MARK.fullmatch(span.text) else span.text for span in spans)
+    return text.rstrip() + marks if marks else text
+
+
+def _span(glyphs: Sequence[_Glyph]) -> _Span:
+    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.foot for glyph in glyphs))
+
+
+def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
+    """Return the text of a line in reading order: right to left, with numbers left to right."""
+    n_other = sum(glyph.character.isascii() and glyph.character.isalpha() for glyph in glyphs)
+    n_own = sum(bool(_RIGHT_TO_LEFT.match(glyph.character)) for glyph in glyphs)
+    if n_other > n_own:
+        return "".join(glyph.character for glyph in glyphs)
+    ordered = sorted(glyphs, key=lambda glyph: -round(glyph.left))
+    text = "".join(glyph.character for glyph in ordered)
+    return _LEFT_TO_RIGHT.sub(lambda stretch: stretch[0][::-1], text)
+
+
+def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
+    """Return the glyphs without the spaces within letter-spaced words."""
+    letters = [index for index, glyph in enumerate(glyphs) if not glyph.character.isspace()]
+    gaps = {second: glyphs[second].left - glyphs[first].right for first, second in pairwise(letters)}
+    spaced = [second for first, second in pairwise(letters) if second > first + 1]
+    usual, size = median(gaps[second] for second in spaced), glyphs[0].size
+    n_made_up = sum(glyph.is_made_up for glyph in glyphs)
+    is_set_apart = len(spaced) >= _MOST * (len(letters) - 1) and usual < size
+    if not is_set_apart or (n_made_up < len(spaced) / 2 and usual < _WIDER_THAN_SPACE * size):
+        return glyphs
+    within = {second for second in spaced if gaps[second] < _NEXT_WORD * usual}
+    dropped = {index for first, second in pairwise(letters) if second in within for index in range(first + 1, second)}
+    return [glyph for index, glyph in enumerate(glyphs) if index not in dropped]
+
+
+_SYNTHETIC: Final = 4
+_SMALL: Final = 0.8
+_RAISED: Final = 0.25
+_MOST: Final = 0.6
+_NEXT_WORD: Final = 1.6
+_WIDER_THAN_SPACE: Final = 0.45
+
+_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
+_MARK: Final = re.compile(
+    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+)
+"""A number raised behind a word, or lowered behind a chemical symbol."""
+
+_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
+_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
+_ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
+_RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za-z%])?")
+
+
+Lines = Sequence[dict[str, Any]]
+
+
+def has_unknown_characters(text: str) -> bool:
+    """Whether a text has characters without Unicode, or of private use."""
+    return not text.isascii() and _UNKNOWN.search(text) is not None
+
+
+def decode_unknown(lines: Lines, coded: Lines) -> None:
+    """Replace the unknown characters of lines by decoded ones; `coded` are the same lines with codes."""
+    codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
+    for line, unknown in places:
+        codes[line["font"]["name"]].update(code for _, code in unknown)
+    shifts = {font: _shift_of(of_font) for font, of_font in codes.items() if of_font}
+    for line, unknown in places:
+        shift = shifts.get(line["font"]["name"])
+        if unknown and shift is not None:
+            characters = list(line["text"])
+            for index, code in unknown:
+                characters[index] = _shifted(code, shift)
+            line["text"] = "".join(characters)
+
+
+def decode_shifted(lines: Lines) -> None:
+    """Replace text without spaces whose letters are all shifted, because its font has a wrong table."""
+    by_font: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        if " " not in line["text"] and len(line["text"]) > _LONG_WORD:
+            by_font[line["font"]["name"]].append(line)
+    for of_font in by_font.values():
+        sample = "".join(line["text"] for line in of_font)[:_SAMPLE]
+        n_letters = sum(map(str.isalpha, sample))
+        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample):
+            _shift_back(of_font, sample)
+
+
+def _shift_back(lines: Lines, sample: str) -> None:
+    codes = Counter(map(ord, sample))
+    if _likeness(codes, 0):
+        return
+    n_spaces = _FEW_SPACES * len(sample)
+    with_spaces = (shift for shift in _OFF if codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE] > n_spaces)
+    shift = max(with_spaces, key=lambda shift: _likeness(codes, shift), default=0)
+    if _likeness(codes, shift) >= _MIN_LIKENESS:
+        for line in lines:
+            line["text"] = "".join(_shifted(ord(character), shift) for character in line["text"])
+
+
+def reset_meaningless_encodings(page: Any) -> bool:
+    """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
+    pdf, n_changed = page.parent, 0
+    for xref in {font[0] for font in page.get_fonts() if font[0]}:
+        try:
+            encoding = _encoding(pdf, xref)
+            if len(_MEANINGLESS.findall(encoding)) >= _MANY and pdf.xref_get_key(xref, "ToUnicode")[0] == "null":
+                pdf.xref_set_key(xref, "Encoding", "/WinAnsiEncoding")
+                n_changed += 1
+        except MUPDF_ERRORS:
+            continue
+    return n_changed > 0
+
+
+def _encoding(pdf: Any, xref: int) -> str:
+    kind, value = pdf.xref_get_key(xref, "Encoding")
+    return str(pdf.xref_object(int(value.split()[0])) if kind == "xref" else value)
+
+
+def _codes(text: str, coded: str) -> list[tuple[int, int]]:
+    """Return the positions of the unknown characters of a line, and their codes."""
+    if not has_unknown_characters(text) or len(text) != len(coded):
+        return []
+    places = (match.start() for match in _UNKNOWN.finditer(text))
+    return [(at, ord(coded[at]) if text[at] == "\ufffd" else ord(text[at]) & _LAST_BYTE) for at in places]
+
+
+def _shift_of(codes: Counter[int]) -> int | None:
+    """Return the shift that turns the codes of a font into writing; None if there is none."""
+    candidates = _SHIFTS if codes.total() >= _ENOUGH else _USUAL_SHIFTS
+    best = max(candidates, key=lambda shift: _likeness(codes, shift))
+    return best if _likeness(codes, best) >= _MIN_LIKENESS else None
+
+
+def _shifted(code: int, shift: int) -> str:
+    if shift and code == _GLYPH_OF_SPACE:
+        return " "
+    return chr(code + shift) if _SPACE <= code + shift < _DELETE else "\ufffd"
+
+
+def _likeness(codes: Mapping[int, int], shift: int) -> float:
+    """Return how much the shifted codes resemble a language in Latin letters, 0 to 1."""
+    n_letters = n_spaces = n_common = 0
+    for code, n_times in codes.items():
+        character = _shifted(code, shift).casefold()
+        n_letters += n_times * ("a" <= character <= "z")
+        n_spaces += n_times * (character == " ")
+        n_common += n_times * (character in _COMMON_LETTERS)
+    if n_letters < FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
+        return 0.0
+    return n_common / n_letters
+
+
+_UNKNOWN: Final = re.compile("[\ufffd\ue000-\uf8ff]")
+_MEANINGLESS: Final = re.compile(r"/[A-Za-z]{1,2}\d{1,4}\b(?<!/[A-Z]\d)")
+_MANY: Final = 5
+_LAST_BYTE: Final = 0xFF
+_SPACE: Final = 0x20
+_DELETE: Final = 0x7F
+_GLYPH_OF_SPACE: Final = 3
+"""In the Macintosh glyph order, which Windows fonts follow."""
+
+_SHIFTS: Final = range(40)
+_USUAL_SHIFTS: Final = (0, 29)
+_OFF: Final = tuple(shift for shift in range(-31, 32) if shift)
+_LONG_WORD: Final = 20
+_SAMPLE: Final = 200
+_FEW_SPACES: Final = 0.08
+_ENOUGH: Final = 40
+FEW_LETTERS: Final = 6
+"""An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
+
+_MOSTLY: Final = 0.8
+_COMMON_LETTERS: Final = frozenset("etaoinsr")
+_MIN_LIKENESS: Final = 0.5
+"""The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""

@@ -1,0 +1,200 @@
+"""Batches of files written in one transaction: members of containers before the containers themselves.
+
+A container is written after all of its members. So one that was not read completely is read again.
+
+Detection, by their bytes, of files that a clone or work tree has, too, whose text is not written again.
+
+Other files are parsed; if the result is the text of another file, it is still stored once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from directory_indexer.core.files import FileFailure, SkippedFile
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.core.safe_open import Opener, Passage
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.parsing.one_file import read_file
+from directory_indexer.parsing.outcomes import (
+    MemberOutcomes,
+    ParsedFile,
+    ParseOutcome,
+    ParseRequest,
+    UnchangedFile,
+    outcome_path,
+)
+from directory_indexer.storage.documents.file_writes import FileLocation
+from directory_indexer.storage.documents.shared_texts import SharedFile
+from directory_indexer.storage.documents.store import DocStore, Transaction
+
+with lazily:
+    from directory_indexer.parsing.policy import ParsePolicy
+    from directory_indexer.storage.documents.file_writes import PlacedFile
+
+
+class _Entry(NamedTuple):
+    """The outcome of one file to be written; `container` is the file on disk that contains a member."""
+
+    outcome: ParseOutcome
+    container: FilePath | None = None
+
+
+class Batch:
+    """The outcomes that are not written yet."""
+
+    def __init__(self, directory_ids: Mapping[FilePath, int], *, recipe: int) -> None:
+        self._directory_ids = directory_ids
+        self._recipe = recipe
+        self._entries: list[_Entry] = []
+        self._members: dict[FilePath, set[FilePath]] = {}
+        """The members found in each container that is being read."""
+
+        self.n_chunks = 0
+
+    @property
+    def n_files(self) -> int:
+        """Return the number of files to be written."""
+        return len(self._entries)
+
+    def add(self, outcome: ParseOutcome) -> None:
+        """Add a file on disk; the members of a container are added before it."""
+        self._add(_Entry(outcome))
+
+    def add_members(self, part: MemberOutcomes) -> None:
+        """Add members of a container."""
+        found_members = self._members.setdefault(part.source.path, set())
+        found_members.update(part.kept)
+        for _, outcome in part.outcomes:
+            found_members.add(outcome_path(outcome))
+            # An unchanged member needs no entry of its own.
+            if not isinstance(outcome, UnchangedFile):
+                self._add(_Entry(outcome, part.source.path))
+
+    def write(self, transaction: Transaction) -> int:
+        """Write and clear the batch; return the number of removed members with text."""
+        entries, self._entries, self.n_chunks = self._entries, [], 0
+        inserted = transaction.bulk_inserts.put(self._arrivals(transaction, entries), recipe=self._recipe)
+        for path in inserted:
+            self._members.pop(path, None)
+        return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
+
+    def _arrivals(self, transaction: Transaction, entries: Sequence[_Entry]) -> list[PlacedFile]:
+        """Return the files that were read; if two entries have the same path, their order counts."""
+        n_entries = Counter(outcome_path(entry.outcome) for entry in entries)
+        read = [(entry.outcome, entry.container) for entry in entries if isinstance(entry.outcome, ParsedFile)]
+        containers = {container for _, container in read if container}
+        inside = {container: self._inside(transaction, container) for container in containers}
+        return [
+            PlacedFile(
+                inside[container] if container else FileLocation(self._directory_ids[parsed.source.path]), parsed
+            )
+            for parsed, container in read
+            if n_entries[parsed.source.path] == 1
+        ]
+
+    def _inside(self, transaction: Transaction, container: FilePath) -> FileLocation:
+        return transaction.files.place_in(container, self._directory_ids[container])
+
+    def _add(self, entry: _Entry) -> None:
+        self._entries.append(entry)
+        if isinstance(entry.outcome, ParsedFile):
+            self.n_chunks += len(entry.outcome.chunks)
+
+    def _put(self, transaction: Transaction, entry: _Entry) -> int:
+        outcome, container = entry
+        path = outcome_path(outcome)
+        members = self._members.pop(path, set())
+        if container is not None and transaction.file_rows.is_on_disk(path):
+            return 0
+        place = self._inside(transaction, container) if container else FileLocation(self._directory_ids[path])
+        match outcome:
+            case ParsedFile():
+                return transaction.files.put(place, outcome, recipe=self._recipe, members=members)
+            case SkippedFile():
+                transaction.files.put_skipped(place, outcome, recipe=self._recipe)
+            case FileFailure():
+                transaction.files.put_failure(place, outcome, recipe=self._recipe)
+            case UnchangedFile():
+                transaction.files.renew_stamps([outcome])
+        return 0
+
+
+class SharedBlock(NamedTuple):
+    """A block of files to read: those that share a text now, and the rest, which must be parsed."""
+
+    shared: tuple[SharedFile, ...]
+    rest: tuple[ParseRequest, ...]
+
+
+class TextSharing:
+    """Finds files that other tracked directories have in the same place; the caller holds the write lock."""
+
+    def __init__(self, docstore: DocStore, policy: Callable[[], ParsePolicy], *, recipe: int) -> None:
+        self._docstore = docstore
+        self._policy = policy
+        self._recipe = recipe
+
+    def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[SharedBlock]:
+        """Yield blocks of the files to read, each in a transaction of its own, until stopped."""
+        if not self._is_possible(plan):
+            yield SharedBlock((), plan.requests)
+            return
+        for start in range(0, len(plan.requests), _BLOCK):
+            if must_stop():
+                return
+            yield self._share_block(directory_id, plan, plan.requests[start : start + _BLOCK])
+
+    def _is_possible(self, plan: Plan) -> bool:
+        if plan.reads_everything or not plan.requests:
+            return False
+        with self._docstore.snapshot() as snapshot:
+            return len(snapshot.directories.all()) > 1
+
+    def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> SharedBlock:
+        with self._docstore.snapshot() as snapshot:
+            places = snapshot.shared_texts.may_be_shared(plan.directory, [request.source for request in requests])
+        policy = self._policy()
+        with Passage() as passage:
+            unchanged = [
+                file for position in places if (file := _read_unchanged(requests[position], policy, passage.open_file))
+            ]
+        if not unchanged:
+            return SharedBlock((), tuple(requests))
+        with self._docstore.transaction() as transaction:
+            place = FileLocation(directory_id)
+            is_described = partial(_is_described, policy)
+            put_same = partial(transaction.files.put_same, recipe=self._recipe, unless=is_described)
+            new = transaction.bulk_inserts.put_same(place, unchanged, recipe=self._recipe, unless=is_described)
+            known = [put_same(place, file) for file in unchanged if file.source.path not in new]
+        shared = (*new.values(), *(file for file in known if file))
+        done = {file.source.path for file in shared}
+        return SharedBlock(shared, tuple(file for file in requests if file.source.path not in done))
+
+
+def _read_unchanged(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:
+    """Return the digest of a file, unless its parser must decide."""
+    path = request.source.path
+    # A configured program may extract another text the next time.
+    is_added = any(format_added.has(os.path.basename(path).lower()) for format_added in policy.added)
+    if request.known_members or is_added or _is_described(policy, path):
+        return None
+    content = read_file(request, policy, opener)
+    if isinstance(content, SkippedFile | FileFailure):
+        return None
+    digest = content_hash(content.content)
+    return None if digest == request.known_hash else UnchangedFile(content.source, digest, content.seen_ns)
+
+
+def _is_described(policy: ParsePolicy, path: FilePath) -> bool:
+    """Whether a document was sent: its sender's metadata is part of its text."""
+    return policy.descriptions is not None and policy.descriptions.of(path) is not None
+
+
+_BLOCK: Final = 1000

@@ -1,0 +1,236 @@
+"""Refresh before a search: changes that can be indexed in time are, and the answer reports the rest.
+
+It waits for no run but one that embeds, which gives way, and stops at its deadline: an answer may be older than the
+files, but says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
+from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, lies_in
+from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
+from directory_indexer.indexing.options import IndexOptions, IndexPolicy
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
+from directory_indexer.storage.documents.store import DocStore
+from directory_indexer.walk.listing import WalkPolicy
+
+with lazily:
+    from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.indexing.runs import hold_write_lock, recorded_run
+    from directory_indexer.indexing.updater import Updater
+    from directory_indexer.indexing.vectorizer import Vectorizer
+
+
+class Freshness(NamedTuple):
+    """The result of a refresh: the number of files not indexed in their current state, and problems.
+
+    `cut_off_after` is the time that did not suffice to check everything. `is_watched` means that a watch indexes
+    changes soon after.
+    """
+
+    n_missing: int = 0
+    troubles: tuple[str, ...] = ()
+    cut_off_after: float | None = None
+    is_watched: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return notes for the reader of the answer."""
+        return (*self.troubles, *self._cut_off, *self._missing)
+
+    @property
+    def _cut_off(self) -> Iterator[str]:
+        if self.cut_off_after is not None and self.is_watched:
+            yield _NOT_YET
+        elif self.cut_off_after is not None:
+            yield f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
+
+    @property
+    def _missing(self) -> Iterator[str]:
+        if self.n_missing:
+            files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
+            yield f"{files} changed since the last run and {are} not indexed yet; dirindex index reads what is missing"
+
+
+class Refresher:
+    """Checks tracked directories before a search, and indexes changes for keyword search."""
+
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        vectorizer: Callable[[], Vectorizer],
+        walk: WalkPolicy,
+        policy: Callable[[], IndexPolicy],
+        lock_path: Path,
+        origin: Origin = Origin.TERMINAL,
+    ) -> None:
+        self._docstore = docstore
+        self._vectorizer = vectorizer
+        self._walk = walk
+        self._make_policy = policy
+        self._lock_path = lock_path
+        self._origin = origin
+        self._turn = threading.Lock()
+        self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
+        self._rests_until = 0.0
+
+    @cached_property
+    def _policy(self) -> IndexPolicy:
+        return self._make_policy()
+
+    def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+        """Index changes in or around some places, or everywhere, as far as time permits."""
+        return self._refresh(scope, seconds, seconds)
+
+    def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+        """Do the same in watched directories, where changes are indexed within seconds anyway.
+
+        If there is too much to check in a moment, watching must suffice, and the next glance comes later.
+        Until then, every answer notes that changes may be missing.
+        """
+        moment = min(seconds, _GLANCE_SECONDS)
+        if time.monotonic() < self._rests_until:
+            return Freshness(cut_off_after=moment, is_watched=True)
+        freshness = self._refresh(scope, seconds, moment)
+        if freshness.cut_off_after is not None:
+            self._rests_until = time.monotonic() + _REST_SECONDS
+        return freshness._replace(is_watched=True)
+
+    def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+        requested_at = time.monotonic()
+        with self._turn:
+            # Of concurrent callers, those that waited reuse the result found meanwhile.
+            checked_at, places, freshness = self._last
+            if checked_at < requested_at or places != tuple(scope):
+                checked_at = time.monotonic()
+                freshness = self._check(scope, seconds, walk_seconds)
+                self._last = (checked_at, tuple(scope), freshness)
+        return freshness
+
+    def _check(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+        began = time.monotonic()
+        roots, built = self._roots(scope)
+        if built is None:
+            return Freshness()
+        plans: list[Plan] = []
+        troubles: list[str] = []
+        cut_off_after = None
+        planner = Plans(self._docstore, self._walk, recipe=built.recipe)
+        for root in roots:
+            try:
+                plan = planner.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
+                plans.append(_restrict(plan, scope))
+            except WalkStoppedError:
+                cut_off_after = walk_seconds
+                break
+            except RootUnavailableError as error:
+                troubles.append(f"{display(root)} could not be looked through: {error.message}")
+        changed = [plan for plan in plans if _n_changes(plan)]
+        n_missing = sum(map(_n_changes, changed))
+        # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
+        if changed and built.to_json() == self._policy.fingerprint.to_json():
+            n_missing = self._index_changes(changed, began + seconds)
+        return Freshness(n_missing, tuple(troubles), cut_off_after)
+
+    def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
+        with self._docstore.snapshot() as snapshot:
+            tracked, stored = snapshot.directories.all(), snapshot.meta.get("fingerprint")
+        near = [
+            root
+            for root in tracked
+            if not scope or any(lies_in(root, place) or lies_in(place, root) for place in scope)
+        ]
+        own = [root for root in near if not any(lies_in(root, directory) for directory in self._walk.own)]
+        return own, Fingerprint.from_json(stored) if stored else None
+
+    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> int:
+        """Index changes; return how many files remain."""
+        n_changes = sum(map(_n_changes, plans))
+        if sum(plan.n_bytes for plan in plans) > _MOST_BYTES or time.monotonic() > deadline:
+            return n_changes
+        with contextlib.suppress(LockedError, UnavailableError):
+            report = self._update(plans, deadline)
+            return max(n_changes - _n_indexed(report), 1) if report.outcome is not Outcome.COMPLETED else 0
+        return n_changes
+
+    def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
+        stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
+        with (
+            hold_write_lock(self._docstore, self._lock_path, stop_reason=stop_reason, wait=False) as lock,
+            recorded_run(
+                self._docstore,
+                RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
+                lock=lock,
+                listener=lambda _: None,
+                stop_reason=stop_reason,
+            ) as run,
+        ):
+            updater = Updater(
+                docstore=self._docstore,
+                vectorizer=self._vectorizer(),
+                parse_policy=self._policy.parse,
+                recipe=self._policy.fingerprint.recipe,
+                batch_files=self._policy.batch_files,
+                run=run,
+            )
+            updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
+            # If time runs out during the last file, everything is done.
+            is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
+            return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
+
+    def _id_of(self, root: FilePath) -> int:
+        with self._docstore.snapshot() as snapshot:
+            return snapshot.directories.all()[root]
+
+
+def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
+    """Restrict a plan to what affects a search: files to read for it, and files it must not return any more.
+
+    Unreadable files are left to the next run, and counted as failed: they may not have changed.
+    """
+
+    def matters(path: FilePath) -> bool:
+        return not scope or any(lies_in(path, place) for place in scope)
+
+    return plan._replace(
+        requests=tuple(
+            request
+            for request in plan.requests
+            if matters(request.source.path) and request.source.path not in plan.retried
+        ),
+        removed=tuple(path for path in plan.removed if matters(path)),
+        skipped=(),
+        failures=(),
+        resolved=(),
+        settled={},
+        left=frozenset(),
+    )
+
+
+def _n_changes(plan: Plan) -> int:
+    return len(plan.requests) + len(plan.removed)
+
+
+def _n_indexed(report: IndexReport) -> int:
+    return report.n_added + report.n_changed + report.n_moved + report.n_removed
+
+
+_OLDER: Final = "some files may have changed since they were indexed"
+_SETTING: Final = "searching.refresh_ms"
+_NOT_YET: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
+_GLANCE_SECONDS: Final = 0.1
+_REST_SECONDS: Final = 10.0
+_MOST_BYTES: Final = 20_000_000
+"""Larger changes are never read within a search: they need an index run."""

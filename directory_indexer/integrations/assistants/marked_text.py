@@ -1,0 +1,67 @@
+"""Blocks in Markdown between two unique marks."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from directory_indexer.integrations.assistants.entries import EditRefusedError, Keys, Standing, gap_after, line_end_of
+
+BEGIN: Final = "<!-- dirindex: begin -->"
+END: Final = "<!-- dirindex: end -->"
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}(?:\r?\n)?", re.DOTALL)
+
+
+def standing(text: str, keys: Keys, value: object) -> Standing:
+    """Return whether a block is in a text.
+
+    Raises:
+        EditRefusedError: there are several, or one is incomplete.
+    """
+    del keys
+    match = _only_block(text)
+    if match is None:
+        return Standing.ABSENT
+    return Standing.SAME if match[1].replace("\r\n", "\n").strip("\n") == value else Standing.OTHER
+
+
+def reads_as(text: str) -> object:
+    """Return the words of a text."""
+    return text.split()
+
+
+def is_empty(text: str) -> bool:
+    """Return whether a text is blank."""
+    return not text.strip()
+
+
+def with_entry(text: str, keys: Keys, value: object) -> str:
+    """Append a block to a text."""
+    del keys
+    return text + gap_after(text) + f"{BEGIN}\n{value}\n{END}\n".replace("\n", line_end_of(text))
+
+
+def without_entry(text: str, keys: Keys, value: object, *, made: int) -> str:
+    """Remove the block from a text, and a blank line that remains at the end.
+
+    Raises:
+        EditRefusedError: there are several, or one is incomplete.
+    """
+    del keys, value, made
+    match = _only_block(text)
+    if match is None:
+        raise EditRefusedError(f"'{BEGIN}' is not in it")
+    before, after = text[: match.start()], text[match.end() :]
+    if before.endswith(("\n\n", "\r\n\r\n")) and (not after or after.startswith(("\n", "\r\n"))):
+        before = before[:-2] if before.endswith("\r\n") else before[:-1]
+    return before + after
+
+
+def _only_block(text: str) -> re.Match[str] | None:
+    n_marks = text.count(BEGIN), text.count(END)
+    if n_marks == (0, 0):
+        return None
+    match = _BLOCK.search(text)
+    if n_marks != (1, 1) or match is None:
+        raise EditRefusedError(f"'{BEGIN}' and '{END}' are not there exactly once each, in this order")
+    return match

@@ -1,0 +1,59 @@
+"""Strict parsing of URLs, so that no two parsers can disagree on the host."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from directory_indexer.core.errors import UsageError
+
+_SCHEMES: Final = frozenset({"http", "https"})
+_NEVER: Final = re.compile(r"[\x00-\x1f\x7f\\]")
+_NUMBER: Final = r"(?:0[xX][0-9a-fA-F]*|\d+)"
+_NUMBERS: Final = re.compile(rf"{_NUMBER}(?:\.{_NUMBER})*\.?")
+_LAST_PORT: Final = 65_535
+_MAX_MESSAGE_CHARS: Final = 200
+_HOW: Final = "write https://host/path"
+
+
+def address_of(written: str, before: httpx.URL | None = None) -> httpx.URL:
+    """Parse a URL; that of a redirect may be relative to the URL `before`.
+
+    Raises:
+        UsageError: it is none of http or https, names a user, or can be read in several ways.
+    """
+    try:
+        address = before.join(written) if before else httpx.URL(written)
+        is_clear = not _NEVER.search(written) and _is_same_host(written, address)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an address", hint=_HOW) from error
+    if address.userinfo:
+        raise UsageError("an address with a user name or password is not fetched", hint=_HOW)
+    if not is_clear or address.scheme not in _SCHEMES or not address.host or (address.port or 0) > _LAST_PORT:
+        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an http or https address", hint=_HOW)
+    return address
+
+
+def display_url(address: httpx.URL) -> str:
+    """Format a URL for a message, without the query, which may contain a secret."""
+    return str(address.copy_with(query=None, fragment=None))[:_MAX_MESSAGE_CHARS]
+
+
+def _is_same_host(written: str, address: httpx.URL) -> bool:
+    """Whether another parser yields the same host, and a numeric host is in canonical form."""
+    host = address.raw_host.decode("ascii")
+    other = urlsplit(written).hostname
+    if other and other.isascii() and other != host.lower():
+        return False
+    return not _NUMBERS.fullmatch(host) or _is_four_numbers(host)
+
+
+def _is_four_numbers(host: str) -> bool:
+    try:
+        return str(ipaddress.IPv4Address(host)) == host
+    except ValueError:
+        return False

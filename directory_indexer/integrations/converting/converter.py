@@ -1,0 +1,131 @@
+"""Conversion of a file, a container member or a document on the web to Markdown, without indexing it.
+
+Formatting of a document as Markdown: metadata as front matter, headings, tables and text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, os_path
+from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.parsing.documents import DocumentRequest, read_document
+from directory_indexer.parsing.policy import ParsePolicy
+
+with lazily:
+    from directory_indexer.integrations.converting.destinations import Destinations
+    from directory_indexer.integrations.converting.fetching import FetchedContent, fetch
+
+
+def is_url(text: str) -> bool:
+    """Whether an argument is a URL."""
+    return text.lower().startswith(("http://", "https://"))
+
+
+class Converter:
+    """Converts documents, each in a worker process."""
+
+    def __init__(
+        self,
+        parse_policy: Callable[[], ParsePolicy],
+        *,
+        destinations: Callable[..., Destinations],
+        fetch: Callable[..., FetchedContent] = fetch,
+    ) -> None:
+        self._parse_policy = parse_policy
+        self._destinations = destinations
+        self._fetch = fetch
+
+    def convert_file(self, path: FilePath, *, follow_links: bool = True) -> str:
+        """Convert a file, or a member of a container by its path in it.
+
+        Raises:
+            UsageError: it cannot be read; the message says why.
+        """
+        if os.path.isdir(os_path(path)):
+            raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
+        return to_markdown(read_document(DocumentRequest(path, follow_links=follow_links), self._parse_policy()))
+
+    def convert_url(self, url: str, *, allow_private: bool = False) -> str:
+        """Convert a document on the web.
+
+        Raises:
+            UsageError: the address is none, leads into a private network, or to what cannot be read.
+            UnavailableError: the server does not answer as it should.
+        """
+        fetched = self._fetch(url, destinations=self._destinations(allow_private=allow_private))
+        return to_markdown(
+            read_document(DocumentRequest(FilePath(fetched.name), fetched.content), self._parse_policy())
+        )
+
+
+_AS_IT_IS: Final = frozenset({"markdown", "text", "wiki", "textile"})
+_ROW: Final = re.compile(r"\|.*\|$")
+_FENCE: Final = re.compile(r"`{3,}")
+_MAX_LEVEL: Final = 6
+
+
+def to_markdown(document: Document) -> str:
+    """Format a document as Markdown with YAML front matter."""
+    return f"{_front_matter(document)}{_body(document).strip(chr(10))}\n"
+
+
+def _front_matter(document: Document) -> str:
+    fields = {"title": document.title, "kind": document.kind, **document.metadata._asdict()}
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value]
+    return "\n".join(("---", *lines, "---", "", ""))
+
+
+def _body(document: Document) -> str:
+    if document.kind in _AS_IT_IS:
+        return document.text
+    if document.kind in GROUPS["code"] or (document.kind in GROUPS["data"] and not document.cells):
+        fence = "`" * max((len(match[0]) + 1 for match in _FENCE.finditer(document.text)), default=3)
+        return f"{fence}{document.kind}\n{document.text.rstrip()}\n{fence}"
+    return "\n".join(_lines(document))
+
+
+def _lines(document: Document) -> Iterator[str]:
+    marks = _marks(document)
+    position, is_table = 0, False
+    for line in document.text.split("\n"):
+        end = position + len(line)
+        is_row = bool(_ROW.fullmatch(line.strip()))
+        for mark in [at for at in marks if position <= at <= end]:
+            page, level, title = marks.pop(mark)
+            if page:
+                yield f"<!-- page {page} -->"
+                is_table = False
+            if is_row and is_table:  # its first row already is the header
+                continue
+            if level and title and line.strip() != title:
+                yield f"{'#' * level} {title}"
+                yield ""
+            elif level and title:
+                line = f"{'#' * level} {title}"  # noqa: PLW2901 - the same line, marked
+        yield line
+        if is_row and not is_table:
+            yield "|" + " --- |" * max(line.strip().count("|") - 1, 1)
+        is_table = is_row
+        position = end + 1
+
+
+def _marks(document: Document) -> dict[int, tuple[int | None, int, str]]:
+    """Return what begins at each offset: a page, and a heading with its level."""
+    marks: dict[int, tuple[int | None, int, str]] = {}
+    before = Section(-1)
+    for section in document.sections:
+        page = section.page if section.page != before.page else None
+        is_new = bool(section.headings) and section.headings != before.headings
+        level = min(len(section.headings), _MAX_LEVEL) if is_new else 0
+        if page or level:
+            marks[section.start] = (page, level, section.headings[-1] if level else "")
+        before = section
+    return marks

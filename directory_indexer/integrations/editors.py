@@ -1,0 +1,103 @@
+"""Programs that open files, and how each is passed the line or page to show.
+
+There is no shell: a path is one argument, whatever it contains, and absolute, so that it is never parsed as an option.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from directory_indexer.core.errors import UnavailableError
+
+_BEFORE: Final = frozenset(
+    {"vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mcedit"}
+)
+"""Editors with the syntax `+12 FILE`."""
+
+_BEHIND: Final = frozenset({"hx", "helix", "subl", "zed"})
+"""Editors with the syntax `FILE:12`."""
+
+_GOTO: Final = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
+"""Editors with the syntax `--goto FILE:12`."""
+
+_WITH_WINDOWS: Final = (*sorted(_GOTO), "zed", "subl", "gvim", "kate", "gedit", "gnome-text-editor", "mousepad")
+"""Editors that need no terminal."""
+
+_PAGED: Final[Mapping[str, str]] = {
+    "zathura": "--page={}",
+    "okular": "--page={}",
+    "evince": "--page-label={}",
+    "atril": "--page-label={}",
+    "xreader": "--page-label={}",
+}
+"""Viewers that open a page, with the option for it."""
+
+SET_EDITOR: Final = "set EDITOR to the program that should open files"
+
+
+def viewer_command(path: str, page: int | None) -> list[str] | None:
+    """Return the command that opens a file at a page, if a page is given and a capable viewer is installed."""
+    viewer = next((name for name in _PAGED if shutil.which(name)), None) if page else None
+    return [viewer, _PAGED[viewer].format(page), path] if viewer else None
+
+
+def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
+    """Return the command that opens a file at a line in `$VISUAL` or `$EDITOR`, if one of them is set.
+
+    Raises:
+        UnavailableError: it cannot be parsed.
+    """
+    editor = environ.get("VISUAL") or environ.get("EDITOR")
+    words = _words(editor) if editor else []
+    return [*words, *_place(words[0], path, line)] if words else None
+
+
+def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
+    """Return the command that opens a file at a line in an editor that needs no terminal, if there is one.
+
+    Raises:
+        UnavailableError: `$VISUAL` or `$EDITOR` cannot be parsed.
+    """
+    chosen = editor_command(path, line, environ)
+    if chosen and _name(chosen[0]) in _WITH_WINDOWS:
+        return chosen
+    editor = next((name for name in _WITH_WINDOWS if shutil.which(name)), None)
+    return [editor, *_place(editor, path, line)] if editor else None
+
+
+def system_command(path: str) -> list[str]:
+    """Return the command that opens a file with the desktop.
+
+    Raises:
+        UnavailableError: there is none.
+    """
+    opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
+    if not shutil.which(opener):
+        escaped = path.encode("utf-8", "backslashreplace").decode()
+        raise UnavailableError(f"no program was found that opens '{escaped}'", hint=SET_EDITOR)
+    return [opener, path]
+
+
+def _words(editor: str) -> list[str]:
+    try:
+        return shlex.split(editor, posix=os.name == "posix")
+    except ValueError as error:
+        raise UnavailableError(f"$EDITOR cannot be read: '{editor}'", hint=SET_EDITOR) from error
+
+
+def _place(editor: str, path: str, line: int) -> list[str]:
+    name = _name(editor)
+    if name in _BEFORE:
+        return [f"+{line}", path]
+    if name in _GOTO:
+        return ["--goto", f"{path}:{line}"]
+    return [f"{path}:{line}"] if name in _BEHIND else [path]
+
+
+def _name(editor: str) -> str:
+    return os.path.splitext(os.path.basename(editor))[0]

@@ -1,0 +1,162 @@
+"""Retries of requests to services: one policy for all of them.
+
+A service's Retry-After applies to all requests to it, from any thread. Refused requests are never repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import math
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeVar
+
+from directory_indexer.core.errors import ProviderError
+from directory_indexer.ocr.json_values import items_in, text_in
+from directory_indexer.telemetry import spans
+
+Answer = TypeVar("Answer")
+
+
+class FailureKind(StrEnum):
+    """Kinds of failure, by remedy."""
+
+    UNREACHABLE = "unreachable"  # the connection is not accepted
+    THROTTLED = "throttled"  # rate limit or quota
+    BROKEN = "broken"  # server error or incomplete answer
+    SLOW = "slow"  # timeout
+    INVALID = "invalid"  # unexpected answer
+    REFUSED = "refused"  # rejected request
+
+
+class RequestError(Exception):
+    """One failed request; the message continues the name of the service."""
+
+    def __init__(self, trouble: FailureKind, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.trouble = trouble
+        self.message = message
+        self.retry_after = retry_after
+
+
+MOST_TRIES: Final = {
+    FailureKind.UNREACHABLE: 4,
+    FailureKind.THROTTLED: 8,
+    FailureKind.BROKEN: 4,
+    FailureKind.SLOW: 2,
+    FailureKind.INVALID: 2,
+    FailureKind.REFUSED: 1,
+}
+"""Maximum attempts: the waits between eight of them add up to two minutes, more than a usual rate limit."""
+
+LONGEST_WAIT_SECONDS: Final = 120.0
+MAX_SECONDS: Final = 600.0
+"""Time limit of all requests for one page; there are other pages."""
+
+
+class Stop:
+    """Ends waits when the run is to stop."""
+
+    def __init__(self, must_stop: Callable[[], bool]) -> None:
+        self._must_stop = must_stop
+
+    def check(self) -> None:
+        """Raise if the run is to stop.
+
+        Raises:
+            ProviderError: the run is to stop.
+        """
+        if self._must_stop():
+            raise ProviderError("the run stops: a page is not waited for")
+
+
+class RetryTiming(NamedTuple):
+    """Clock, sleep and randomness, injectable for tests."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    today: Callable[[], float] = time.time
+    chance: Callable[[], float] = random.random
+    must_stop: Callable[[], bool] = lambda: False
+
+
+class RetryPolicy:
+    """Makes requests to one service with retries; threads share it, including the time to wait."""
+
+    def __init__(self, waiting: RetryTiming) -> None:
+        self._waiting = waiting
+        self._stop = Stop(waiting.must_stop)
+        self._not_before = -math.inf
+
+    def deadline(self) -> float:
+        """Return the deadline of a page that is started now."""
+        return self._waiting.clock() + MAX_SECONDS
+
+    def retry(self, ask: Callable[[], Answer], *, until: float) -> Answer:
+        """Make a request with retries.
+
+        Raises:
+            RequestError: it fails permanently, or no retry is possible before `until`.
+            ProviderError: the run is to stop.
+        """
+        n_tries = 0
+        while True:
+            # Another thread may have extended the wait meanwhile.
+            while (remaining := self._not_before - self._waiting.clock()) > 0:
+                self.pause(remaining, until=until)
+            n_tries += 1
+            try:
+                with spans.span("ask reader"):
+                    return ask()
+            except RequestError as error:
+                wait = self._wait_after(error, n_tries)
+                if n_tries >= MOST_TRIES[error.trouble] or wait > LONGEST_WAIT_SECONDS:
+                    raise
+                if error.trouble is FailureKind.THROTTLED:
+                    self._not_before = max(self._not_before, self._waiting.clock() + wait)
+                    wait = 0.0
+            self.pause(wait, until=until)
+
+    def pause(self, seconds: float, *, until: float) -> None:
+        """Wait.
+
+        Raises:
+            RequestError: the wait would end after `until`.
+            ProviderError: the run is to stop.
+        """
+        end = self._waiting.clock() + seconds
+        if end > until:
+            raise RequestError(FailureKind.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
+        with spans.span("wait for reader") if seconds else spans.NOTHING:
+            while (remaining := end - self._waiting.clock()) > 0:
+                self._stop.check()
+                self._waiting.sleep(min(remaining, _STEP_SECONDS))
+        self._stop.check()
+
+    def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:
+        """Return the wait that a service requests: in a header, as seconds or a date, or in its error details."""
+        value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
+        if _SECONDS.fullmatch(value):
+            return float(value)
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            return max(email.utils.parsedate_to_datetime(value).timestamp() - self._waiting.today(), 0.0)
+        delays = (_DELAY.fullmatch(text_in(detail, "retryDelay")) for detail in items_in(error, "details"))
+        return next((float(delay[1]) for delay in delays if delay), None)
+
+    def _wait_after(self, error: RequestError, n_tries: int) -> float:
+        """Return the exponential backoff, with jitter of up to a half, so that threads do not retry in lockstep."""
+        if error.retry_after is not None:
+            return error.retry_after
+        longest = min(_FIRST_WAIT_SECONDS * 2.0 ** (n_tries - 1), LONGEST_WAIT_SECONDS)
+        return longest * (1 - self._waiting.chance() / 2)
+
+
+_FIRST_WAIT_SECONDS: Final = 2.0
+_STEP_SECONDS: Final = 0.2
+_LONGEST_VALUE: Final = 64
+_SECONDS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_DELAY: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")

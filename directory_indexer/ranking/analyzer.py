@@ -1,0 +1,355 @@
+"""Analysis of text into words: the fields of the full-text index, and the words of queries.
+
+SQLite's own `unicode61` tokenizer handles plain text. This module adds what it lacks: parts of camelCase names,
+languages without spaces, and equivalent spellings.
+
+N-grams of languages that write no spaces between words.
+
+The index has an n-gram for every letter. A query can do with fewer, since overlapping n-grams are redundant.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.ranking.markup import readings
+
+with lazily:
+    from directory_indexer.ranking.han import simplified
+
+
+GRAM_SIZES: Final = (2, 3)
+"""The letters of an n-gram: two in East Asian languages, three in the others."""
+
+UNSPACED: Final = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"  # Thai, Lao, Burmese, Khmer: trigrams discriminate best
+    "|[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\uac00-\ud7af]+"  # Chinese, Japanese, and Korean, whose endings are joined to the word
+)
+"""A run of letters of languages without spaces."""
+
+UNSPACED_MARKS: Final = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u1056-\u1059\u105e-\u1060"
+    "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd"
+)
+"""Vowel and tone marks, which SQLite treats as parts of words and Python not as letters."""
+
+
+def all_grams(run: str) -> str:
+    """Split a run into overlapping n-grams, with the short ones at its end that make any part of it findable."""
+    size = size_in(run)
+    return " ".join([run[at : at + size] for at in range(len(run))])
+
+
+def full_grams(run: str) -> str:
+    """Split a run into the n-grams to search for, without the short ones at its end."""
+    size = size_in(run)
+    return " ".join([run[at : at + size] for at in range(max(1, len(run) - size + 1))])
+
+
+def size_in(run: str) -> int:
+    """Return the size of the n-grams of a run."""
+    return GRAM_SIZES[1] if run[0] < "\u2000" else GRAM_SIZES[0]
+
+
+def is_gram(word: str) -> bool:
+    """Whether a word of a query is an n-gram."""
+    return not word.isascii() and bool(re.match(UNSPACED, word))
+
+
+def run_of(row: Sequence[str]) -> str:
+    """Join consecutive n-grams to the run that they were cut from."""
+    return "".join(gram[0] for gram in row[:-1]) + row[-1]
+
+
+def select_grams(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int) -> list[str]:
+    """Select n-grams from all over a query: the rarest known one of each `step` consecutive ones."""
+    groups = (grams[at : at + step] for at in range(0, len(grams), step))
+    return [min(group, key=lambda gram: n_chunks.get(gram) or _ABSENT) for group in groups]
+
+
+_ABSENT: Final = 1 << 62
+
+
+ANALYZER_VERSION: Final = 3
+"""Changes whenever `index_fields` yields other words for the same text: the index must then be rebuilt."""
+
+FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
+FTS_TOKENIZE: Final = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+FTS_WEIGHTS: Final = (1.0, 0.7, 2.0, 2.0, 1.0)
+"""The weights of `FTS_COLUMNS` in bm25()."""
+
+
+class WordsWithPart(NamedTuple):
+    """Words of an index that contain a part, with the number of chunks of each.
+
+    If `last_row` is set, words of later chunks are unknown.
+    """
+
+    words: list[tuple[str, int]]
+    last_row: int | None = None
+
+
+def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str, ...]:
+    """Return the values of `FTS_COLUMNS` for one chunk; the same in every process for the same input.
+
+    `path` is relative to the tracked directory and includes the file name.
+    """
+    all_text = f"{text}\n{heading}\n{title}\n{path}"
+    parts = " ".join(sorted(extra_words(all_text)))
+    if plain_readings := readings(text):
+        parts = f"{parts} {fold(plain_readings)}"
+    return fold(text), parts, fold(heading), fold(title), fold(path)
+
+
+def fold(text: str) -> str:
+    """Return text in the spelling of the index, except lower case and Latin accents, which SQLite folds."""
+    if text.isascii():
+        return text
+    return re.sub(UNSPACED, lambda run: f" {all_grams(run[0])} ", _respelled(text))
+
+
+def words(text: str) -> list[str]:
+    """Split text into words exactly as the index does."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
+    return re.findall(_WORD, _lowered(fold(text)))
+
+
+def query_words(text: str) -> list[str]:
+    """Split text into words to search for, without the short n-grams at the end of runs without spaces."""
+    if text.isascii():
+        return words(text)
+    return re.findall(_WORD, _lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
+
+
+def split_unspaced(text: str) -> tuple[str, str]:
+    """Return the runs without spaces, one a line, and the rest of a text; faster than splitting the runs."""
+    if text.isascii() or not re.search(UNSPACED, text):
+        return "", text
+    respelled = _respelled(text)
+    return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
+
+
+def extra_words(text: str) -> set[str]:
+    """Return the additional words under which a text is indexed.
+
+    These are the parts of camelCase names, words with transliterated umlauts, words with hyphens, points or blanks
+    joined (`re-elected`, `U.S.A.`, an IBAN), dates as 20260131, names with symbols such as C++, and words with their
+    prefix, as in `--json` and `#34`.
+    """
+    return {*_hump_parts(text), *_spelled(text), *_joined(text), *_dates(text), *_named_signs(text), *_signed(text)}
+
+
+class ExtraWords:
+    """The words of a query, prepared for comparison with the `extra_words` of many texts.
+
+    Extra words that no word of the query can match are not computed: most texts have none of its letters in a row, and
+    nothing to join.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = tuple(words)
+        self._encoded = [word.encode() for word in self._words if word.isascii()]
+        kinds = (
+            (_joined, any(not word.isalpha() for word in self._words)),
+            (_dates, any(len(word) == _DATE_DIGITS and word.isdigit() for word in self._words)),
+            (_named_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
+            (_signed, any(word[:1] in _PREFIXES.values() for word in self._words)),
+        )
+        self._kinds = [kind for kind, is_possible in kinds if is_possible]
+
+    def of(self, text: str) -> AbstractSet[str]:
+        """Return the extra words of a text, at least those that the query has, too."""
+        if not text.isascii() or len(self._words) > _MANY_WORDS:
+            return extra_words(text)
+        extra = {word for kind in self._kinds for word in kind(text)}
+        letters = text.encode().lower()
+        if any(word in letters for word in self._encoded):
+            extra |= _hump_parts(text)
+        marks = letters.translate(_MARKS)
+        if any(mark in marks for mark in _JOINING) and self._is_joined(letters):
+            extra.update(_joined(text))
+        return extra
+
+    def _is_joined(self, letters: bytes) -> bool:
+        """Whether a word occurs only once characters other than letters and digits are removed."""
+        together = letters.translate(None, _ASCII_SIGNS)
+        return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
+
+
+def prefixed_word(word: str) -> str:
+    """Return the index word for a word typed with a prefix, as in `--json`; "" for others."""
+    return next(_signed(word), "")
+
+
+def other_spellings(word: str) -> tuple[str, ...]:
+    """Return other words of the index for a typed word: with transliterated umlauts, or as a date."""
+    spelled = transliterated(word.casefold())
+    return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
+
+
+def symbol_name(word: str) -> str:
+    """Return the index word for a name with symbols, such as `cpp` for C++; "" for any other."""
+    return _SIGN_NAMES.get(word.casefold(), "")
+
+
+def phrase_words(text: str) -> tuple[str, ...]:
+    """Return the consecutive words of a phrase in the index, up to its last run of letters.
+
+    The index has a short n-gram at the end of every run without spaces: it belongs to the phrase between two runs, but
+    not at its end.
+    """
+    if text.isascii():
+        return tuple(words(text))
+    respelled = _respelled(text).strip()
+    last = next((run for run in re.finditer(UNSPACED, respelled) if not re.search(r"\w", respelled[run.end() :])), None)
+    if last is None:
+        return tuple(words(text))
+    return (*words(respelled[: last.start()]), *query_words(last[0]))
+
+
+@lru_cache(maxsize=1 << 14)
+def name_parts(name: str) -> tuple[str, ...]:
+    """Split a camelCase name into its parts in lower case; () if no lower-case letter precedes a capital in it."""
+    if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
+        return ()
+    parts = _HUMPS.findall(name)
+    return tuple(part.lower() for part in parts) if len(parts) > 1 else ()
+
+
+def transliterated(word: str) -> str:
+    """Write the umlauts of a word as two letters, as in Mueller."""
+    return word.translate(_UMLAUTS)
+
+
+def _hump_parts(text: str) -> set[str]:
+    parts: set[str] = set()
+    letters = text.encode("ascii", "replace")
+    # Changes of case are detected ten times faster than by a regular expression.
+    shape = letters.translate(_SHAPES)
+    if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
+        return parts
+    for name in set(letters.translate(_ASCII_NAMES).decode().split()):
+        parts.update(name_parts(name))
+    return parts
+
+
+def _joined(text: str) -> Iterator[str]:
+    for match in _SEPARATED.finditer(text):
+        joined = _NON_WORD.sub("", match[0]).lower()
+        if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
+            yield joined
+
+
+def _dates(text: str) -> Iterator[str]:
+    for match in _DATE.finditer(text):
+        year, month, day = (
+            (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
+        )
+        if 1 <= int(month) <= _MONTHS and 1 <= int(day) <= _DAYS:
+            yield f"{year}{int(month):02}{int(day):02}"
+
+
+def _named_signs(text: str) -> Iterator[str]:
+    return (_SIGN_NAMES[match[0].lower()] for match in _SIGNS.finditer(text))
+
+
+def _signed(text: str) -> Iterator[str]:
+    return (_PREFIXES[match[1]] + match[2].lower() for match in _SIGNED.finditer(text))
+
+
+def _spelled(text: str) -> list[str]:
+    if text.isascii() or not re.search(_UMLAUT, text):
+        return []
+    composed = unicodedata.normalize("NFKC", text)
+    return [transliterated(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
+
+
+def _respelled(text: str) -> str:
+    composed = unicodedata.normalize("NFKC", text).casefold()
+    respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
+    if re.search(_HAN, respelled):
+        respelled = simplified(respelled)
+    return re.sub(_PICTURE, lambda sign: f" emoji{ord(sign[0]):x} ", respelled)
+
+
+def _lowered(folded: str) -> str:
+    if folded.isascii():
+        return folded.lower()
+    return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded.lower())))
+
+
+_ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
+    128
+)
+_ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_MARKS: Final = bytes(
+    byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
+) + bytes(128)
+_JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
+_MANY_WORDS: Final = 64
+"""From this number on, computing all of `extra_words` is as fast."""
+
+_SEPARATED: Final = re.compile(
+    r"(?<![\w.-])(?:"
+    r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
+    r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
+    r"|[^\W_]+(?:(?:-|-\n[ \t]*|[\u2010\u2011]|:(?=[0-9A-Fa-f]{2}\b))[^\W_]+)+"
+    r"|(?:[A-Za-z]\.){2,}[A-Za-z]?"
+    r")"
+)
+"""Text that is also written as one word: numbers in groups, an IBAN, words with hyphens or broken at the end of a line,
+MAC addresses, and abbreviations with points."""
+
+_NON_WORD: Final = re.compile(r"[\W_]+")
+_MAX_JOINED_LENGTH: Final = 40
+_MIN_DIGITS: Final = 5
+_DATE: Final = re.compile(
+    r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
+    r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
+)
+_DATE_DIGITS: Final = 8
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
+_SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
+_PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
+"""Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
+
+_SIGNED: Final = re.compile(r"(?<![\w-])(--|[#@$])([A-Za-z\d]+)")
+_SHAPES: Final = bytes(
+    ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
+    for byte in range(128)
+) + bytes(128)
+_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# Plain ASCII does not need the patterns that are strings here; `re` compiles them on first use.
+_UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
+_UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"
+"""Anchored at the start of a word: starting at each letter of a long one would take quadratic time."""
+
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
+_WORD: Final = rf"(?:[^\W_]|[{UNSPACED_MARKS}])+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_HAN: Final = "[\u3400-\u9fff\uf900-\ufaff]"
+_PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+"""Emoji, each of which is a word, without skin-tone modifiers."""
+
+_ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
+_SPELLINGS: Final[dict[str, str]] = {
+    "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
+    "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",
+    "\u0901": "\u0902", "\u093c": "",
+    **dict.fromkeys(map(chr, (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)), ""),
+    **dict.fromkeys(map(chr, (*range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2)), ""),
+    **dict.fromkeys(map(chr, (0x5C4, 0x5C5, 0x5C7)), ""),
+    **{letter: base for letter in map(chr, (*range(0x386, 0x3CF), *range(0x1F00, 0x1FFF)))
+       if (base := unicodedata.normalize("NFD", letter.casefold())[:1]) != letter.casefold()},
+}  # fmt: skip
+_RESPELLED: Final = f"[{''.join(map(re.escape, _SPELLINGS))}]"

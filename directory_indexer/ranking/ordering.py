@@ -1,0 +1,255 @@
+"""Ranking of candidates: their scores become one order.
+
+Everything here is pure: the same candidates give the same order, whichever list they come from. docs/ranking.md lists
+what was tried and its results.
+
+Recalibration of keyword-only quality by the semantic similarity of the passages.
+
+A query that the corpus cannot answer shares common words with passages, but hardly their subject. A query of few words
+says too little about its subject, and a passage with all of its words is certain.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from itertools import accumulate, groupby, takewhile
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate, Explanation, Model, tie_breaker
+from directory_indexer.ranking.languages import NAMES_OF_ALL
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.scoring import ScoredCandidate, score_candidates
+
+
+class Ranked(NamedTuple):
+    """A passage in its rank. `n_more_in_file` counts the candidates of its file that are not shown.
+
+    `copies` are files whose candidates have the same words, and are not shown.
+    """
+
+    chunk_id: ChunkId
+    score: float
+    explanation: Explanation
+    n_more_in_file: int = 0
+    copies: tuple[FilePath, ...] = ()
+
+
+class Ranking(NamedTuple):
+    """All hits that are worth showing, best first; `is_weak` means that none of them is good."""
+
+    hits: tuple[Ranked, ...]
+    is_weak: bool
+
+
+def rank(
+    plan: MatchPlan,
+    candidates: Sequence[Candidate],
+    *,
+    limit: int,
+    model: Model,
+    likeness: SimilarityFunction | None = None,
+) -> Ranking:
+    """Order candidates by how well they answer the query, and scale their scores by the quality of the best.
+
+    The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one. If words
+    alone leave it uncertain whether a good hit exists, `likeness` decides.
+    """
+    copies = _copies(candidates)
+    distinct = [first for first, *_ in copies]
+    if not distinct:
+        return Ranking((), is_weak=True)
+    others = {first.chunk_id: tuple(copy.path for copy in rest) for first, *rest in copies}
+    by_words = _ranks({candidate.chunk_id: candidate.keyword_score for candidate in candidates})
+    by_meaning = _ranks({candidate.chunk_id: candidate.semantic_score for candidate in candidates})
+    bands = [
+        score_candidates(plan, list(band), model) for _, band in groupby(distinct, key=lambda candidate: candidate.band)
+    ]
+    # Whether a good hit exists does not depend on penalties.
+    best_matches = sorted(bands[0], key=lambda match: -match.score - match.penalty)
+    by_itself = _best_quality(best_matches)
+    quality = recalibrated_quality(by_itself, plan, best_matches, likeness)
+    ordered = [entry for band in bands for entry in _apply_same_file_penalty(band)]
+    hidden = Counter(match.candidate.path for _, match in ordered[limit:])
+    # A passage that ranks behind code for its kind alone keeps its score.
+    scores = [score + match.penalty for score, match in ordered]
+    best = scores[0]
+    hits = tuple(
+        Ranked(
+            match.candidate.chunk_id,
+            quality * max(capped, 0.0) / best if best > 0 else 0.0,
+            Explanation(
+                by_words.get(match.candidate.chunk_id),
+                match.candidate.keyword_score,
+                by_meaning.get(match.candidate.chunk_id),
+                match.candidate.semantic_score,
+                (*match.signals, ("same_file", score - match.score), ("top_quality", quality)),
+            ),
+            hidden.pop(match.candidate.path, 0),
+            others[match.candidate.chunk_id],
+        )
+        for capped, (score, match) in zip(accumulate(scores, min), ordered[:limit], strict=False)
+    )
+    return Ranking(hits, is_weak=quality < _MIN_GOOD_QUALITY)
+
+
+def _best_quality(best_matches: Sequence[ScoredCandidate]) -> float:
+    """Return the highest quality among the first matches, or among all readable ones of a semantic search.
+
+    There, words move nothing to the front, so a passage that has them, too, may have any rank.
+    """
+    is_by_meaning = all(match.candidate.keyword_score is None for match in best_matches)
+    counted = [match for at, match in enumerate(best_matches) if at < _TOP or (is_by_meaning and match.is_readable)]
+    return max(match.quality for match in counted)
+
+
+def drop_zero_scores(ranking: Ranking) -> tuple[Ranked, ...]:
+    """Drop hits with no score and none of the words, if no hit is good."""
+    if not ranking.is_weak:
+        return ranking.hits
+    return tuple(
+        hit for hit in ranking.hits if hit.score >= _MIN_SHOWN_SCORE or hit.explanation.keyword_score is not None
+    )
+
+
+class _Scored(Protocol):
+    @property
+    def score(self) -> float: ...
+
+
+Scored = TypeVar("Scored", bound=_Scored)
+
+
+def cut_below_threshold(hits: Sequence[Scored], *, by_words_alone: bool) -> tuple[Scored, ...]:
+    """Drop hits that are much weaker than the best; scores by words alone fall faster."""
+    least = (_KEYWORD_THRESHOLD if by_words_alone else _THRESHOLD) * hits[0].score if hits else 0.0
+    return tuple(takewhile(lambda hit: hit.score >= least, hits))
+
+
+def _apply_same_file_penalty(matches: Sequence[ScoredCandidate]) -> list[tuple[float, ScoredCandidate]]:
+    """Penalise further passages of a file, more strongly the more files there are among the candidates.
+
+    Passages far from the earlier ones are not penalised: a long document has more than one subject. In a document that
+    the query names, any passage may be the answer.
+    """
+    step = _SAME_FILE_PENALTY * len({match.candidate.path for match in matches}) / len(matches)
+    named = _named_documents(matches)
+    before: defaultdict[FilePath, list[int]] = defaultdict(list)
+    scored = []
+    for match in matches:
+        path, ordinal = match.candidate.path, match.candidate.ordinal
+        n_near = 0 if path in named else sum(abs(ordinal - other) <= _NEAR for other in before[path])
+        scored.append((match.score - step * min(n_near, _MAX_PENALISED), match))
+        before[path].append(ordinal)
+    return sorted(scored, key=lambda pair: (-pair[0], tie_breaker(pair[1].candidate)))
+
+
+def _named_documents(matches: Sequence[ScoredCandidate]) -> set[FilePath]:
+    """Return the few long documents that the query names by file name or title, such as the reports of a company."""
+    shares = {match.candidate.path: match.named for match in matches}
+    least = max(_MIN_NAMED_SHARE, _SHARE_OF_BEST * max(shares.values()))
+    named = {path for path, share in shares.items() if share >= least}
+    long = {c.path for c in (match.candidate for match in matches) if c.ordinal > 2 * _NEAR and not c.is_code}
+    return named & long if len(named) <= max(_MAX_NAMED_FILES * len(shares), 1) else set()
+
+
+def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Group passages with the same words, the one that is shown first."""
+    alike: dict[str, list[Candidate]] = {}
+    for candidate in sorted(
+        candidates,
+        key=lambda candidate: (candidate.band, bool(re.search(_COPY_NAME, candidate.path)), tie_breaker(candidate)),
+    ):
+        alike.setdefault(" ".join(candidate.text.split()), []).append(candidate)
+    return list(alike.values())
+
+
+def _ranks(scores: dict[ChunkId, float | None]) -> dict[ChunkId, int]:
+    ordered = sorted((-score, chunk_id) for chunk_id, score in scores.items() if score is not None)
+    return {chunk_id: rank for rank, (_, chunk_id) in enumerate(ordered, start=1)}
+
+
+_COPY_NAME: Final = r"""(?ix)
+    [ _-]? \(\d+\) (?: \.[^./\\]* )? $
+    | [ _(-] (?: copy | copie | copia | kopie ) (?: [ ]?\d+ )? \)? (?: \.[^./\\]* )? $
+    | (?: ^ | [/\\] ) (?: (?: copy | copie | copia | kopie ) [ ] (?: of | de | di | von ) [ ] | downloads? [/\\] )
+"""
+"""Names that browsers and file managers give to copies, and to directories of them."""
+
+_SAME_FILE_PENALTY: Final = 0.6
+_MAX_PENALISED: Final = 3
+_NEAR: Final = 40
+"""Ten to fifteen pages, or 1,500 lines of code: more than most files have."""
+
+_MIN_NAMED_SHARE: Final = 0.05
+_SHARE_OF_BEST: Final = 0.8
+_MAX_NAMED_FILES: Final = 1 / 3
+"""A named document has this share of the query's information in its name or title, and no other has much more; a name
+that more of the files have is the subject of all of them."""
+
+_TOP: Final = 3
+_MIN_SHOWN_SCORE: Final = 0.005
+"""A lower score is displayed as 0.00, and is no hit if there is nothing better."""
+
+_THRESHOLD: Final = 0.5
+_KEYWORD_THRESHOLD: Final = 0.3
+"""The minimum share of the best score; docs/ranking.md compares other values."""
+
+_MIN_GOOD_QUALITY: Final = 0.3
+"""Separates queries that the corpus answers from others; docs/ranking.md has false alarms and misses.
+
+The best of few chunks is less similar by chance than the best of many, so a lower similarity is still significant."""
+
+
+SimilarityFunction = Callable[[str, Sequence[str]], float | None]
+"""Returns the similarity of a query and passages, from -1 to 1; None if it is unknown."""
+
+
+def recalibrated_quality(
+    quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate], likeness: SimilarityFunction | None
+) -> float:
+    """Return the quality of the best passages, corrected by their similarity where it rests on words alone."""
+    if likeness is None or not _is_uncertain(quality, plan, best):
+        return quality
+    passages = [scored.candidate for scored in best if _is_readable(scored.candidate)][:_PASSAGES]
+    if not passages:
+        return quality
+    similarity = likeness(plan.query.meaning, [f"{passage.heading}\n{passage.text}" for passage in passages])
+    if similarity is None:
+        return quality
+    return min(quality * math.exp(_STEEPNESS * (similarity - _neutral(passages))), _CERTAIN)
+
+
+def _neutral(passages: Sequence[Candidate]) -> float:
+    """Return the similarity that is neither evidence for an answer nor against it; it is lower in code."""
+    return math.fsum(_NEUTRAL_IN_CODE if passage.is_code else _NEUTRAL for passage in passages) / len(passages)
+
+
+def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate]) -> bool:
+    return (
+        _HOPELESS < quality < _CERTAIN
+        and len(plan.terms) >= _FEW_TERMS
+        and not plan.query.has_only_names
+        and EMBEDDED_MODEL.reads(plan.query.language)
+        and all(scored.candidate.cosine is None for scored in best)
+        and max(scored.coverage for scored in best[:_PASSAGES]) < _ALL
+    )
+
+
+def _is_readable(candidate: Candidate) -> bool:
+    return EMBEDDED_MODEL.reads(NAMES_OF_ALL.get(candidate.language, "english"))
+
+
+# Chosen on the sets of docs/ranking.md; 3 and 5 in place of 4 change little.
+_STEEPNESS: Final = 4
+_NEUTRAL: Final = 0.52
+_NEUTRAL_IN_CODE: Final = 0.45
+_PASSAGES: Final = 10
+_HOPELESS: Final = 0.07
+_CERTAIN: Final = 0.9
+_FEW_TERMS: Final = 3
+_ALL: Final = 0.999

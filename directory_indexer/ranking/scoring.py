@@ -1,0 +1,360 @@
+"""Scoring of each passage by itself: words, meaning and position become signals, and these a score.
+
+Penalties for tests, examples, generated files and prose among code.
+
+Only differences between passages count: where all of them are tests, or none is code, nothing changes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.core.paths import display
+from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
+from directory_indexer.ranking.features import NAMED_LEVEL, Matcher, TextMatch, TypedText, level_weights
+from directory_indexer.ranking.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.query import Query
+from directory_indexer.ranking.query_syntax import has_role
+
+
+class ScoredCandidate(NamedTuple):
+    """A candidate with the signals that add up to its score, and the quality of its answer, from 0 to 1.
+
+    `penalty` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
+    `coverage` the share of the query's information that the passage has. If it `is_readable`, its quality rests on its
+    cosine, too.
+    """
+
+    candidate: Candidate
+    signals: tuple[tuple[str, float], ...]
+    score: float
+    quality: float
+    penalty: float = 0.0
+    named: float = 0.0
+    coverage: float = 0.0
+    is_readable: bool = False
+
+
+def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[ScoredCandidate]:
+    """Score every candidate by itself, best first."""
+    matcher = Matcher(plan)
+    paths = _relative_paths(candidates)
+    matches = [
+        matcher.match(candidate.text, names=f"{candidate.heading}\n{candidate.title}\n{path}")
+        for candidate, path in zip(candidates, paths, strict=True)
+    ]
+    usual_length = _mean([match.n_words for match in matches])
+    frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
+    evidence = [
+        matcher.evidence(match, frequency=frequency) for match, frequency in zip(matches, frequencies, strict=True)
+    ]
+    coverage = [matcher.coverage(match) for match in matches]
+    exact, levels = _exactness(plan, candidates, matches)
+    keyword_weight = _keyword_weight(plan, matcher)
+    surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _MIN_CHUNKS), 1.0))
+    # In a purely semantic search, nothing else may move a passage.
+    has_keywords = float(any(candidate.keyword_score is not None for candidate in candidates))
+    are_names = has_keywords * plan.query.has_only_names
+    readable = _are_readable(plan.query.language, candidates, model)
+    cosines = _cosines(plan.query.language, candidates, model)
+    usual_weight = _semantic_weight(plan.query.language, candidates, model)
+    # A purely semantic search orders by cosine, whatever the cosines are worth.
+    weights = (
+        _semantic_weights(usual_weight, candidates, model)
+        if has_keywords
+        else [usual_weight or _COSINE] * len(candidates)
+    )
+    penalties = code_penalties(plan.query, matcher, candidates, paths)
+    # In a search by words alone they would count twice.
+    has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
+    named = {
+        candidate.path: has_keywords * matcher.share_of_query(f"{_stem(candidate.path)}\n{candidate.title}")
+        for candidate in candidates
+    }
+    scored = []
+    for at, candidate in enumerate(candidates):
+        signals = (
+            ("keyword", has_keywords * keyword_weight * frequencies[at]),
+            ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * REFERENCE_SCALE.unrelated),
+            ("exact", has_keywords * exact[at]),
+            ("names", has_cosines * (has_keywords - are_names) * _NAMES * matcher.names(matches[at])),
+            ("file_name", has_keywords * _FILE_NAME * matcher.share_of_name(_stem(candidate.path))),
+            ("beside_code", -has_keywords * penalties[at]),
+        )
+        quality = (
+            _quality(
+                evidence[at],
+                _confident_cosine(cosines[at], matches[at]) + surprise,
+                nothing=_NOTHING if has_keywords else _NOTHING_BY_MEANING,
+            )
+            if readable[at]
+            else _keyword_quality(evidence[at], usual_length)
+        )
+        if levels[at] >= NAMED_LEVEL and has_keywords:
+            quality = max(quality, _keyword_quality(evidence[at], usual_length), _MIN_QUALITY_IF_EXACT)
+        score = math.fsum([value for _, value in signals])
+        scored.append(
+            ScoredCandidate(
+                candidate,
+                signals,
+                score,
+                quality,
+                has_keywords * penalties[at],
+                named=named[candidate.path],
+                coverage=coverage[at],
+                is_readable=readable[at],
+            )
+        )
+    return sorted(scored, key=lambda entry: (-entry.score, tie_breaker(entry.candidate)))
+
+
+def _exactness(
+    plan: MatchPlan, candidates: Sequence[Candidate], matches: Sequence[TextMatch]
+) -> tuple[list[float], list[float]]:
+    """Return the weight of what each passage contains literally, and its level."""
+    typed = TypedText(plan)
+    levels = [
+        typed.level(
+            candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", share=match.typed
+        )
+        for candidate, match in zip(candidates, matches, strict=True)
+    ]
+    return level_weights(levels, plan.n_chunks), levels
+
+
+def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
+    """Return the cosines on the scale of the packaged model; passages without a vector count as the average."""
+    lowered = {code: _language_loss(code, language, model) for code in {candidate.language for candidate in candidates}}
+    usual = [
+        None if candidate.cosine is None else model.usual(candidate.cosine, lowered=lowered[candidate.language])
+        for candidate in candidates
+    ]
+    known = [cosine for cosine in usual if cosine is not None]
+    if not known:
+        return [0.0] * len(candidates)
+    average, low, high = _mean(known), min(known), max(known)
+    cosines = [average if cosine is None else cosine for cosine in usual]
+    if model.scale is not None or high == low:
+        return cosines
+    scale = CosineScale(low, high)
+    return [scale.usual(cosine) for cosine in cosines]
+
+
+def _language_loss(code: str, language: str, model: Model) -> float:
+    """Return how much lower a cosine is than it would be in the language of the query."""
+    if model.scale is None or not is_another_language(code, than=language):
+        return 0.0
+    are_latin = has_latin_letters(language) and has_latin_letters(NAMES_OF_ALL[code])
+    return model.scale.between_languages if are_latin else model.scale.between_scripts
+
+
+def _are_readable(language: str, candidates: Sequence[Candidate], model: Model) -> list[bool]:
+    """Return for which passages the cosine is meaningful: where the model knows no letters, it compares blanks."""
+    if all(candidate.cosine is None for candidate in candidates) or not model.reads(language):
+        return [False] * len(candidates)
+    scripts = {
+        code: model.reads(NAMES_OF_ALL.get(code, _DEFAULT_LANGUAGE))
+        for code in {candidate.language for candidate in candidates}
+    }
+    return [scripts[candidate.language] for candidate in candidates]
+
+
+def _keyword_weight(plan: MatchPlan, matcher: Matcher) -> float:
+    """Return the weight of the words: six rare words are better evidence than one.
+
+    Rarity shows only among many chunks, so the words of a small index are taken for rarer than they look.
+    """
+    rarest, rare = math.log(1 + 2 * plan.n_chunks), math.log(1 + 2 * _MANY_CHUNKS)
+    return math.sqrt(matcher.information * max(rare / max(rarest, 1.0), 1.0) / _USUAL_INFORMATION)
+
+
+def _semantic_weights(usual: float, candidates: Sequence[Candidate], model: Model) -> list[float]:
+    """Return the weights of the cosines beside words: lower for languages that the model hardly knows."""
+    languages = {candidate.language for candidate in candidates} & NAMES_OF_ALL.keys()
+    weights = {code: min(usual, _semantic_weight(NAMES_OF_ALL[code], candidates, model)) for code in languages}
+    return [weights.get(candidate.language, usual) for candidate in candidates]
+
+
+def _semantic_weight(language: str, candidates: Sequence[Candidate], model: Model) -> float:
+    """Return the weight of a cosine in a language: constant in prose, higher in code the shorter functions are.
+
+    Code has few of the words that people ask in; short prose has those that count.
+    """
+    if not model.reads(language):
+        return 0.0
+    if model.languages is not None and language not in model.languages:
+        return _FOREIGN_COSINE
+    lengths = [len(candidate.text) for candidate in candidates if candidate.is_code]
+    if not lengths:
+        return _COSINE
+    in_code = max(_COSINE_IN_CODE * math.log(_BLURRED_LENGTH / max(_median(lengths), _MIN_CODE_LENGTH)), _COSINE)
+    return _COSINE + (in_code - _COSINE) * len(lengths) / len(candidates)
+
+
+def _quality(evidence: float, cosine: float, *, nothing: float) -> float:
+    """Return the quality, from 0 to 1, by meaning and words; an unrelated passage reaches `nothing`."""
+    return min(max((cosine + _WORDS * evidence - nothing) / (1 - nothing), 0.0), 1.0)
+
+
+def _confident_cosine(cosine: float, match: TextMatch) -> float:
+    """Return the cosine of a passage, reduced where a few words without one of the query are near by chance."""
+    is_telling = any(match.counts) or any(match.named) or match.n_words >= _TELLING_LENGTH
+    if is_telling or cosine <= REFERENCE_SCALE.unrelated:
+        return cosine
+    return REFERENCE_SCALE.unrelated + (cosine - REFERENCE_SCALE.unrelated) * match.n_words / _TELLING_LENGTH
+
+
+def _keyword_quality(evidence: float, usual_length: float) -> float:
+    """Return the quality by words alone, normalised for passage length: longer passages match more by chance."""
+    length_factor = math.pow(max(usual_length, _MIN_USUAL_LENGTH) / _USUAL_LENGTH, _BY_LENGTH)
+    return min(evidence / _FULL / length_factor, 1.0)
+
+
+def _relative_paths(candidates: Sequence[Candidate]) -> list[str]:
+    """Return the paths below the common directory of all candidates, which says nothing about any of them."""
+    # Not `os.path.commonpath`, which refuses paths on several drives.
+    names = [candidate.path.split(os.sep) for candidate in candidates]
+    n_above = len(os.path.commonprefix([directories[:-1] for directories in names]))
+    return ["/".join(below[n_above:]) for below in names]
+
+
+# Importing `statistics` costs every search 6 ms.
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _median(values: Sequence[int]) -> float:
+    ordered, half = sorted(values), len(values) // 2
+    return (ordered[half] + ordered[~half]) / 2
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+# All weights were chosen on the sets of docs/ranking.md; changed by a third, each moves few of them by more than 0.01.
+_USUAL_INFORMATION: Final = 60.0
+_MANY_CHUNKS: Final = 1000
+_COSINE: Final = 0.6
+_COSINE_IN_CODE: Final = 0.75
+_BLURRED_LENGTH: Final = 1900
+_MIN_CODE_LENGTH: Final = 150
+_FOREIGN_COSINE: Final = 0.2
+_MIN_QUALITY_IF_EXACT: Final = 0.5
+"""The minimum quality of a passage that contains what was typed."""
+
+_NAMES: Final = 0.2
+_FILE_NAME: Final = 0.1
+
+_DEFAULT_LANGUAGE: Final = "english"
+"""The language of passages whose own is unknown."""
+
+_WORDS: Final = 0.8
+_NOTHING: Final = 0.32
+_NOTHING_BY_MEANING: Final = 0.28
+"""In a semantic search, fewer passages have words of the query by chance."""
+
+_FULL: Final = 0.4
+_TELLING_LENGTH: Final = 5
+_USUAL_LENGTH: Final = 60
+_MIN_USUAL_LENGTH: Final = 20
+_BY_LENGTH: Final = 0.2
+_SURPRISE: Final = 0.04
+_USUAL_CHUNKS: Final = 2000
+_MIN_CHUNKS: Final = 20
+
+
+def code_penalties(
+    query: Query, matcher: Matcher, candidates: Sequence[Candidate], paths: Sequence[str]
+) -> list[float]:
+    """Return the penalty of each candidate relative to code, unless the query names its kind."""
+    if not candidates:
+        return []
+    query_tokens = {token for word in query.words for token in word.tokens}
+    subject = _Subject(
+        is_code=_is_about_code(candidates, paths),
+        is_tests=not query_tokens.isdisjoint(_TEST_WORDS),
+        is_prose=not query_tokens.isdisjoint(_PROSE_WORDS),
+        is_changes=not query_tokens.isdisjoint(_CHANGE_WORDS),
+    )
+    penalties = [_penalty(candidate, path, subject, matcher) for candidate, path in zip(candidates, paths, strict=True)]
+    lowest = min(penalties)
+    return [penalty - lowest for penalty in penalties]
+
+
+def _is_about_code(candidates: Sequence[Candidate], paths: Sequence[str]) -> bool:
+    """Whether at least half of the candidates are code, not counting generated files and changelogs.
+
+    Those have many passages. A single passage proves nothing.
+    """
+    counted = [
+        candidate.is_code
+        for candidate, path in zip(candidates, paths, strict=True)
+        if not has_role(path, "generated") and not re.search(_CHANGE_LOG, path)
+    ]
+    return sum(counted) >= max(_MIN_CODE_PASSAGES, len(counted) / 2)
+
+
+class _Subject(NamedTuple):
+    """The subject of a query, judged by its words and by the candidates."""
+
+    is_code: bool
+    is_tests: bool
+    is_prose: bool
+    is_changes: bool
+
+
+def _penalty(candidate: Candidate, path: str, subject: _Subject, matcher: Matcher) -> float:
+    if subject.is_code and has_role(path, "generated"):
+        return _HEAVY_PENALTY
+    if not candidate.is_code:
+        return _prose_penalty(path, subject)
+    marks = [match.group() for match in _MARK.finditer(path)]
+    if not marks or matcher.terms_in(" ".join(marks)):
+        return 0.0
+    if all(re.fullmatch(_OTHER_CODE, mark) for mark in marks) or not subject.is_code:
+        return _PENALTY
+    return 0.0 if subject.is_tests else _HEAVY_PENALTY
+
+
+def _prose_penalty(path: str, subject: _Subject) -> float:
+    """Return a heavier penalty for changelogs than for other prose: they have a sentence about everything."""
+    if subject.is_prose or not subject.is_code:
+        return 0.0
+    return _HEAVY_PENALTY if re.search(_CHANGE_LOG, path) and not subject.is_changes else _PENALTY
+
+
+_MIN_CODE_PASSAGES: Final = 2
+_PENALTY: Final = 0.2
+_HEAVY_PENALTY: Final = 0.6
+"""docs/ranking.md compares other values."""
+
+_TEST_WORDS: Final = frozenset(
+    "test tests tested testing testcase testcases unittest unittests spec specs fixture fixtures mock mocks testdata "
+    "conftest bench benchmark benchmarks example examples sample samples demo demos".split()
+)
+_PROSE_WORDS: Final = frozenset(
+    "doc docs document documents documented documentation readme guide guides tutorial tutorials manual manuals "
+    "changelog contributing faq license instructions example examples".split()
+)
+_CHANGE_WORDS: Final = frozenset("changes history news release releases upgrade version versions".split())
+
+_CHANGE_LOG: Final = r"(?i)(?:^|/)(?:change_?log|changes?|history|news|releases?|release[_-]notes)(?:\.[^/]*)?$"
+_MARK: Final = re.compile(
+    r"""
+    (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|__mocks__|testdata|e2e|bench(?:marks?)?
+                  |_?examples?|samples?|demos?|website|legacy|compat|deprecated|vendor|third_party) (?=/)
+    | (?:^|(?<=/)) (?:test(?=_)|conftest)
+    | (?<=[._-]) (?:tests?|specs?|bench(?:mark)?) (?=\.)
+    | (?<=[a-z0-9]) (?:Tests?|Spec|Benchmark) (?=\.\w+$)
+    """,
+    re.VERBOSE,
+)
+"""Names of directories and files that accompany code, in the conventions of many languages."""
+
+_OTHER_CODE: Final = "website|legacy|compat|deprecated|vendor|third_party"

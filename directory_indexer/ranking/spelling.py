@@ -1,0 +1,267 @@
+"""Correction of typing errors: a word that the index does not have is replaced by the nearest one that it has.
+
+Only words of a language are corrected: never text in quotation marks or after an operator, nor names, whose spelling
+matters. Measurements are in docs/ranking.md.
+
+Edit distance of typing errors: a letter deleted, inserted, replaced, or swapped with the next.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+from directory_indexer.ranking.analyzer import is_gram, other_spellings, query_words
+from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.query import Query, QueryWord, WordKind
+from directory_indexer.ranking.word_forms import Vocabulary, languages_of, with_variants
+
+
+class SpellingVocabulary(Vocabulary, Protocol):
+    """A vocabulary that finds words with a similar spelling."""
+
+    def known(self, terms: Sequence[str]) -> set[str]:
+        """Return which of these words occur, which is faster than counting them."""
+
+    def beginning_with(
+        self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
+    ) -> list[tuple[str, int]]:
+        """Return words with any of these prefixes and so many letters, with the number of chunks of each.
+
+        If `holding` is set, each word contains one of its parts.
+        """
+
+
+class Correction(NamedTuple):
+    """A word as it was typed, and the word of the index that was searched for instead."""
+
+    typed: str
+    searched: str
+
+    @property
+    def note(self) -> str:
+        """The note that tells the user about it."""
+        if self.searched == containing(self.typed):
+            return f"no word is {self.typed}; searched for words that it is part of"
+        return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
+
+
+class CorrectedQuery(NamedTuple):
+    """A query in words of the index, as far as its other words are typing errors."""
+
+    query: Query
+    corrections: tuple[Correction, ...] = ()
+
+
+def correct_spelling(query: Query, vocabulary: SpellingVocabulary) -> CorrectedQuery:
+    """Correct the words of a query that the index has in no form, both for keyword and semantic search."""
+    query, parts = _with_parts(query, vocabulary)
+    doubtful = _doubtful(query)
+    if not doubtful:
+        return CorrectedQuery(query, parts)
+    unknown = islice(_unknown(query, doubtful, vocabulary), _MAX_CORRECTIONS)
+    corrected = {token: nearest for token in unknown if (nearest := _nearest(token, vocabulary))}
+    return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
+
+
+def containing(word: str) -> str:
+    """Return the wildcard for words that contain a word."""
+    return f"*{word}*"
+
+
+def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
+    """Replace words that the index has in no form by wildcards for the words that contain them.
+
+    Scanning all words takes time, and a sentence is found by its other words.
+    """
+    if query.is_question or len(query.words) > _MAX_WORDS:
+        return query, ()
+    single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
+    missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
+    languages = languages_of(query, vocabulary) if missing else ()
+    parts = [
+        token
+        for token in islice((token for token in single if token in missing), _MAX_CORRECTIONS)
+        if not vocabulary.known(other_spellings(single[token].text))
+        and not with_variants(token, languages, vocabulary).term.n_chunks
+        and _is_part(token, vocabulary)
+    ]
+    words = tuple(
+        word._replace(text=containing(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
+        for word in query.words
+    )
+    corrections = tuple(Correction(single[token].text, containing(single[token].text)) for token in parts)
+    return query._replace(words=words), corrections
+
+
+def _is_part(token: str, vocabulary: SpellingVocabulary) -> bool:
+    """Whether words contain a word; one with a single letter more is rather a typing error."""
+    held = vocabulary.holding(token, ends=False, limit=_MAX_CONTAINING).words
+    return any(len(word) > len(token) + token.isalpha() for word, _ in held)
+
+
+def _may_be_part(word: QueryWord, query: Query) -> bool:
+    """Whether a word may be part of another; a few letters are in too many by chance."""
+    token, *others = word.tokens
+    is_long = len(token) >= (_MIN_NUMBER_LENGTH if token.isdigit() else _MIN_PART_LENGTH)
+    is_plain = word.kind is WordKind.PLAIN and not others and not is_gram(token)
+    return is_plain and is_long and not is_filler(token, query.language)
+
+
+def _with_corrected(query: Query, corrected: dict[str, str]) -> Query:
+    return query._replace(
+        words=tuple(_corrected(word, corrected) for word in query.words),
+        meaning=re.sub(_RUN, lambda run: _replacement(run[0], corrected), query.meaning),
+        alternatives=tuple(
+            tuple(_with_corrected(branch, corrected) for branch in group) for group in query.alternatives
+        ),
+    )
+
+
+def _doubtful(query: Query) -> dict[str, str]:
+    """Return the words that may contain typing errors, in the spelling of the index, with what was typed."""
+    exact = {token for word in query.words if word.kind is not WordKind.PLAIN for token in word.tokens}
+    return {
+        token: word.text
+        for word in query.words
+        if not word.is_name
+        for token in word.tokens
+        if len(token) >= _MIN_LENGTH and token.isalpha() and token not in exact and not is_filler(token, query.language)
+    }
+
+
+def _unknown(query: Query, doubtful: dict[str, str], vocabulary: SpellingVocabulary) -> Iterator[str]:
+    """Yield the words that the index has neither in this nor in another form."""
+    missing = doubtful.keys() - vocabulary.known(tuple(doubtful))
+    languages = languages_of(query, vocabulary) if missing else ()
+    for token in (token for token in doubtful if token in missing):
+        if (
+            not vocabulary.known(other_spellings(doubtful[token]))
+            and not with_variants(token, languages, vocabulary).term.n_chunks
+        ):
+            yield token
+
+
+def _nearest(word: str, vocabulary: SpellingVocabulary) -> str | None:
+    """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
+    alike = (
+        _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)
+    )
+    most = _MAX_ERRORS if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else 1
+    ranked = [
+        (n_errors, near[0] != word[0], sorted(near) != sorted(word), -n_chunks, near)
+        for near, n_chunks in alike.items()
+        if (n_errors := distance(word, near, most=most)) and near.isalpha()
+    ]
+    return min(ranked)[-1] if ranked else None
+
+
+def _similar_short(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
+    """Return words one error away, except with another first letter: harming is not meant for warming."""
+    edited = one_edit(word, _alphabet_of(word))
+    return vocabulary.counts(sorted(near for near in edited if near[0] == word[0] or _has_error_at_start(word, near)))
+
+
+def _has_error_at_start(word: str, near: str) -> bool:
+    """Whether the first two letters are swapped, or the first is missing or superfluous."""
+    return near[:2] == word[1::-1] or (len(word) > _MIN_LENGTH and word in (near[1:], word[0] + near))
+
+
+def _similar_long(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
+    """Return words at most two errors away, one of them in the first letters."""
+    size = min((len(word) + 1) // 2, _ERROR_PREFIX_LENGTH)
+    first, rest = word[:size], word[size:]
+    others = {edited[:size] for edited in one_edit(word[: size + 1], _alphabet_of(word))} - {first}
+    letters = (len(word) - _MAX_ERRORS, len(word) + _MAX_ERRORS)
+    middle = (len(rest) + 1) // 2
+    halves = (rest[:middle], rest[middle:])
+    return {
+        **dict(vocabulary.beginning_with((first,), letters=letters, limit=_MAX_SIMILAR)),
+        **dict(vocabulary.beginning_with(sorted(others), letters=letters, holding=halves, limit=_MAX_SIMILAR)),
+    }
+
+
+def _alphabet_of(word: str) -> str:
+    return next((letters for letters in _ALPHABETS if word[0] in letters), "")
+
+
+def _corrected(word: QueryWord, corrected: dict[str, str]) -> QueryWord:
+    if word.kind is not WordKind.PLAIN or corrected.keys().isdisjoint(word.tokens):
+        return word
+    text = re.sub(_RUN, lambda run: _replacement(run[0], corrected), word.text)
+    return word._replace(text=text, tokens=tuple(corrected.get(token, token) for token in word.tokens))
+
+
+def _replacement(run: str, corrected: dict[str, str]) -> str:
+    tokens = query_words(run)
+    return corrected.get(tokens[0], run) if len(tokens) == 1 else run
+
+
+def _corrections(doubtful: dict[str, str], corrected: dict[str, str]) -> Iterator[Correction]:
+    for token, searched in corrected.items():
+        runs: Iterable[str] = re.findall(_RUN, doubtful[token])
+        yield Correction(next((run for run in runs if query_words(run) == [token]), token), searched)
+
+
+_MAX_WORDS: Final = 6
+_MAX_CONTAINING: Final = 100
+_MIN_PART_LENGTH: Final = 4
+_MIN_NUMBER_LENGTH: Final = 3
+_MIN_LENGTH: Final = 5
+_MIN_LENGTH_OF_TWO_ERRORS: Final = 8
+_MAX_ERRORS: Final = 2
+"""The letters that a word needs for a correction, and for one of two errors, which is the maximum in a long word."""
+
+_ERROR_PREFIX_LENGTH: Final = 5
+"""One of two errors must be in so many first letters: in a million words, a prefix takes 0.1 ms to find."""
+
+_MAX_CORRECTIONS: Final = 3
+"""If more words are unknown, the query is in another language, or about something else."""
+
+_MAX_SIMILAR: Final = 2000
+# A string, which `re` compiles on first use: most queries have no typing error.
+_RUN: Final = r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*"
+_ALPHABETS: Final = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґў",
+    "αβγδεζηθικλμνξοπρστυφχψω",
+    "אבגדהוזחטיךכלםמןנסעףפץצקרשת",
+    "ابةتثجحخدذرزسشصضطظعغفقكلمنهوي",
+)
+
+
+def one_edit(word: str, alphabet: str) -> set[str]:
+    """Return all words that are one edit away, with the letters of an alphabet."""
+    splits = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    shorter = {left + right[1:] for left, right in splits if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1}
+    replaced = {left + letter + right[1:] for left, right in splits if right for letter in alphabet}
+    longer = {left + letter + right for left, right in splits for letter in alphabet}
+    return (shorter | swapped | replaced | longer) - {word}
+
+
+def distance(first: str, second: str, *, most: int) -> int | None:
+    """Return the number of edits between two words; None if it is more than `most`.
+
+    This is the optimal string alignment distance: no letter is edited twice.
+    """
+    # Replacing a letter changes at most two of the letters that occur at all.
+    if abs(len(first) - len(second)) > most or len({*first} ^ {*second}) > 2 * most:
+        return None
+    start = len(os.path.commonprefix((first, second)))
+    first, second = first[start:], second[start:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    if not first or not second:
+        n_edits = len(first) + len(second)
+        return n_edits if n_edits <= most else None
+    if most == 0:
+        return None
+    rests = [(first[1:], second[1:]), (first[1:], second), (first, second[1:])]
+    if first[:2] == second[1::-1]:
+        rests.append((first[2:], second[2:]))
+    further = [n for rest in rests if (n := distance(*rest, most=most - 1)) is not None]
+    return 1 + min(further) if further else None

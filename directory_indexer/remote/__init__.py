@@ -1,1 +1,0 @@
-"""Client of a remote index, and conversion of the local files that are sent to it."""

@@ -1,0 +1,243 @@
+"""Search for files and directories by name; those that a query names rank before hits in texts.
+
+A file with text is represented by its best passage, or else its first. Files without text and directories have no
+passages: a directory is represented by a list of its files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.core.files import DIRECTORY
+from directory_indexer.core.ids import ContentHash, new_chunk_id
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, lies_in, prefix_of
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.formats.kinds import kind_for_alias
+from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_name
+from directory_indexer.ranking.ordering import Ranked
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.query import Query
+from directory_indexer.search.coverage_warnings import may_be_of_kind
+from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hit
+from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
+from directory_indexer.search.scope import Scope, dated_request, path_tests
+from directory_indexer.storage.documents.store import Snapshot
+
+with lazily:
+    from directory_indexer.storage.documents.files import PathMatch
+
+_MAX_BEFORE_TEXTS: Final = 5
+"""So many rank before the texts, the others after them, so that a common word hides no text."""
+
+_MAX_NAMED: Final = 20
+_MAX_LISTED: Final = 5
+_NO_OWN_TEXT: Final = "no text of its own"
+_MEMBERS: Final = f"!{os.sep}"
+_PATTERN_CHARACTERS: Final = frozenset("*?[")
+_NO_CONTENT: Final = ContentHash(b"")
+
+
+class NamedFiles(NamedTuple):
+    """The files and directories that a query names, the surest first; `n_all` includes those that were cut off."""
+
+    places: tuple[NamedPath, ...] = ()
+    n_all: int = 0
+
+    @property
+    def file_ids(self) -> frozenset[int]:
+        """The ids of the files."""
+        return frozenset(place.file_id for place in self.places if place.file_id is not None)
+
+    @property
+    def are_answer(self) -> bool:
+        """Whether some match the query, and not only its filters."""
+        return any(place.match for place in self.places)
+
+
+def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> NamedFiles:
+    """Return the files and directories within the scope that a query names."""
+    if request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings:
+        return NamedFiles()
+    is_meant = _scope_test(snapshot, request, query, scope)
+    if query.has_only_filters:
+        files = [
+            file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
+        ]
+        return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
+    typed = typed_name(query)
+    if typed is None:
+        return NamedFiles()
+    unknown = frozenset(typed.words) - snapshot.words.known(typed.words)
+    typed = typed._replace(is_unfinished=request.is_unfinished, unknown=unknown)
+    known_files = snapshot.path_lookup.with_all([word for word in typed.words if word.isascii()])
+    places = [
+        *_files(filter(is_meant, known_files), typed),
+        *_directories(snapshot, request, query, typed, known_files),
+    ]
+    best = sorted(places, key=lambda place: _rank(place, typed, request.near))
+    return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
+
+
+def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:
+    """Drop passages of other files if none of them is good and a name is the answer."""
+    if not (answer.is_weak and named.are_answer):
+        return answer
+    paths = {place.path for place in named.places}
+    passages = tuple(passage for passage in answer.passages if passage.chunk.path in paths)
+    return answer._replace(passages=passages, was_cut=len(passages) < len(answer.passages))
+
+
+def merge_named_files(
+    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest
+) -> tuple[Hit, ...]:
+    """Merge named files, with their best passages, into the hits in texts.
+
+    While a word is being typed, there is room for all of them.
+    """
+    best: dict[FilePath, Hit] = {}
+    for hit in hits:
+        best.setdefault(hit.path, hit)
+    first = [place for place in named.places if place.match][:_MAX_BEFORE_TEXTS]
+    others = named.places[len(first) :]
+    moved = {best[place.path].chunk_id for place in first if place.path in best}
+    texts = [hit for hit in hits if hit.chunk_id not in moved]
+    if request.is_unfinished:
+        texts = texts[: max(request.limit - len(named.places), 0)]
+    paths = {hit.path for hit in texts}
+    places = [*first, *(place for place in others if place.path not in paths)]
+    passages = best | _first_passages(snapshot, [place for place in places if place.path not in best], request)
+    return merge_named_hits([_named_hit(snapshot, place, passages.get(place.path)) for place in places], texts)
+
+
+def merge_named_hits(named: Sequence[Hit], texts: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Put the first hits by name before the hits in texts, and the others after them."""
+    first = [hit for hit in named if hit.named and hit.named.match][:_MAX_BEFORE_TEXTS]
+    lowest = min((hit.score for hit in texts), default=1.0)
+    last = (hit._replace(score=min(hit.score, lowest)) for hit in named[len(first) :])
+    return (*first, *texts, *last)
+
+
+def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Callable[[PathMatch], bool]:
+    is_meant = path_tests(snapshot, request, query)
+    dated = dated_request(request, query)
+    kinds = (*request.kinds, *query.required.kinds)
+    says_nothing = not (request.metadata or query.required.metadata or query.forbidden.metadata)
+
+    def is_in_scope(file: PathMatch) -> bool:
+        if file.is_indexed:
+            return scope.file_ids is None or file.id in scope.file_ids
+        return (
+            says_nothing
+            and (not kinds or (_kind(file.path) != "" and may_be_of_kind(file.path, request, query)))
+            and (dated.since is None or file.mtime_ns / 1e9 >= dated.since)
+            and (dated.until is None or file.mtime_ns / 1e9 < dated.until)
+            and is_meant(file.path)
+        )
+
+    return is_in_scope
+
+
+def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[PathMatch]:
+    """Return the known files that these path filters select, sorted; none without filters."""
+    if not paths:
+        return []
+    plain = [path for path in paths if path.isascii() and not _PATTERN_CHARACTERS.intersection(path)]
+    return sorted(snapshot.path_lookup.with_all(plain), key=lambda file: file.path)
+
+
+def _files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[NamedPath]:
+    for file in known_files:
+        if match := name_match(typed, os.path.basename(file.path)):
+            yield NamedPath(file.path, file.reason, match, file.id)
+
+
+def _directories(
+    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, known_files: Iterable[PathMatch]
+) -> Iterator[NamedPath]:
+    """Yield the matching ancestors of some files, unless a query searches for files alone."""
+    filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
+    if request.has_filters or any(map(any, filters)):
+        return
+    is_meant = path_tests(snapshot, request, query)
+    for path in _with_ancestors({os.path.dirname(file.path) for file in known_files if _MEMBERS not in file.path}):
+        match = name_match(typed, os.path.basename(path), is_directory=True)
+        if match and is_meant(path):
+            yield NamedPath(path, match=match, is_directory=True)
+
+
+def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
+    """Yield directories and their ancestors, each once."""
+    visited = {""}
+    for directory in directories:
+        while directory not in visited:
+            visited.add(directory)
+            yield FilePath(directory)
+            directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
+
+
+def _rank(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
+    match = place.match or NameMatch.PARTS
+    # A directory has no extension: a match of its whole name is that of a stem.
+    match = max(match, NameMatch.STEM) if place.is_directory else match
+    is_far = near is not None and not lies_in(place.path, near)
+    name = os.path.basename(place.path)
+    return (
+        match,
+        bool(place.why_without_text),
+        place.is_directory,
+        is_far,
+        not name.casefold().startswith(typed.text),
+        place.path.count(os.sep),
+        len(name),
+        place.path,
+    )
+
+
+def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest) -> dict[FilePath, Hit]:
+    ids = [place.file_id for place in places if place.file_id is not None and not place.why_without_text]
+    if not ids:
+        return {}
+    plan = MatchPlan(Query(request.query, ""), None)
+    chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
+    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+    return {passage.chunk.path: make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in passages}
+
+
+def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
+    if passage is not None:
+        explanation = passage.explanation._replace(signals=(*passage.explanation.signals, ("name", 1.0)))
+        return passage._replace(score=1.0, named=place, explanation=explanation)
+    text = _directory_listing(snapshot, place.path) if place.is_directory else ""
+    reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT)
+    return Hit(
+        path=place.path,
+        facts=FileFacts(DIRECTORY if place.is_directory else _kind(place.path)),
+        score=1.0,
+        chunk_id=new_chunk_id(place.path, _NO_CONTENT, 0),
+        ordinal=0,
+        start_line=1,
+        end_line=1,
+        page=None,
+        heading="",
+        text=text,
+        excerpt=Excerpt(text, 1, max(1, text.count("\n"))),
+        explanation=Explanation(signals=(("name", 1.0),)),
+        named=place._replace(why_without_text=reason),
+    )
+
+
+def _directory_listing(snapshot: Snapshot, directory: FilePath) -> str:
+    """Format the first files in a directory, a line each."""
+    paths, n_files = snapshot.path_lookup.first_in(directory, limit=_MAX_LISTED)
+    more = f"and {n_files - len(paths):,} more\n" if n_files > len(paths) else ""
+    return "".join(f"{display(FilePath(path[len(prefix_of(directory)) :]))}\n" for path in paths) + more
+
+
+def _kind(path: FilePath) -> str:
+    """Return the kind of a file by its name; "" if its name does not show it."""
+    return kind_for_alias(os.path.splitext(path)[1]) or ""

@@ -1,0 +1,231 @@
+"""Words of the index that a literal text consists of, with partial words at its ends.
+
+A document that contains the text has these words, whatever surrounds it. Characters that the analyzer may write
+differently, such as those with diacritics, are left out.
+
+Lookup of lines by the words of the index that they must contain.
+
+At least the whole words of a text are known, and for a partial word those of the vocabulary that contain it. The words
+in the fewest chunks decide; words in nearly all chunks are not looked up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+from directory_indexer.matching import Clause
+from directory_indexer.ranking.analyzer import WordsWithPart, fold
+from directory_indexer.ranking.han import simplified
+from directory_indexer.storage.documents.line_ranges import WordLookup
+
+
+class Piece(NamedTuple):
+    """A word of the index, or a part of one where the text does not include its beginning or end."""
+
+    text: str
+    begins: bool
+    ends: bool
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a whole word."""
+        return self.begins and self.ends
+
+
+def piece_rows(text: str) -> list[tuple[Piece, ...]]:
+    """Split a text into rows of pieces; those of a row are consecutive words of the index."""
+    rows: list[tuple[Piece, ...]] = []
+    row: list[Piece] = []
+    for run in re.finditer(_RUN, "".join(map(_shape, text))):
+        start, end = run.span()
+        match run[0][0]:
+            case "a":
+                row += _word_piece(text, start, end)
+                continue
+            case " ":
+                continue
+            case "g":
+                rows += [tuple(row), tuple(_grams(text, start, end))]
+            case _:
+                rows.append(tuple(row))
+        row = []
+    return [pieces for pieces in (*rows, tuple(row)) if pieces]
+
+
+def _word_piece(text: str, start: int, end: int) -> Iterator[Piece]:
+    begins = start > 0 and _shape(text[start - 1]) == " "
+    ends = end < len(text) and _shape(text[end]) == " "
+    if not ends and not text[end - 1].isascii():
+        end -= 1  # a combining mark may follow and form one letter with it
+    if start < end:
+        yield Piece(text[start:end].lower(), begins, ends)
+
+
+def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Yield the n-grams of a run without spaces as the analyzer does: a bigram begins at every character."""
+    if not _is_han(text[end - 1]):
+        end -= 1
+    letters = simplified(text[start:end])
+    if len(letters) == 1:
+        yield Piece(letters, begins=True, ends=False)
+    for at in range(len(letters) - 1):
+        yield Piece(letters[at : at + 2], begins=True, ends=True)
+
+
+@lru_cache(maxsize=1 << 12)
+def _shape(character: str) -> str:
+    """Classify a character: `a` letter, ` ` separator, `g` letter of a language without spaces, `?` any other."""
+    if character.isascii():
+        return "a" if character.isalnum() else " "
+    if re.match(_GRAMS, character):
+        return "g"
+    lowered = character.lower()
+    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold(character)
+    return "a" if is_plain and lowered.isalpha() else "?"
+
+
+def _is_han(character: str) -> bool:
+    return "\u4e00" <= character <= "\u9fff"
+
+
+_RUN: Final = r"a+| +|g+|\?+"
+_GRAMS: Final = "[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]"
+
+
+class Vocabulary(Protocol):
+    """Statistics of the words of a full-text index."""
+
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks in the index."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return in how many chunks each of these words occurs; words that do not occur are left out."""
+
+    def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
+        """Return words of the index with a prefix, with the number of chunks of each."""
+
+    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+        """Return words that contain a part, or end with it, with the number of chunks of each."""
+
+
+def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup | None:
+    """Return the words that chunks with a matching line must have; None if that would exclude too few chunks."""
+    words = _WordFinder(vocabulary)
+    requirements = [
+        requirement for clause in clauses if (requirement := _clause_requirement(clause, vocabulary, words))
+    ]
+    max_chunks = vocabulary.n_chunks * _LARGEST_SHARE
+    selective = [requirement for requirement in requirements if requirement.n_chunks <= max_chunks]
+    useful = sorted(selective, key=lambda requirement: requirement.n_chunks)[:_MAX_REQUIREMENTS]
+    if not useful:
+        return None
+    whole = " AND ".join(f"({requirement.whole})" for requirement in useful)
+    lookup = WordLookup(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
+    return lookup if words.last_row is None else lookup._replace(last_row=words.last_row)
+
+
+class _Requirement(NamedTuple):
+    """FTS5 expressions for the chunks with a text, and for those with its rarest word; at most so many chunks."""
+
+    whole: str
+    part: str
+    n_chunks: int
+
+
+class _WordFinder:
+    """Finds the words of the vocabulary that a partial word may belong to, each once."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._known: dict[Piece, list[tuple[str, int]]] = {}
+        self.last_row: int | None = None
+        """The last chunk whose words are known, if not all are."""
+
+    def words_of(self, piece: Piece) -> list[tuple[str, int]]:
+        """Return the words that a piece may be, with the number of chunks of each."""
+        if piece not in self._known:
+            self._known[piece] = self._find(piece)
+        return self._known[piece]
+
+    def _find(self, piece: Piece) -> list[tuple[str, int]]:
+        text = piece.text
+        if piece.is_word:
+            return list(self._vocabulary.counts((text,)).items())
+        if piece.begins:
+            return self._vocabulary.starting_with(text, limit=_MAX_WORDS + 1)
+        matches = self._vocabulary.holding(text, ends=piece.ends, limit=_MAX_WORDS + 1)
+        if matches.last_row is not None:
+            self.last_row = min(matches.last_row, self.last_row or matches.last_row)
+        return matches.words
+
+
+def _clause_requirement(clause: Clause, vocabulary: Vocabulary, words: _WordFinder) -> _Requirement | None:
+    requirements = [_text_requirement(text, vocabulary, words) for text in sorted({text.lower() for text in clause})]
+    if not all(requirements):
+        return None
+    known = [requirement for requirement in requirements if requirement is not None and requirement.n_chunks] or [
+        _NOTHING
+    ]
+    return _Requirement(
+        " OR ".join(f"({requirement.whole})" for requirement in known),
+        " OR ".join(f"({requirement.part})" for requirement in known),
+        sum(requirement.n_chunks for requirement in known),
+    )
+
+
+def _text_requirement(text: str, vocabulary: Vocabulary, finder: _WordFinder) -> _Requirement | None:
+    rows = piece_rows(text)
+    words = [piece for row in rows for piece in row if piece.begins]
+    known = [requirement for piece in words if (requirement := _piece_requirement(piece, finder)) is not None]
+    max_chunks = vocabulary.n_chunks * _SMALL_SHARE
+    if not any(requirement.n_chunks <= max_chunks for requirement in known):
+        # Finding the words that contain a part takes a scan of all words.
+        parts = [piece for row in rows for piece in row if not piece.begins and len(piece.text) >= _MIN_PART_LENGTH]
+        known += [requirement for piece in parts if (requirement := _piece_requirement(piece, finder)) is not None]
+    if not known:
+        return None
+    rarest = min(known, key=lambda requirement: requirement.n_chunks)
+    phrases = [phrase for row in rows if (phrase := _phrase(row))]
+    return _Requirement(" AND ".join([f"({rarest.whole})", *phrases]), rarest.part, rarest.n_chunks)
+
+
+def _piece_requirement(piece: Piece, finder: _WordFinder) -> _Requirement | None:
+    matches = finder.words_of(piece)
+    if len(matches) > _MAX_WORDS:
+        return None
+    n_chunks = sum(count for _, count in matches)
+    if not matches:
+        return _NOTHING
+    words = f"{_quoted(piece.text)} *" if piece.begins and not piece.ends else _any_of(word for word, _ in matches)
+    return _Requirement(words, words, n_chunks)
+
+
+def _phrase(row: Sequence[Piece]) -> str:
+    """Return the phrase of the consecutive words of a row, without the one that it begins within."""
+    known = [piece for piece in row if piece.begins]
+    if len(known) <= 1:
+        return ""
+    return f"{_quoted(' '.join(piece.text for piece in known))}{'' if known[-1].ends else ' *'}"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return " OR ".join(map(_quoted, words))
+
+
+def _quoted(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False).replace('\\"', '""')
+
+
+_NO_WORD: Final = '"\U0010fffd"'
+_NOTHING: Final = _Requirement(_NO_WORD, _NO_WORD, 0)
+_LARGEST_SHARE: Final = 0.4
+_SMALL_SHARE: Final = 0.01
+_MAX_REQUIREMENTS: Final = 3
+_MAX_WORDS: Final = 1000
+_MIN_PART_LENGTH: Final = 3

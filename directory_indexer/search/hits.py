@@ -1,0 +1,291 @@
+"""Hits made from ranked passages, and facts about their documents and pages.
+
+Facts are added once it is decided which hits are shown.
+
+Fusion of the answers to several wordings or aspects of a question.
+
+Scores are on one scale, so that a passage that several queries find counts for more: one with .6 and .5 answers at
+least one of the two with 1 - .4 * .5.
+
+Files that contain the passage of a hit: in work trees, clones and copies.
+
+Position of a passage on a scanned page, found by its words among those that OCR recognised there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import chain, pairwise, takewhile
+from typing import Final, NamedTuple
+
+from directory_indexer.core.files import Box, RecognisedPages, Recognition, Scan, ScannedPassage, Word
+from directory_indexer.core.ids import ChunkId, new_chunk_id
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.document import Metadata
+from directory_indexer.formats.kinds import SHEETS
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.ranking.excerpts import excerpt
+from directory_indexer.ranking.ordering import Ranked
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.spelling import Correction
+from directory_indexer.search.requests import Hit, OnDisk
+from directory_indexer.search.scope import Scope
+from directory_indexer.search.texts import change_on_disk
+from directory_indexer.storage.documents.chunks import IndexedChunk, SheetRow
+from directory_indexer.storage.documents.known_files import KnownFile
+from directory_indexer.storage.documents.shared_texts import SharingFile
+from directory_indexer.storage.documents.store import Snapshot
+
+
+def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
+    """Return the hit for a ranked passage: its position, and the excerpt that matched."""
+    stored, ranked, plan, also_in, line = passage
+    chunk = stored.chunk
+    return Hit(
+        path=stored.path,
+        facts=stored.facts,
+        score=ranked.score,
+        chunk_id=stored.chunk_id,
+        ordinal=chunk.ordinal,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        page=chunk.page,
+        heading=chunk.heading,
+        text=chunk.text,
+        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line),
+        n_more_in_file=ranked.n_more_in_file,
+        explanation=ranked.explanation,
+        start_char=chunk.start_char,
+        also_in=also_in,
+    )
+
+
+def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: RecognisedPages) -> tuple[Hit, ...]:
+    """Add the metadata of documents, their changes on disk, and the OCR engine and position of scanned pages."""
+    hits = tuple(hits)
+    paths = {hit.path for hit in hits}
+    metadata = snapshot.metadata.of(paths)
+    hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
+    dates = snapshot.files.dates(paths)
+    hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
+    directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
+    files = {path: (snapshot.files.get(path), change_on_disk(snapshot, path)) for path in paths - directories}
+    hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
+    paths_of_pages = {hit.path for hit in hits if hit.page is not None}
+    scans = snapshot.scans.of(paths_of_pages)
+    rows = {path: snapshot.chunks.rows_of(path) for path in {hit.path for hit in hits if hit.facts.kind in SHEETS}}
+    hits = tuple(hit._replace(row=_row(hit, rows.get(hit.path, ()))) for hit in hits)
+    starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
+    return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
+
+
+def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
+    if known and known.hash:
+        # The passages of files that share a text have their own ids, whichever file holds it.
+        hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
+    return hit._replace(source=known.source if known else None, on_disk=on_disk)
+
+
+def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
+    """Set the page of the match and all pages of the passage, which may span several."""
+    if not page_starts:
+        return hit
+    first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
+    at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
+    first, last = (_page_at(hit.start_char + offset, page_starts) for offset in _first_and_last_character(hit.text))
+    return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
+
+
+def _row(hit: Hit, rows: Sequence[SheetRow]) -> int:
+    """Return the row of a hit, counted from the first row of its passage; 0 if that skips rows without text.
+
+    The start of the next passage shows whether it does.
+    """
+    for row, next_row in pairwise(rows):
+        if row.line <= hit.excerpt.line < next_row.line and row.sheet == next_row.sheet:
+            is_dense = next_row.number - row.number == next_row.line - row.line
+            return row.number + hit.excerpt.line - row.line if is_dense else 0
+    return 0
+
+
+def _page_at(character: int, page_starts: Sequence[int]) -> int:
+    return bisect_right(page_starts, character)
+
+
+def _first_and_last_character(text: str) -> tuple[int, int]:
+    """Return the offsets of a text without surrounding white space, which may belong to another page."""
+    return len(text) - len(text.lstrip()), max(len(text.rstrip()) - 1, 0)
+
+
+def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: RecognisedPages) -> Hit:
+    scan = scans.get((hit.path, hit.page or 0))
+    if scan is None or not scan.engine:
+        return hit
+    recognition = recognised.get(scan.key)
+    return hit._replace(
+        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
+    )
+
+
+class RankedPassage(NamedTuple):
+    """A ranked chunk, and the plan of the query that it answers, which determines its excerpt."""
+
+    chunk: IndexedChunk
+    ranked: Ranked
+    plan: MatchPlan
+    also_in: tuple[FilePath, ...] = ()
+    """Other files that contain it, too."""
+    line: int | None = None
+    """Its line that the query names."""
+
+
+class QueryAnswer(NamedTuple):
+    """The passages that a query finds, best first, before their hits are made; the rest as in `SearchResult`."""
+
+    passages: tuple[RankedPassage, ...]
+    degraded: tuple[str, ...] = ()
+    is_truncated: bool = False
+    is_weak: bool = False
+    was_cut: bool = False
+    corrections: tuple[Correction, ...] = ()
+
+
+def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
+    """Merge answers, best first; the best hit of every query with a good one is among the first."""
+    by_chunk: defaultdict[ChunkId, list[RankedPassage]] = defaultdict(list)
+    for passage in chain.from_iterable(answer.passages for answer in answers):
+        by_chunk[passage.ranked.chunk_id].append(passage)
+    passages = sorted(map(_combine, by_chunk.values()), key=_sort_key)
+    bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
+    return QueryAnswer(
+        passages=tuple(_with_bests(passages, frozenset(bests), limit)),
+        degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
+        is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
+        is_weak=all(answer.is_weak for answer in answers),
+        was_cut=any(answer.was_cut for answer in answers),
+        corrections=tuple(dict.fromkeys(correction for answer in answers for correction in answer.corrections)),
+    )
+
+
+def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
+    """Return a passage as found by the query that it answers best, with the score of all."""
+    best = max(passages, key=lambda passage: passage.ranked.score)
+    score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
+    return best._replace(ranked=best.ranked._replace(score=score))
+
+
+def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
+    return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
+
+
+def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
+    n_others = max(limit - len(bests), 0)
+    ids = [passage.ranked.chunk_id for passage in passages]
+    others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]
+    return [passage for passage in passages if passage.ranked.chunk_id in bests or passage.ranked.chunk_id in others][
+        :limit
+    ]
+
+
+def other_copies(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) -> tuple[FilePath, ...]:
+    """Return the other files of a scope that contain a passage of a file, sorted.
+
+    The index knows copies with the same name, and the ranking those with other names among its candidates.
+    """
+    copies = snapshot.chunks.copies(ranked.chunk_id, limit=_MAX_COPIES)
+    named = {other for file_id, other in copies if scope.file_ids is None or file_id in scope.file_ids}
+    return tuple(sorted((named | set(ranked.copies)) - {path}))
+
+
+def nearest_copy(
+    snapshot: Snapshot, chunk: IndexedChunk, others: Sequence[FilePath], near: FilePath | None
+) -> IndexedChunk:
+    """Return a passage in that of all files with it that is nearest to a directory; its own if none is nearer."""
+    nearest = max((chunk.path, *others), key=partial(_nearness, near))
+    if nearest == chunk.path:
+        return chunk
+    words = chunk.chunk.text.split()
+    return next((stored for stored in snapshot.chunks.of_file(nearest) if stored.chunk.text.split() == words), chunk)
+
+
+def nearest_in_scope(
+    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope, near: FilePath | None
+) -> dict[ChunkId, IndexedChunk]:
+    """Return each passage in a file of the scope: of those that share its text, the nearest, else the first."""
+    copies = copies_in_scope(snapshot, chunks, scope).items()
+    return {id_: max(files, key=lambda stored: _nearness(near, stored.path)) for id_, files in copies if files}
+
+
+def copies_in_scope(
+    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope
+) -> dict[ChunkId, list[IndexedChunk]]:
+    """Return each passage once for each file of the scope that shares its text, sorted by path."""
+    sharing = snapshot.shared_texts.sharing({stored.holder_id for stored in chunks.values()})
+    return {id_: list(_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()}
+
+
+def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope) -> Iterator[IndexedChunk]:
+    if not sharing:
+        yield chunk
+        return
+    holder = SharingFile(chunk.holder_id, chunk.path, chunk.mtime_ns)
+    for file in sorted((holder, *sharing), key=lambda sharing_file: sharing_file.path):
+        if scope.file_ids is None or file.id in scope.file_ids:
+            yield chunk._replace(path=file.path, mtime_ns=file.mtime_ns)
+
+
+def _nearness(near: FilePath | None, path: FilePath) -> int:
+    """Return the number of leading directories that two paths share."""
+    pairs = zip((near or "").split(os.sep), path.split(os.sep), strict=False)
+    return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], pairs))
+
+
+_MAX_COPIES: Final = 1_000
+
+
+def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
+    """Find the words of an excerpt on the recognised page."""
+    words = [word for line in recognition.lines for word in line.words if word.box] if recognition else []
+    positions = _word_positions(excerpt, words)
+    marked = tuple(box for start, box in positions if any(first <= start < end for first, end in excerpt.marks))
+    return ScannedPassage(scan.engine, scan.confidence or 0.0, _bounding_box(box for _, box in positions), marked)
+
+
+def _word_positions(excerpt: Excerpt, words: list[Word]) -> list[tuple[int, Box]]:
+    """Return the first characters of the words of an excerpt that occur on the page, with their boxes."""
+    excerpt_words = list(_words(excerpt.text))[:_MAX_WORDS]
+    on_page = [word.text.casefold() for word in words]
+    n_times = Counter(on_page)
+    matcher = SequenceMatcher(
+        lambda word: n_times[word] > _MAX_OCCURRENCES, [text for _, text in excerpt_words], on_page, autojunk=False
+    )
+    positions: list[tuple[int, Box]] = []
+    for start, at, size in matcher.get_matching_blocks():
+        for (first, _), word in zip(excerpt_words[start : start + size], words[at : at + size], strict=True):
+            if word.box:
+                positions.append((first, word.box))
+    return positions
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for word in text.split():
+        start = text.index(word, start)
+        yield start, word.casefold()
+        start += len(word)
+
+
+def _bounding_box(boxes: Iterable[Box]) -> Box | None:
+    sides = list(zip(*boxes, strict=True))
+    return Box(min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])) if sides else None
+
+
+_MAX_WORDS: Final = 400
+_MAX_OCCURRENCES: Final = 20
+"""More frequent words are only matched next to others: comparing all their positions took 13 s."""

@@ -1,0 +1,159 @@
+"""Queries whose last word is still being typed: hits with the whole word first, then those with the prefix.
+
+Each file has one hit, so that it stays in the list from key to key.
+
+Fallback for binding phrases: if little or nothing contains them literally, their words are searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final, NamedTuple
+
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.ranking.analyzer import is_gram, query_words
+from directory_indexer.ranking.ordering import Ranking
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.query import Query, WordKind, parse_filter_argument, parse_query
+from directory_indexer.search.hits import QueryAnswer
+from directory_indexer.search.retrieval import CandidateLists, Retriever
+from directory_indexer.storage.documents.store import Snapshot
+
+MAX_PREFIX_FILES: Final = 20
+"""The maximum number of files found by a prefix, in names and in texts together."""
+
+MIN_PREFIX_FILES: Final = 5
+NO_ANSWER: Final = QueryAnswer((), is_weak=True)
+_MIN_DEPTH: Final = 400
+"""The passages that are examined to find one of each file."""
+
+
+class PrefixQuery(NamedTuple):
+    """A query whose last word is a prefix; each hit must match `required`, if it is not empty.
+
+    If `is_word`, the last word also is a word of the index, or too short to be a prefix.
+    """
+
+    query: Query
+    required: str = ""
+    is_word: bool = True
+
+
+def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
+    """Parse a query that is being typed; None if its last word is none, or a prefix of no word of the index."""
+    piece = re.search(_LAST_PIECE, text)[0]  # type: ignore[index]  # which may be empty
+    word = re.search(_LAST_WORD, piece)
+    if not word or parse_filter_argument(piece) or piece.startswith("-") or is_gram(word[0]):
+        return None
+    before = text[: len(text) - len(word[0])]
+    if len(word[0]) < _MIN_PREFIX_LENGTH:
+        query = parse_query(before)
+        return None if query.is_empty else PrefixQuery(query)
+    tokens = query_words(word[0])
+    if len(tokens) != 1 or not snapshot.words.starting_with(tokens[0], limit=1):
+        return None
+    is_word = bool(snapshot.words.known(tokens))
+    return PrefixQuery(parse_query(f"{before} {word[0]}*"), f'"{tokens[0]}" *', is_word)
+
+
+def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> MatchPlan:
+    """Return a plan whose hits must match one more FTS5 expression, if that is not empty.
+
+    If `is_ranked_by_words`, all candidates come from FTS5, and need not be checked again.
+    """
+    if not expression:
+        return plan
+    return plan._replace(
+        expression=f"({plan.expression}) AND ({expression})" if plan.expression else expression,
+        required=plan.required if is_ranked_by_words else (*plan.required, expression),
+        narrow=None,
+        rare=None,
+        together=None,
+        named=None,
+        exact=(),
+    )
+
+
+class OnePerFile:
+    """Restricts keyword candidates to one of each file, so that many passages of a file hide no other.
+
+    Files that are shown anyway are left out.
+    """
+
+    def __init__(self, asking: Retriever, snapshot: Snapshot, *, without: frozenset[int]) -> None:
+        self._asking = asking
+        self._snapshot = snapshot
+        self._without = without
+
+    def lists(self, depth: int) -> CandidateLists:
+        """Return the best candidate of each file."""
+        lists = self._asking.lists(max(depth, _MIN_DEPTH))
+        holders = self._snapshot.chunks.holders_of(lists.by_words)
+        best: dict[object, ChunkId] = {}
+        for chunk_id in lists.by_words:
+            best.setdefault(holders.get(chunk_id, chunk_id), chunk_id)
+        others = (chunk_id for holder, chunk_id in best.items() if holder not in self._without)
+        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in islice(others, depth)})
+
+
+def is_full(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
+    """Whether whole words fill half of an answer, and too many files match the prefix to show all of them."""
+    return (
+        2 * len(whole.passages) >= room
+        and bool(beginnings.required)
+        and snapshot.words.are_in_files(beginnings.required, MAX_PREFIX_FILES)
+    )
+
+
+def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> QueryAnswer:
+    """Append hits with the prefix to those with the whole word, with room for both."""
+    paths = {passage.chunk.path for passage in whole.passages[: max(room - len(begun.passages), 0)]}
+    more = [passage for passage in begun.passages if passage.chunk.path not in paths]
+    first = whole.passages[: max(room - len(more), 0)]
+    lowest = first[-1].ranked.score if first else 1.0
+    others = (
+        passage._replace(ranked=passage.ranked._replace(score=min(passage.ranked.score, lowest))) for passage in more
+    )
+    return whole._replace(passages=(*first, *others), is_weak=whole.is_weak and not begun.passages)
+
+
+_MIN_PREFIX_LENGTH: Final = 3
+"""A shorter prefix matches too many words."""
+
+_LAST_PIECE: Final = r'[^\s"]*\Z'
+_LAST_WORD: Final = r"[^\W_]+\Z"
+
+
+def relax_phrases(query: Query, strict: Ranking, *, limit: int) -> Query | None:
+    """Return the query without binding phrases, if they leave fewer hits than a reader wants to choose from.
+
+    For a query that is nothing but a phrase, one or two literal hits are enough.
+    """
+    if not (query.phrases_bind and query.phrases):
+        return None
+    has_other_words = any(word.kind is not WordKind.PHRASE for word in query.words)
+    enough = min(_MIN_HITS, limit) if has_other_words else 1
+    return query._replace(phrases_bind=False) if len(strict.hits) < enough else None
+
+
+def append_relaxed(strict: Ranking, others: Ranking, *, limit: int) -> Ranking:
+    """Append hits that only have the words to those with the phrases."""
+    if not strict.hits:
+        return others
+    known = {hit.chunk_id for hit in strict.hits}
+    least = strict.hits[-1].score
+    rest = (hit._replace(score=min(hit.score, least)) for hit in others.hits if hit.chunk_id not in known)
+    return Ranking((*strict.hits, *rest)[:limit], strict.is_weak)
+
+
+def relaxed_note(query: Query, strict: Ranking) -> str:
+    """Return the note that an answer goes beyond the phrases of its query."""
+    quoted = " and ".join(f'"{phrase.text}"' for phrase in query.phrases)
+    n_hits = len(strict.hits)
+    counted = "no passage has" if not n_hits else "one passage has" if n_hits == 1 else f"only {n_hits} passages have"
+    rest = "others follow" if n_hits else "searched for its words one by one"
+    return f"{counted} {quoted} as quoted; {rest}"
+
+
+_MIN_HITS: Final = 3

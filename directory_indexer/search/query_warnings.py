@@ -1,0 +1,183 @@
+"""Warnings about parts of a query that cannot match; queries are never rejected.
+
+Files outside the index that a query may be about, judged by their names.
+
+Only their paths are known, so this is no search: it is reported beside an answer that found little.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.kinds import GROUPS, kind_for_alias, kind_names
+from directory_indexer.ranking.analyzer import extra_words, is_gram, words
+from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.query import Filters, Query, WordKind, parse_query
+from directory_indexer.search.coverage_warnings import may_be_of_kind
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.search.scope import Scope, path_tests, resolve_scope
+from directory_indexer.storage.documents.store import Snapshot
+
+with lazily:
+    import difflib
+
+
+_DATE_FILTERS = ("since:", "until:")
+_MAX_CODE_LENGTH = 3
+_MAX_SIMILAR = 6
+_ONLY_EXCLUDES = (
+    "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
+)
+
+
+def query_warnings(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+    """Return which parts of a query cannot match, and why; paths of a query with named files do match."""
+    return tuple(_notes(query, scope, is_named=is_named))
+
+
+def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+    """Return a query in which filters that no file meets are words, and a note on each of them.
+
+    Pasted code and logs contain `from:` and `path:` without meaning filters. A date, a known type and the code of a
+    language are always filters.
+    """
+    filters = {
+        written: query_of_filter
+        for part in _parts(query)
+        for written, query_of_filter in _filters_in(part)
+        if not _is_always_meant(written)
+    }
+    void = [
+        written
+        for written, query_of_filter in filters.items()
+        if resolve_scope(snapshot, SearchRequest(""), query_of_filter).is_empty
+    ]
+    if not void:
+        return query, ()
+    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
+
+
+def _parts(query: Query) -> tuple[Query, ...]:
+    return (query, *(branch for group in query.alternatives for branch in group))
+
+
+def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
+    """Yield each filter as it is written, with a query that has no other."""
+    required = query.required
+    yield from ((f"path:{text}", _only_filters(Filters(paths=(text,)))) for text in required.paths)
+    yield from ((f"type:{text}", _only_filters(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from (
+        (f"{name}:{text}", _only_filters(Filters(metadata=((name, text),)))) for name, text in required.metadata
+    )
+
+
+def _is_always_meant(written: str) -> bool:
+    field, _, text = written.partition(":")
+    return (
+        _is_dated(written)
+        or (field == "type" and _is_type(text))
+        or (field == "lang" and len(text) <= _MAX_CODE_LENGTH)
+    )
+
+
+def _is_dated(written: str) -> bool:
+    name, _, text = written.partition(":")
+    return name == "created" and text[:1].isdigit()
+
+
+def _only_filters(required: Filters) -> Query:
+    return Query("", "", required=required)
+
+
+def _void_note(written: str) -> str:
+    field, _, text = written.partition(":")
+    as_words = f"{written} is searched for as words"
+    match field:
+        case "path":
+            return f"no indexed file has '{text}' in its path: {as_words}"
+        case "type" if not _is_type(text):
+            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+        case _:
+            return f"no indexed file has {field} '{text}': {as_words}"
+
+
+def require_types(names: tuple[str, ...]) -> None:
+    """Raise an error if one of the types does not exist.
+
+    Raises:
+        UsageError: one of them is unknown.
+    """
+    for name in names:
+        if not _is_type(name):
+            raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
+
+
+def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
+    if any(map(_is_mixed, query.alternatives)):
+        yield "OR stands between words or between filters: filters beside words in it are left out"
+    if query.only_excludes:
+        yield _ONLY_EXCLUDES
+    for name in query.forbidden.kinds:
+        if not _is_type(name):
+            yield f"unknown type '{name}' in the query; {_near_types(name)}"
+    yield from _invalid_dates(query)
+    if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
+        yield f"no indexed file here meets {' '.join(filters)}"
+
+
+def _invalid_dates(query: Query) -> Iterator[str]:
+    for word in query.words:
+        if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
+            yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
+
+
+def _is_mixed(group: Sequence[Query]) -> bool:
+    has_filters = any(any(branch.required._replace(headings=())) for branch in group)
+    return has_filters and not all(branch.has_only_filters for branch in group)
+
+
+def _is_type(name: str) -> bool:
+    return name.lower() in GROUPS or kind_for_alias(name) is not None
+
+
+def _near_types(name: str) -> str:
+    similar = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MAX_SIMILAR)
+    # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
+    nearest = min(similar, key=lambda kind: (sorted(kind) != sorted(name.lower()), similar.index(kind)), default="")
+    return f"did you mean {nearest}?" if nearest else f"types are languages and formats, and {', '.join(GROUPS)}"
+
+
+def _written_filters(required: Filters) -> list[str]:
+    dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
+    written = [filter_text for filter_text, _ in _filters_in(_only_filters(required))]
+    return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]
+
+
+_MIN_PREFIX_LENGTH: Final = 3
+"""A shorter prefix matches too many words."""
+
+
+def scope_and_kind_test(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
+    """Return a test whether a path is in the scope of a request, and of a requested kind."""
+    is_in_scope = path_tests(snapshot, request, query)
+    return lambda path: is_in_scope(path) and may_be_of_kind(path, request, query)
+
+
+def name_test(query: Query) -> Callable[[FilePath], bool]:
+    """Return a test whether the name of a file has a word that begins with one of a query."""
+    tokens = tuple({token for word in query.words for token in word.tokens if _is_informative(token, query.language)})
+
+    def has_prefix(path: FilePath) -> bool:
+        name = os.path.basename(path)
+        return any(word.startswith(tokens) for word in (*words(name), *extra_words(name)))
+
+    return has_prefix
+
+
+def _is_informative(token: str, language: str) -> bool:
+    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_filler(token, language))

@@ -1,0 +1,315 @@
+"""Retrieval of the candidates of one search from both stores, in parallel where that is faster.
+
+Retrieval and ranking of the candidates of one plan within a scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.ranking.candidates import DEPTH, OTHER_MODEL, Candidate, Model
+from directory_indexer.ranking.definitions import names_in
+from directory_indexer.ranking.features import TypedText
+from directory_indexer.ranking.ordering import Ranking, rank
+from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.search.background import BackgroundTask, TimeShare
+from directory_indexer.search.boosts import heading_expression
+from directory_indexer.search.coverage_warnings import require_comparable
+from directory_indexer.search.hits import nearest_in_scope
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.search.scope import Scope
+from directory_indexer.storage.documents.chunks import IndexedChunk
+from directory_indexer.storage.documents.store import THREADS_MAY_SHARE_A_SNAPSHOT, Snapshot
+from directory_indexer.storage.vectors import VectorHit
+from directory_indexer.telemetry import spans
+
+with lazily:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from directory_indexer.embedding import Embedder
+    from directory_indexer.embedding.likeness import likeness
+    from directory_indexer.search.nearest import Nearest
+    from directory_indexer.search.passage_filters import filter_passages
+    from directory_indexer.search.waiting_candidates import WaitingCandidates
+
+
+_MAX_EXACT = DEPTH // 2
+_MAX_READ = 400
+_SMALL_SHARE = 0.1
+_MAX_WEIGHED = 10_000
+_MAX_WEIGHED_OF_SEVERAL = 100_000
+"""With several words, one chunk may have more of them than another."""
+
+
+class _Step(NamedTuple):
+    """An FTS5 expression, of whose matching chunks one in `one_in` is weighed."""
+
+    expression: str
+    one_in: int = 1
+
+
+class QueryEmbedding(NamedTuple):
+    """The embedded query: its text and vector, the model, and the time that may be spent on vectors of passages."""
+
+    text: str
+    vector: NDArray[np.float32]
+    model: Model
+    embedder: Embedder
+    allowance: TimeShare
+
+
+class CandidateLists(NamedTuple):
+    """The two lists of candidates, each with its scores.
+
+    `cosines` are those of both lists, by `model`.
+    """
+
+    by_words: dict[ChunkId, float]
+    by_meaning: dict[ChunkId, float]
+    cosines: dict[ChunkId, float]
+    model: Model
+
+
+class Retriever(Protocol):
+    """Retrieves the candidates of one query."""
+
+    def lists(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, so many of each."""
+
+
+MakeRetriever: TypeAlias = (
+    "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
+)
+"""Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
+
+
+class HybridRetriever:
+    """Retrieves the candidates of one query from both stores; `embedding` is None for a keyword search."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        request: SearchRequest,
+        plan: MatchPlan,
+        scope: Scope,
+        embedding: BackgroundTask[QueryEmbedding] | None,
+        nearest: Callable[[], Nearest],
+    ) -> None:
+        self._snapshot = snapshot
+        self._mode = request.mode
+        self._plan = plan
+        self._scope = scope
+        self._embedding = embedding
+        self._nearest = nearest
+        self._on_demand: WaitingCandidates | None = None
+        self._typed = TypedText(plan)
+
+    def lists(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, so many of each."""
+        if self._embedding is None:
+            return CandidateLists(self._by_words(depth), {}, {}, OTHER_MODEL)
+        if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
+            with BackgroundTask(partial(self._by_words, depth)) as words:
+                meaning = self._embedding.result()
+                hits = self._hits(meaning, depth)
+            by_words = words.result()
+        else:
+            by_words = self._by_words(depth)
+            meaning = self._embedding.result()
+            hits = self._hits(meaning, depth)
+        by_meaning = self._by_meaning(meaning, hits, depth)
+        rest = [chunk_id for chunk_id in by_words if chunk_id not in by_meaning]
+        others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
+        waiting = self._waiting(meaning, by_words, depth)
+        by_meaning = _best(by_meaning | waiting, depth)
+        cosines = others | waiting | by_meaning
+        return CandidateLists(by_words, by_meaning, cosines, meaning.model)
+
+    def _waiting(self, meaning: QueryEmbedding, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
+        """Return the cosines of candidates that wait for a vector, as many as there is time to embed."""
+        n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids)
+        if not n_waiting or self._snapshot.vector_sets.is_switching:
+            return {}
+        if self._on_demand is None:
+            self._on_demand = WaitingCandidates(self._snapshot, self._scope, meaning)
+        return self._on_demand.cosines(by_words, depth)
+
+    def _by_words(self, depth: int) -> dict[ChunkId, float]:
+        if self._mode is SearchMode.SEMANTIC or self._plan.expression is None:
+            return {}
+        # Few rows are fast to scan, and the rarest words are in too few of them.
+        narrow = None if self._has_few_rows else self._plan.narrow
+        with spans.span("ask words"):
+            scores = self._exact()
+            # Chunks without any of the rarest words come after all that have one.
+            for step in chain.from_iterable(map(self._query_steps, filter(None, (narrow, self._plan.expression)))):
+                more = self._matches(step, depth)
+                scores.update((chunk_id, score) for chunk_id, score in more.items() if chunk_id not in scores)
+                if len(scores) >= depth:
+                    break
+        return dict(islice(scores.items(), depth))
+
+    def _exact(self) -> dict[ChunkId, float]:
+        """Return the best chunks that contain the whole query, in a row or word by word, if there are few."""
+        scores: dict[ChunkId, float] = {}
+        for expression in self._plan.exact:
+            if len(scores) < _MAX_EXACT and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MAX_WEIGHED:
+                depth = _MAX_READ if n_chunks > _MAX_EXACT and self._typed.has_signs else _MAX_EXACT
+                matches = self._matches(_Step(expression), depth)
+                scores.update(matches if depth == _MAX_EXACT else self._literal(matches))
+        return dict(islice(scores.items(), _MAX_EXACT))
+
+    def _literal(self, matches: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
+        """Order chunks with the literal query first, including its punctuation, which the full-text index ignores."""
+        chunks = self._snapshot.chunks.by_id(matches)
+        levels = {chunk_id: self._typed.level(stored.chunk.text, "", share=1.0) for chunk_id, stored in chunks.items()}
+        return dict(sorted(matches.items(), key=lambda match: (-levels.get(match[0], 0.0), -match[1])))
+
+    def _query_steps(self, expression: str) -> Iterator[_Step]:
+        """Yield the queries for an expression, to be run until there are enough candidates.
+
+        Weighing a chunk takes 1 µs. If there are very many, those come first that have rare words, all words, or words
+        in a heading, a title or a path, and then an even sample: common words hardly discriminate.
+        """
+        if (one_in := self._one_in(expression)) > 1:
+            for first in filter(None, (self._plan.rare, self._plan.together, self._plan.named)):
+                if n_chunks := self._snapshot.words.count(first):
+                    yield _Step(first, self._sampling(n_chunks))
+            yield _Step(expression, one_in)
+        yield _Step(expression)
+
+    def _one_in(self, expression: str) -> int:
+        if all(term.n_chunks < 2 * self._max_weighed for term in self._plan.terms):
+            return 1
+        return self._sampling(self._snapshot.words.count(expression))
+
+    def _sampling(self, n_chunks: int) -> int:
+        return max(1, n_chunks // self._max_weighed)
+
+    @property
+    def _max_weighed(self) -> int:
+        return _MAX_WEIGHED if len(self._plan.terms) == 1 else _MAX_WEIGHED_OF_SEVERAL
+
+    def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
+        words, scope = self._snapshot.words, self._scope
+        ranked = words.ranked(
+            step.expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth, one_in=step.one_in
+        )
+        return dict(ranked)
+
+    @property
+    def _has_few_rows(self) -> bool:
+        if self._scope.rows is None:
+            return False
+        first, last = self._scope.rows
+        return last - first < _SMALL_SHARE * self._snapshot.chunks.count()
+
+    def _hits(self, meaning: QueryEmbedding, depth: int) -> list[VectorHit]:
+        require_comparable(self._snapshot, meaning.vector.size)
+        with spans.span("ask vectors"):
+            return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
+
+    def _by_meaning(self, meaning: QueryEmbedding, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
+        chunks = self._nearest().chunks
+        return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
+
+
+def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+    return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
+
+
+def rank_bands(lists: CandidateLists) -> dict[ChunkId, int]:
+    """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
+    bands: dict[ChunkId, int] = {}
+    for scores in (lists.by_words, lists.by_meaning):
+        for position, chunk_id in enumerate(scores):
+            bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
+    return bands
+
+
+class RankedChunks(NamedTuple):
+    """The ranking of one plan, with its chunks."""
+
+    plan: MatchPlan
+    chunks: dict[ChunkId, IndexedChunk]
+    ranking: Ranking
+
+
+def retrieve_and_rank(
+    snapshot: Snapshot, inquiry: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> RankedChunks:
+    """Rank enough of the best candidates for the requested number of hits, if there are so many."""
+    limit = request.limit
+    depth = _depth(limit)
+    while True:
+        lists = inquiry.lists(depth)
+        bands = rank_bands(lists)
+        permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
+        chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
+        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
+        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
+        # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
+        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
+            return RankedChunks(plan, chunks, ranking)
+        depth *= 2
+
+
+def definition_candidates(
+    snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> dict[ChunkId, IndexedChunk]:
+    """Return passages under the name that is the query, which may rank behind a hundred that use it."""
+    expression = heading_expression(plan)
+    if expression is None:
+        return {}
+    matches = snapshot.words.ranked(
+        expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=_MAX_MATCHES
+    )
+    (name,) = names_in(plan.query)
+    chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
+    chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_HEADED])
+    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
+
+
+def _depth(limit: int) -> int:
+    """Return a depth that is sufficient for so many hits."""
+    return -(-limit // DEPTH) * DEPTH
+
+
+def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
+    """Drop what phrases, exclusions and headings of the query rule out; semantic search ignores them."""
+    permitted = set(chunk_ids)
+    for expression in plan.required:
+        permitted &= snapshot.words.matching(expression, permitted)
+    for expression in plan.forbidden:
+        permitted -= snapshot.words.matching(expression, permitted)
+    return permitted
+
+
+def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candidate:
+    return Candidate(
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        ordinal=stored.chunk.ordinal,
+        is_code=stored.facts.kind in GROUPS["code"],
+        title=stored.facts.title,
+        heading=stored.chunk.heading,
+        text=stored.chunk.text,
+        keyword_score=lists.by_words.get(stored.chunk_id),
+        semantic_score=lists.by_meaning.get(stored.chunk_id),
+        cosine=lists.cosines.get(stored.chunk_id),
+        band=band,
+        language=stored.facts.language,
+    )
+
+
+_MAX_MATCHES: Final = 1000
+_MAX_HEADED: Final = 100
+_MAX_DEPTH: Final = 1000
+"""The maximum depth of the search for passages that are not copies of others."""

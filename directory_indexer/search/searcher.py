@@ -1,0 +1,318 @@
+"""Search: candidates by words and by meaning within the scope, ranked, with excerpts.
+
+Filters are applied before the best candidates are selected, so that there are as many hits as requested if enough
+passages pass. Results of the vector store count only if SQLite knows them: a hit is never a text that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
+from directory_indexer.core.files import NoPages, RecognisedPages
+from directory_indexer.core.ids import ChunkId, ContentHash, new_chunk_id
+from directory_indexer.core.last_query import recorded_query
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.embedding import Embedder
+from directory_indexer.embedding.models import cosine_parameters
+from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.ordering import Ranked, cut_below_threshold, drop_zero_scores
+from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
+from directory_indexer.ranking.query import Query, parse_query
+from directory_indexer.ranking.spelling import Correction, correct_spelling
+from directory_indexer.search.background import BackgroundTask, OnDemandEmbedder, TimeShare
+from directory_indexer.search.boosts import boost_definitions, boost_named_lines
+from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, scope_warnings
+from directory_indexer.search.file_names import NamedFiles, drop_weak_texts, merge_named_files, named_files
+from directory_indexer.search.hits import (
+    QueryAnswer,
+    RankedPassage,
+    add_document_facts,
+    fuse,
+    make_hit,
+    nearest_copy,
+    other_copies,
+)
+from directory_indexer.search.query_variants import (
+    MAX_PREFIX_FILES,
+    MIN_PREFIX_FILES,
+    NO_ANSWER,
+    OnePerFile,
+    PrefixQuery,
+    append_prefix_hits,
+    append_relaxed,
+    is_full,
+    parse_prefix_query,
+    relax_phrases,
+    relaxed_note,
+    require_expression,
+)
+from directory_indexer.search.query_warnings import drop_void_filters, query_warnings, require_types
+from directory_indexer.search.requests import SearchMode, SearchRequest, SearchResult
+from directory_indexer.search.retrieval import (
+    HybridRetriever,
+    MakeRetriever,
+    QueryEmbedding,
+    RankedChunks,
+    definition_candidates,
+    retrieve_and_rank,
+)
+from directory_indexer.search.scope import Scope, dated_request, resolve_scope
+from directory_indexer.storage.documents.chunks import IndexedChunk
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.telemetry import spans
+
+with lazily:
+    from directory_indexer.search.nearest import Nearest
+    from directory_indexer.search.passage_filters import narrow_scope
+    from directory_indexer.storage.documents.statistics import Facets
+
+
+MAX_FACET_VALUES = 20
+
+
+class Searcher:
+    """Searches an index; takes no lock, and any number of threads may share it.
+
+    A keyword search never calls `nearest` and `embedder`, which take time to load. `inquiry` makes the retriever of
+    candidates, if that is not SQLite together with a vector store.
+    """
+
+    def __init__(
+        self,
+        *,
+        docstore: DocStore,
+        nearest: Callable[[], Nearest],
+        embedder: Callable[[EmbeddingSpace | None], Embedder],
+        recognised: RecognisedPages | None = None,
+        has_vectors: bool = True,
+        inquiry: MakeRetriever | None = None,
+    ) -> None:
+        self._docstore = docstore
+        self._recognised = recognised or NoPages()
+        self._inquiry = inquiry or partial(HybridRetriever, nearest=nearest)
+        self._embedder = embedder
+        self._has_vectors = has_vectors
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Return the result of a request.
+
+        Raises:
+            NotIndexedError: nothing is indexed, or nothing where the request looks.
+            ProviderError: the mode is semantic and the embedder cannot answer.
+            VectorStoreError: the mode is semantic and the vectors cannot be reached or are lost.
+            IndexMismatchError: the mode is semantic and the vectors stem from another model, or are in another store.
+            UsageError: the mode is semantic and the configuration disables vectors.
+        """
+        with recorded_query(self._docstore.path), spans.span("search", mode=request.mode) as span:
+            result = self._answer(request)
+            span.note(n_hits=len(result.hits), n_notes=len(result.degraded), is_weak=result.is_weak)
+            return result
+
+    def _answer(self, request: SearchRequest) -> SearchResult:
+        queries = tuple(map(parse_query, dict.fromkeys((request.query, *request.queries))))
+        mode = request.mode
+        if not self._has_vectors:
+            if mode is SearchMode.SEMANTIC:
+                raise UsageError(
+                    "nothing is embedded: indexing.embedding is off", hint="set it to complete or on-demand"
+                )
+            mode = SearchMode.KEYWORD
+        try:
+            return self._docstore.read(lambda snapshot: self._search(snapshot, request, queries, mode))
+        except (ProviderError, IndexMismatchError, VectorStoreError) as error:
+            if request.mode is SearchMode.SEMANTIC:
+                raise
+            degraded = (f"answered by keywords alone: {error.message}",)
+        with self._docstore.snapshot() as snapshot:
+            result = self._search(snapshot, request, queries, SearchMode.KEYWORD)
+        return result._replace(degraded=(*degraded, *result.degraded))
+
+    def facets(self, request: SearchRequest) -> Facets:
+        """Count the types, directories, years, languages, authors and tags of the files in the scope of a request.
+
+        Its words do not matter, its filters do.
+
+        Raises:
+            NotIndexedError: nothing is indexed, or nothing where the request looks.
+            UsageError: there is no such type.
+        """
+        query = parse_query(request.query)
+        with self._docstore.snapshot() as snapshot:
+            require_indexed(snapshot, request.scope)
+            require_types(request.kinds)
+            scope = resolve_scope(snapshot, request, query)
+            below = request.scope[0] if len(request.scope) == 1 else None
+            return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
+
+    def _newest(
+        self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
+    ) -> QueryAnswer:
+        """Return the files in the scope, newest first: without words to search for, this is the best order."""
+        chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
+        plan = plan_match(query, snapshot.words)
+        return QueryAnswer(
+            tuple(RankedPassage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
+            degraded=query_warnings(query, scope, is_named=is_named),
+            is_truncated=len(chunks) >= request.limit,
+        )
+
+    def _search(
+        self, snapshot: Snapshot, request: SearchRequest, queries: Sequence[Query], mode: SearchMode
+    ) -> SearchResult:
+        require_indexed(snapshot, request.scope)
+        require_types(request.kinds)
+        embedder = OnDemandEmbedder(request.embedding_seconds)
+        allowances = [TimeShare(embedder, 1 / n_left) for n_left in range(len(queries), 0, -1)]
+        possible = request._replace(mode=mode)
+        processed_queries = [
+            self._process_query(snapshot, possible, *arguments) for arguments in zip(queries, allowances, strict=True)
+        ]
+        answers = [self._answer_query(snapshot, possible, processed) for processed in processed_queries]
+        self._keep(embedder)
+        scopes = [processed.scope for processed in processed_queries if processed.embedding]
+        missing = embedding_warnings(snapshot, scopes, embedder) if scopes else ()
+        named = processed_queries[0].named
+        answer = answers[0] if len(answers) == 1 else fuse(answers, limit=request.limit)
+        answer = drop_weak_texts(answer, named) if request.only_good else answer
+        # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
+        hits = [make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in answer.passages]
+        arranged = merge_named_files(snapshot, named, hits, request) if named.places else hits
+        return SearchResult(
+            request=request,
+            hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),
+            degraded=(*missing, *answer.degraded),
+            is_truncated=answer.is_truncated or len(arranged) > request.limit,
+            is_weak=answer.is_weak and not named.are_answer,
+            was_cut=answer.was_cut,
+            corrections=answer.corrections,
+            summary=snapshot.overview.summary(),
+            state=snapshot.overview.state_name(),
+            n_named=named.n_all,
+        )
+
+    def _process_query(
+        self, snapshot: Snapshot, request: SearchRequest, query: Query, allowance: TimeShare
+    ) -> _ProcessedQuery:
+        """Correct a query and start to embed it, for all queries before the first is answered."""
+        query = select_informative_words(query, snapshot.words)
+        scope = resolve_scope(snapshot, request, query)
+        named = named_files(snapshot, request, query, scope)
+        if scope.is_empty and not named.places:
+            with_words, notes = drop_void_filters(snapshot, query)
+            if notes:
+                return self._process_query(snapshot, request, with_words, allowance)._replace(notes=notes)
+        beginnings = parse_prefix_query(snapshot, query.text) if request.is_unfinished else None
+        if beginnings and not beginnings.is_word:
+            return _ProcessedQuery(query, (), None, scope, named, beginnings)
+        query, corrections = (query, ()) if named.are_answer else correct_spelling(query, snapshot.words)
+        embedding: BackgroundTask[QueryEmbedding] | None = None
+        if request.mode is not SearchMode.KEYWORD and query.meaning:
+            space = snapshot.vector_sets.answering().space
+            embedding = BackgroundTask(partial(self._embed, space, query.meaning, allowance))
+        return _ProcessedQuery(query, corrections, embedding, scope, named, beginnings)
+
+    def _answer_query(self, snapshot: Snapshot, request: SearchRequest, processed: _ProcessedQuery) -> QueryAnswer:
+        """Answer a query; if its last word is being typed, also by the words with that prefix."""
+        beginnings = processed.beginnings
+        if beginnings is None or request.mode is SearchMode.SEMANTIC:
+            return self._ranked(snapshot, request, processed)
+        room = max(request.limit - len(processed.named.places), 1)
+        whole = self._ranked(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
+        if is_full(snapshot, whole, beginnings, room=room):
+            return whole
+        most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)
+        by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
+        typed = processed._replace(query=beginnings.query, corrections=(), embedding=None)
+        return append_prefix_hits(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+
+    def _ranked(
+        self,
+        snapshot: Snapshot,
+        request: SearchRequest,
+        processed: _ProcessedQuery,
+        *,
+        begun: PrefixQuery | None = None,
+    ) -> QueryAnswer:
+        query, corrections, embedding, scope, named, _, notes = processed
+        if query.has_only_filters or (not query.text.strip() and request.has_filters):
+            return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
+        scope = narrow_scope(snapshot, scope, request)
+        request = dated_request(request, query)
+
+        def retrieve(searched: Query) -> RankedChunks:
+            plan = plan_match(searched, snapshot.words)
+            plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_local) if begun else plan
+            inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
+            inquiry = OnePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
+            return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
+
+        plan, chunks, ranking = retrieve(query)
+        beyond_quotations: tuple[str, ...] = ()
+        if beyond := relax_phrases(query, ranking, limit=request.limit):
+            others = retrieve(beyond)
+            if len(others.ranking.hits) > len(ranking.hits):
+                chunks, beyond_quotations = chunks | others.chunks, (relaxed_note(query, ranking),)
+                ranking = append_relaxed(ranking, others.ranking, limit=request.limit)
+        visible = drop_zero_scores(ranking)
+        is_by_words = request.mode is SearchMode.KEYWORD
+        hits = cut_below_threshold(visible, by_words_alone=is_by_words) if request.only_good else visible
+        chunks = definition_candidates(snapshot, plan, scope, request) | chunks
+        hits = boost_definitions(hits, chunks, query, limit=request.limit)
+        gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
+        answer = QueryAnswer(
+            tuple(_passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near) for hit in hits),
+            degraded=(*notes, *beyond_quotations, *query_warnings(query, scope), *gaps),
+            is_truncated=len(hits) >= request.limit,
+            is_weak=ranking.is_weak,
+            was_cut=len(hits) < len(visible),
+            corrections=corrections,
+        )
+        return boost_named_lines(snapshot, answer, plan, scope, request)
+
+    def _embed(self, space: EmbeddingSpace | None, text: str, allowance: TimeShare) -> QueryEmbedding:
+        embedder = self._embedder(space)
+        with spans.span("embed query"):
+            vector = embedder.embed_query(text)
+        return QueryEmbedding(text, vector, cosine_parameters(embedder.space), embedder, allowance)
+
+    def _keep(self, embedder: OnDemandEmbedder) -> None:
+        """Store vectors for later searches, unless another process writes at this moment or the index is read-only."""
+        if embedder.made:
+            with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
+                transaction.search_vectors.put(embedder.space, embedder.made)
+
+
+def _passage(
+    snapshot: Snapshot, chunk: IndexedChunk, ranked: Ranked, plan: MatchPlan, /, *, scope: Scope, near: FilePath | None
+) -> RankedPassage:
+    """Return a passage in the nearest file that contains it, with the names of the others."""
+    others = other_copies(snapshot, ranked, chunk.path, scope)
+    nearest = nearest_copy(snapshot, chunk, others, near)
+    return RankedPassage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
+
+
+def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
+    """Yield each file of a list with its own id, even if several share a text."""
+    used = set[ChunkId]()
+    for chunk in chunks:
+        id_ = new_chunk_id(chunk.path, ContentHash(chunk.chunk_id), 0) if chunk.chunk_id in used else chunk.chunk_id
+        used.add(id_)
+        yield id_, chunk
+
+
+class _ProcessedQuery(NamedTuple):
+    """A query without typing errors, with its scope, and with its embedding in progress for a semantic search."""
+
+    query: Query
+    corrections: tuple[Correction, ...]
+    embedding: BackgroundTask[QueryEmbedding] | None
+    scope: Scope
+    named: NamedFiles
+    beginnings: PrefixQuery | None = None
+    notes: tuple[str, ...] = ()

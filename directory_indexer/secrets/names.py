@@ -1,0 +1,350 @@
+"""Names of variables, keys, columns and options that indicate a secret.
+
+The last word of a name decides: `db_password` is one, `password_file` is not.
+
+Kinds of settings files, and settings that are secrets by their names, whatever their values.
+
+In prose and code, where a name is often only mentioned, the strength of a value decides. In code a setting is a
+constant, or the password next to a host or a database.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from directory_indexer.secrets.patterns import LazyPattern, line_start
+from directory_indexer.secrets.strength import is_stand_in
+
+
+class Naming(Enum):
+    """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
+
+    PASSWORD = "password"  # noqa: S105 - a kind of secret
+    TOKEN = "token or key"  # noqa: S105 - a kind of secret
+    KEY = "key"
+
+
+@lru_cache(maxsize=4_096)
+def naming_of(name: str) -> Naming | None:
+    """Return the kind of secret that a name indicates, if any."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    is_hash = False
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASHES or words[-1].isdigit()):
+        is_hash |= words.pop() in _HASHES
+    if not words or not _PUBLIC.isdisjoint(words) or words == _BASELINE:
+        return None
+    last = words[-1]
+    if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
+        return Naming.TOKEN if is_hash else Naming.PASSWORD
+    if is_hash:
+        return None
+    if last in _TOKENS or last.endswith(_TOKEN_ENDS):
+        return Naming.TOKEN
+    before = words[-2] if len(words) > 1 else ""
+    if last not in _KEYS or not before:
+        return None
+    return Naming.TOKEN if before in _KINDS_OF_KEYS else Naming.KEY
+
+
+@lru_cache(maxsize=4_096)
+def is_unmistakable(name: str) -> bool:
+    """Whether the value of a setting with this name is a secret, whatever it looks like."""
+    naming, words = naming_of(name), [word.lower() for word in _WORD.findall(name)]
+    if naming is None or not _ABOUT_PASSWORDS.isdisjoint(words) or not _HASHES.isdisjoint(words):
+        return False
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
+        words.pop()
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if naming == Naming.PASSWORD or last.endswith(("secret", "apikey", "secretkey", "accesskey", "privatekey")):
+        return True
+    if last.endswith("key"):
+        return last in _TOKENS or before in _KINDS_OF_PLAIN_KEYS
+    return last == "token" and before in _KINDS_OF_PLAIN_TOKENS
+
+
+def repeats_name(value: str, name: str) -> bool:
+    """Whether a value is a word of its name, or contains no more than it: `POSTGRES_PASSWORD: postgres`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    written = "".join(words)
+    return value.lower() in words or (len(written) > _MIN_WRITTEN and written in "".join(_WORD.findall(value)).lower())
+
+
+@lru_cache(maxsize=4_096)
+def is_open(name: str) -> bool:
+    """Whether a name indicates a value that is random but no secret; too short names count as such."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if sum(map(len, words)) < _MIN_OPEN:
+        return True
+    return any(word in _OPEN or word.rstrip("s") in _OPEN or word.endswith(_OPEN_ENDS) for word in words)
+
+
+def is_vague(name: str) -> bool:
+    """Whether a name indicates no more than that its value is data."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
+
+
+_MIN_WRITTEN: Final = 8
+_MIN_OPEN: Final = 3
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ɏ]+|[^\W\d_A-Za-zß-ɏ]+|\d+")
+_QUALIFIERS: Final = frozenset(
+    "value val plain plaintext text prod production dev development staging stage live test default old new current "
+    "backup base b64 base64 primary secondary string str data raw main here override v again".split()
+)
+_HASHES: Final = frozenset("hash sha hex digest".split())
+_PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
+_ABOUT_PASSWORDS: Final = frozenset(
+    "ask asks confirm forgot forgotten reset wrong invalid incorrect bad missing empty weak short repeat retype verify "
+    "show hide set get has have no use with without require required requires enable enabled allow allowed permit "
+    "disable disabled change update check validate enter prompt need needs is min max error errors err scope grant "
+    "label help hint message msg placeholder title description format field input type mode event action route regex "
+    "pattern rule policy expired lost".split()
+)
+"""Words in names of things about a password, as opposed to the password itself."""
+_KINDS_OF_PLAIN_KEYS: Final = frozenset("api secret access private account auth encryption signing master jwt".split())
+_KINDS_OF_PLAIN_TOKENS: Final = frozenset(
+    "access auth api bot refresh bearer personal deploy github gitlab slack npm pypi vault admin webhook oauth "
+    "telegram discord registration join bootstrap service agent root secret".split()
+)
+_BASELINE: Final = ["hashed", "secret"]
+"""The baseline format of detect-secrets, whose hashes are not reported again."""
+_DATA: Final = frozenset("data encoded payload blob content text message msg body base buffer raw value input".split())
+_OPEN: Final = frozenset(
+    "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
+    "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
+    "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
+    "logo src href link url uri path file filename folder directory name title text description comment note "
+    "content body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
+    "example test expected expect actual result output want got input regex regexp pattern re format alphabet "
+    "chars charset "
+    "letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer subject "
+    "modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
+    "container queue table column field index ref track tracking user username owner author by team channel project "
+    "resource asset artifact package module product sku model part order invoice article item number nr no type "
+    "kind code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace "
+    "span request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey "
+    "known recipient thread anchor edition licence license doi isbn".split()
+)
+"""Words in names of values that are random but no secrets."""
+_OPEN_ENDS: Final = (
+    "id",
+    "ids",
+    "hash",
+    "sum",
+    "digest",
+    "sha",
+    "url",
+    "uri",
+    "path",
+    "name",
+    "file",
+    "class",
+    "sitekey",
+)
+_PASSWORDS: Final = frozenset(
+    "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
+    "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
+    "authtok remotepass localpass proxypass rootpw bindpw passe contraseña пароль pskvalue wpakey wifikey clave senha "
+    "heslo hasło haslo hesla wachtwoord lösenord losenord adgangskode kodeord passord salasana jelszó jelszo lozinka "
+    "şifre sifre şifresi sifresi parole geslo parool mdp psw pswd pwort paßwort slaptažodis palavrapasse "
+    "parola 密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
+)
+_TOKENS: Final = frozenset(
+    "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
+    "masterkey appkey encryptionkey licensekey pepper erlangcookie".split()
+)
+_TOKEN_ENDS: Final = (
+    "secret",
+    "token",
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "authkey",
+    "accountkey",
+    "pepper",
+)
+_KEYS: Final = frozenset(("key", "keys", "pat"))
+_KINDS_OF_KEYS: Final = frozenset(
+    "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "
+    "crypto cipher aes hmac jwt session app application license licence service admin client storage in nonce secure "
+    "deploy deployment integration consumer webhook cookie root user token project write ingest subscription function "
+    "functions host server developer secretaccess accesssecret devise fernet flask django symmetric vault unseal "
+    "recovery restic borg activation insights instrumentation logging insert connection sas cosmos cosmosdb batch "
+    "validation decryption setup routing "
+    "maps translator cognitive speech queue event topic stripe sendgrid mailgun openai algolia datadog dd "
+    "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar rest thingspeak "
+    "weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash pexels spotify lastfm steam riot "
+    "cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk adafruit aio influx grafana "
+    "pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase binance kraken alphavantage "
+    "finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense pinecone cohere mistral groq "
+    "replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini honeycomb".split()
+)
+
+
+SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
+"""Kinds of files in which values are literal."""
+PROSE_KINDS: Final = frozenset(
+    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
+    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
+    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
+    "xlsx hwpx mobi".split()
+)
+"""Kinds of files that people write, speak, scan or photograph."""
+LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
+"""Kinds of files with one name and value per line."""
+
+
+def is_translation(text: str, name: str) -> bool:
+    """Whether a file contains the texts of a user interface: there `password` is followed by a label."""
+    return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
+
+
+def is_plain_secret(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
+    """Whether a value, which ends at `end`, is a secret because of the name of its setting."""
+    name, start = text[name_start : match.end("name")], match.start(str(match.lastgroup))
+    value = text[start : min(end, start + _MAX_JUDGED)]
+    if not is_unmistakable(name) or is_stand_in(value) or _BLANK.search(value) or repeats_name(value, name):
+        return False
+    if name.lower() == "secret" and (len(value) < _MIN_SECRET or _RESOURCE.fullmatch(value)):
+        return False
+    return _is_setting(text, name_start, match, end, kind) and not _is_user(text, name_start, value)
+
+
+def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
+    """Whether a name begins a line in a file with one name and value per line."""
+    start = line_start(text, name_start, _MAX_LINE)
+    return kind in LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
+
+
+def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
+    """Whether a name and a value form a setting, not a sentence, comparison or code."""
+    is_quoted, between = match["quote"] is not None, text[match.end("name") : match.start(str(match.lastgroup))]
+    if match["call"] is not None or match["said"] is not None or _COMPARISON.search(between):
+        return False
+    if match["blank"] is not None:
+        return kind == "sql" and is_quoted
+    if not kind or kind in PROSE_KINDS:
+        return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
+    if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
+        return is_quoted and _is_setting_in_code(text, name_start, match, between)
+    if not _is_assigned(text, name_start, match, between, kind):
+        return False
+    is_item = kind == "yaml" and "\n" in between
+    return is_quoted or is_item or _is_bare_setting(text, name_start, end, kind, between)
+
+
+def _is_assigned(text: str, name_start: int, match: re.Match[str], between: str, kind: str) -> bool:
+    """Whether the value belongs to the name, and the name is neither a reference nor ambiguous."""
+    is_reference = text[name_start - 1 : name_start] in _REFERRING or text.endswith(("${", "#{", "{{"), 0, name_start)
+    if is_reference or not _ASSIGNING.search(between):
+        return False
+    is_vague = kind not in LINE_KINDS and text[name_start : match.end("name")].lower() == "pass"
+    return not is_vague or _LOGIN.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
+
+
+def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], between: str) -> bool:
+    """Whether a string is the value of a constant, or of the password next to a host or a database."""
+    name, naming = text[name_start : match.end("name")], naming_of(text[name_start : match.end("name")])
+    if "," in between and not _DEFINING.search(text, max(name_start - _NEAR, 0), name_start):
+        return False
+    if _CONSTANT.fullmatch(name):
+        return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(match["quoted"]))
+    if naming is Naming.PASSWORD and _OF_SERVICE.search(name) and ":" not in between:
+        return True
+    is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
+    return naming is Naming.PASSWORD and is_beside
+
+
+def _is_among_lines(text: str, name_start: int, end: int) -> bool:
+    """Whether a name and a value form a line next to another such line."""
+    start = line_start(text, name_start, _MAX_LINE)
+    if not _INDENT.fullmatch(text, start, name_start) or not _LINE_END.match(text, end):
+        return False
+    above = line_start(text, max(start - 1, 0), _MAX_LINE)
+    return _PAIR.match(text, above, start) is not None or _PAIR_BELOW.match(text, end) is not None
+
+
+def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: str) -> bool:
+    """Whether an unquoted value is all that follows its name."""
+    if kind not in LINE_KINDS:
+        return kind in _ENDS and _ENDS[kind].match(text, end) is not None
+    is_pair = between == "=" and text[name_start - 1 : name_start] in _BEFORE_PAIRS
+    is_flow = kind == "yaml" and text[:name_start].rstrip(" ")[-1:] in {"{", ","}
+    if not (is_pair or is_flow or is_line_of_settings(text, name_start, kind)):
+        return False
+    return (_END_OF_WORD if kind in _SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
+
+
+def _is_user(text: str, name_start: int, value: str) -> bool:
+    """Whether a value equals the user name before it, as passwords of many examples do."""
+    before = text[max(name_start - _NEAR, 0) : name_start].lower()
+    at = before.rfind(value.lower())
+    return at >= 0 and _USER_BEFORE.search(before, 0, at) is not None
+
+
+_NEAR: Final = 200
+_MIN_SECRET: Final = 4
+_MAX_LINE: Final = 200
+_MAX_JUDGED: Final = 256
+_REFERRING: Final = frozenset("$@")
+_BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
+_SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
+_INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
+_LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
+_PAIR: Final = LazyPattern(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}=[^\s=]")
+_PAIR_BELOW: Final = LazyPattern(rf"[ \t\r]{{0,8}}\n{_PAIR.pattern}")
+_BLANK: Final = LazyPattern(r"\s")
+_RESOURCE: Final = LazyPattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+"""Names of objects in a cluster."""
+_COMPARISON: Final = LazyPattern(r"[=!]=")
+_ASSIGNING: Final = LazyPattern(r"\A[^\w\n]*[:=][^\w\n]*\Z|(?i:value|content|default)\W*\Z|>")
+"""Characters between a name and its value, as opposed to those between two names."""
+_LINE_START: Final = LazyPattern(
+    r"[ \t]{0,40}(?:[#;%][ \t]{0,4})?"
+    r"(?:(?:export|set|setx|env|arg|-|- |-e|\"|'|local|readonly|set -[gUx]{1,3})[ \t]{0,4}[\"']?)?"
+    r"[\w.-]{0,60}",
+    re.IGNORECASE,
+)
+_END_OF_LINE: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z|[ \t][#;])|[\"'&,}\])]|[ \t]{1,8}[\w.-]{1,60}=")
+_END_OF_WORD: Final = LazyPattern(r"[\s;|&)\"']|\Z")
+_ENDS: Final = {
+    "xml": LazyPattern(r"\s{0,80}(?:</|\]\]>)"),
+    **dict.fromkeys(("toml", "hcl"), LazyPattern(r"(?<=\d\d)[ \t\r]{0,8}(?:\n|\Z|#|,|\})")),
+}
+"""Text that ends a value without quotes, by kind of file."""
+_DEFINING: Final = LazyPattern(r"(?:define|getenv|environ\.get|env|ENV\.fetch|config)\(\s{0,8}[\"']\Z")
+_CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
+_OF_SERVICE: Final = LazyPattern(
+    r"(?i)(?:^|[._])(?:smtp|ssh|db|database|mysql|postgres|redis|mail|ldap|s?ftp|mongo|rabbitmq|amqp|mqtt)[._]?pass"
+)
+_OF_CODE: Final = LazyPattern(
+    r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
+)
+"""Prefixes of constants that name or test something."""
+_CONNECTION: Final = LazyPattern(
+    r"(?i)(?<![^\W_])(?:db_?)?(?:host(?:name|addr)?|server|database|db(?:name)?|adapter|dialect|smtp\w{0,8})"
+    r"[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?!=))"
+)
+_LOGIN: Final = LazyPattern(
+    r"(?i)(?<![^\W_])(?:user\w{0,8}|login|e?mail|host(?:name)?|server)[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=])|<user"
+)
+_USER_BEFORE: Final = LazyPattern(
+    r"(?:user|login|name|uid)\w{0,12}[\"'\])]{0,3}(?:[ \t]{0,8}(?:=>|[:=])|>)[ \t]{0,8}[\"']?\Z"
+)
+_LANGUAGES: Final = (
+    "ar|bg|bn|ca|cs|cy|da|de|el|en|es|et|eu|fa|fi|fil|fr|gl|he|hi|hr|hu|id|is|it|ja|ka|kk|km|ko|lt|lv|mk|mn|ms|nb|nl|nn|"
+    "no|pl|pt|ro|ru|sk|sl|sq|sr|sv|ta|te|th|tr|uk|ur|uz|vi|zh"
+)
+_TRANSLATION: Final = LazyPattern(
+    rf"(?i)(?:[\w.-]{{1,40}}[._-])?(?:{_LANGUAGES})(?:[-_][a-z]{{2,4}}){{0,2}}\.(?:json|ya?ml|properties|toml|xml)|"
+    r"(?:messages?|strings|locales?|translations?|labels|i18n|errors?)\.(?:json|ya?ml|properties|toml|xml)|"
+    r"[\w.-]{1,60}\.(?:arb|resx|xliff?|xlf)(?:\.\w{1,4})?"
+)
+_TRANSLATED: Final = LazyPattern(
+    rf"[\s\ufeff-]{{0,8}}(?:\{{\s{{0,8}})?[\"']?(?:{_LANGUAGES})(?:[-_][A-Z]{{2}})?[\"']?:[ \t\r]{{0,8}}[\n{{]"
+)
+"""Names of files of translations, and the beginning of those that hold one language."""

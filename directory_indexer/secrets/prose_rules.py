@@ -1,0 +1,344 @@
+"""Secrets stated in prose: notes, letters, chats and set-up messages.
+
+Sentences mention many passwords and contain few, so a value in one must be stronger than a value in settings.
+
+Files whose name or title announces secrets: settings called secrets, lists of passwords.
+
+In them, labels need not be names of secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from directory_indexer.secrets.keyword_context import EXAMPLE
+from directory_indexer.secrets.names import PROSE_KINDS, SETTINGS_KINDS, Naming
+from directory_indexer.secrets.patterns import LazyPattern, SecretSpan, line_start
+from directory_indexer.secrets.strength import (
+    Shape,
+    bare_bounds,
+    is_password,
+    is_phrase,
+    is_placeholder,
+    is_strong,
+    shape_of,
+    surprisal,
+)
+
+_PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
+"""Stems of words for a password, in lower case."""
+_KEY_WORDS: Final = tuple("key token secret schlüssel clé".split())
+SENTENCE_MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
+
+
+def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
+    """Yield the passwords stated in sentences, or announced by one and alone on a line below."""
+    for word in (*_PASSWORD_WORDS, *_KEY_WORDS):
+        at = lowered.find(word) if word in marks else -1
+        while at >= 0:
+            yield from _stated_spans(text, at, word)
+            at = lowered.find(word, at + len(word))
+    for match in _NETWORK_CODE.finditer(text) if "wifi:" in marks else ():
+        if not is_placeholder(match[1]):
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
+
+
+def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[SecretSpan]:
+    for match in matches:
+        if len(set(match[1])) > 1:
+            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
+
+
+def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
+    subject = _SUBJECT.match(text, at)
+    if subject and word in _PASSWORD_WORDS:
+        yield from _stated(text, subject)
+    # Most sentences about a key neither end in a colon nor contain a digit or sign after it.
+    if subject is None or not _PROMISING.match(text, subject.end()):
+        return
+    start, end = line_start(text, at, _MAX_BEFORE), subject.end()
+    if (match := _TELLING.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
+        value = match["value"].rstrip(_MARKS)
+        yield SecretSpan(match.start("value"), match.start("value") + len(value), Naming.PASSWORD.value)
+    elif (announced := _ANNOUNCING.match(text, end)) and is_strong(announced[1]):
+        yield SecretSpan(*announced.span(1), Naming.TOKEN.value)
+    elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
+        yield SecretSpan(*number.span(1), Naming.PASSWORD.value)
+
+
+def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
+    """Yield a number, or four random words of four letters, stated to be a password."""
+    number = _STATED.match(text, subject.end())
+    before = max(subject.start() - _MAX_BEFORE, 0)
+    if number and (number["bare"] is None or _USER.search(text, before, subject.start())):
+        yield SecretSpan(*number.span(2), Naming.PASSWORD.value)
+    words = _SPACED.match(text, subject.end())
+    if words and surprisal(words[1].replace(" ", "")) >= _MIN_SURPRISE:
+        yield SecretSpan(*words.span(1), Naming.PASSWORD.value)
+
+
+def login_sentence_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords in sentences about logging in: `you get in with …`, `anmelden mit …`."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _LOGIN_PHRASES):
+        value = match[1].rstrip(_MARKS)
+        is_harmless = shape_of(value) < Shape.CHOSEN or _PRODUCT.fullmatch(value)
+        if not is_harmless and _LOGGING_IN.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
+            yield SecretSpan(match.start(1), match.start(1) + len(value), Naming.PASSWORD.value)
+
+
+def pin_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the PINs of cards and locks."""
+    if "PIN" not in text and "PUK" not in text:
+        return
+    yield from _numbers(chain(_PIN.finditer(text), _PUK.finditer(text), _PUK_ALONE.finditer(text)))
+    for match in _PIN_ALONE.finditer(text):
+        if _PIN_OF.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
+            yield from _numbers((match,))
+
+
+def safe_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the numbers of safes, and of cards in German."""
+    for match in _SAFE.finditer(text):
+        yield SecretSpan(*match.span(1 if match[1] else 2), Naming.PASSWORD.value)
+
+
+def entry_code_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the codes of doors and alarms."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRY_CODES):
+        if _LOCK.search(text, max(match.start() - _MAX_BEFORE, 0), match.start(1)):
+            yield from _numbers((match,))
+
+
+def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
+    """Whether a value is a secret, given its keyword: keys are generated; passwords are chosen by people."""
+    value, is_quoted = match["value"].rstrip(_MARKS), bool(match["quote"])
+    if EXAMPLE.search(before):
+        return False
+    if word in _KEY_WORDS and not (word == "secret" and is_quoted):
+        return _GENERATED.fullmatch(value) is not None and is_strong(value) and _PUBLIC.search(before) is None
+    if is_strong(value) or _APP_PASSWORD.fullmatch(value):
+        return True
+    is_hard = is_quoted or _EASY.fullmatch(value) is None
+    return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL.search(value) is None
+
+
+_MARKS: Final = ".,;:)"
+_MIN_STATED: Final = 8
+_MAX_BEFORE: Final = 60
+LOGIN_SENTENCE_MARKS: Final = (
+    *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
+    *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
+)
+_LOGIN_PHRASES: Final = tuple(
+    LazyPattern(rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)") for word in ("with", "using", "mit", "avec")
+)
+_LOGGING_IN: Final = LazyPattern(
+    r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|inloggen|"
+    r"onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z"
+)
+_PRODUCT: Final = LazyPattern(r"[A-Z]?[a-z]+\d{1,3}|[A-Z]+-?\d+|\d.*")
+_PUBLIC: Final = LazyPattern(
+    r"(?i)public|cache|fingerprint|identifier|checksum|digest|hash|host|sort|partition|primary|foreign|commit"
+)
+_GENERATED: Final = LazyPattern(r"[0-9A-Za-z_]{16,128}")
+_PROMISING: Final = LazyPattern(r"[^\n\d!#$%&*+?@:-]{0,220}+(?:[\d!#$%&*+?@-]|:)")
+_TELLING: Final = LazyPattern(
+    r"[^\n.:=|;]{0,70}?(?:[ ]{0,2}[:=]|"
+    r"[ ](?:is|ist|lautet|est|es|è|é|to|auf|in|was|war|now|jest)(?:[ ](?:now|jetzt|now:))?[ ]?:?)[ *]{1,4}"
+    r"(?P<quote>[\"'`„“«]{0,2})[ ]?"
+    r"(?=[^\s\d!#$%&*+?@]{0,40}[\d!#$%&*+?@]|[a-z]{4}-[a-z]{4}-)(?P<value>[\w!#$%&*+?@~^.,;:)-]{8,128}+)(?=[\s\"'`“”»*]|\Z)"
+)
+_ANNOUNCING: Final = LazyPattern(
+    r"[^\n]{0,120}:[ \t]{0,4}(?:\r?\n){1,3}[ \t]{0,8}(?![\w.-]{1,60}=[^\s=]|\w{2,12}://)"
+    r"(\w[!-~]{11,4000}+)[ \t]{0,8}(?=\r?\n[ \t]{0,8}\r?\n|\r?\n?\Z)"
+)
+_APP_PASSWORD: Final = LazyPattern(r"[a-z]{4}(?:-[a-z]{4}){3}")
+_EASY: Final = LazyPattern(r"[a-z]{1,20}[-_]?\d{1,4}|\d{1,6}-?[A-Za-z]{1,12}|[A-Za-z]+[!?*]+|[\w-]*[.:,;].*")
+_TECHNICAL: Final = LazyPattern(
+    r"(?i)sha-?\d|aes-?\d|rsa-?\d|hmac|pbkdf|argon|crypt|base-?\d|utf-?\d|oauth|25519|^[A-Z]{2,8}-\d{2,5}|^v?\d+[.-]\d|"
+    r"@[\w-]+\.|^\+?[\d-]+$|^(?:windows|python|postgres|mysql|java|version|step|level|section|type|option)\W?\d"
+)
+_SUBJECT: Final = LazyPattern(
+    r"(?i)pass(?:words?|wort|phrase|code|e(?![a-z]))|kennwort|contraseña|clave|parola|senha|wachtwoord|hasło|пароль|"
+    r"(?:key|token|secret|schlüssel|clé)(?![^\W\d_])"
+)
+_NETWORK: Final = LazyPattern(r"(?i)netzwerk|network|security|wlan|wi-?fi|wpa")
+_NETWORK_KEY: Final = LazyPattern(r"(?:[ ]?\([^()\n]{0,20}\))?[ ]{0,2}[:=][ \t]{0,8}(\d[\d ]{6,28}\d)(?!\w)")
+_STATED: Final = LazyPattern(
+    r"(?:[ ](?:wurde|ist|was|is|wird)(?:[ ](?:jetzt|now|set|changed))?(?:[ ](?:auf|to))?|(?P<bare>))[ ]"
+    r"(\d{6,16})(?![\w-])"
+)
+_USER: Final = LazyPattern(r"(?i)(?:usuario|user|login|gebruiker|benutzer|utilisateur)[ ][\w.@-]{2,40}, \Z")
+_SPACED: Final = LazyPattern(r"[ \t]{0,4}[:=]?[ \t]{1,12}([a-z]{4}(?: [a-z]{4}){3})(?=[ \t\r]{0,8}(?:\n|\Z))")
+"""A password for one program, as mail services show them."""
+_MIN_SURPRISE: Final = 5.5
+_NETWORK_CODE: Final = LazyPattern(r"WIFI:(?:[^;\n]{0,80};){0,4}P:([^;\n]{4,64}+);")
+_NUMBER: Final = r"[^\n.:=|;\d]{0,40}?(?:[:=]|[ ](?:is|ist|lautet|est|es|è))[ \t]{0,12}[\"'`]?(\d{4,8})(?!\w)"
+_PIN: Final = LazyPattern(rf"PIN(?<!\wPIN)(?!\w){_NUMBER}")
+_SAFE: Final = LazyPattern(
+    rf"(?i)(?:tresor|zahlenschloss|geheimzahl)(?!\w)(?:(?=[ ]?:){_NUMBER}|[ ](\d{{4,6}})(?![\w-]))"
+)
+_PUK: Final = LazyPattern(rf"PUK\d?(?!\w){_NUMBER}")
+_PUK_ALONE: Final = LazyPattern(r"PUK\d?(?<!\wPUK)[ \t]{1,4}(\d{8})(?![\w-])")
+_PIN_ALONE: Final = LazyPattern(r"PIN(?<!\wPIN)[ \t]{1,4}(\d{4,8})(?![\w-])")
+_PIN_OF: Final = LazyPattern(
+    r"(?i)abfrage|mailbox|voicemail|windows|card|karte|bank|visa|sim|handy|phone|tablet|laptop|ipad|mobil|konto|debit|credit|safe|carte|tarjeta|carta"
+)
+_ENTRY_NUMBER: Final = (
+    r"(?!\w)[^\n.=|;\d]{0,40}?(?:[:=]|[ ](?:is|ist|lautet|est|es|è|da|do))?[ \t]{1,12}[\"'`]?(\d{4,8})(?![\w-])"
+)
+_ENTRY_CODES: Final = tuple(
+    LazyPattern(word + _ENTRY_NUMBER) for word in ("ode(?<=[Cc]ode)", "ódigo", "odice", "ombination", " pin")
+)
+_LOCK: Final = LazyPattern(
+    r"(?i)(?<![^\W\d_])(?:alarm|(?:front|back|garage|house)?doors?|gate|garage|safe|locker|padlock|(?:lock|key) ?box|"
+    r"key ?safe|schlüssel(?:box|tresor|safe)|(?:haus)?tür|tor|"
+    r"tresor|kluis|cassaforte|coffre|caja fuerte|sejf|"
+    r"schloss|schließfach|iphone|ipad|smartphone|laptop|fahrrad|koffer|porta|porte|portail|puerta|cancello|allarme|alarma)(?![^\W\d_])|türcode"
+)
+
+
+_READ_KINDS: Final = PROSE_KINDS - frozenset("html man latex numbers ods xls xlsb xlsx subtitles".split())
+"""Kinds of files in which people keep lists of passwords, one per line."""
+
+
+def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
+    """Yield the secrets of a file whose name or first line announces them."""
+    if kind in SETTINGS_KINDS:
+        if _SECRETS_NAME.fullmatch(name) and not _MANIFEST.search(text):
+            yield from _scalar_spans(text)
+    elif (not kind or kind in _READ_KINDS) and _is_list(text, name):
+        yield from _entry_spans(text)
+
+
+def _is_list(text: str, name: str) -> bool:
+    match = _FIRST_LINE.match(text)
+    first = match[1] if match else ""
+    title = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
+    if not (is_title(first) or is_title(title)) or _OTHER.search(first):
+        return False
+    return is_title(first) or _OTHER.search(title) is None
+
+
+def is_title(line: str) -> bool:
+    """Whether a line is a title that mentions passwords; the stem test is a fast path."""
+    lowered = line.lower()
+    if line.isascii() and not any(stem in lowered for stem in _STEMS):
+        return False
+    return _TITLE.fullmatch(line) is not None
+
+
+def _scalar_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield every literal value."""
+    for match in _SCALAR.finditer(text):
+        start, end = match.span(str(match.lastgroup))
+        value = text[start:end].rstrip()
+        if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (match["quote"] or _is_single_value(value)):
+            yield SecretSpan(start, start + len(value), Naming.TOKEN.value)
+
+
+def _is_single_value(value: str) -> bool:
+    return " " not in value or is_phrase(value)
+
+
+def _entry_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the values after labels, and numbers after a word for a code."""
+    for match in _ENTRY.finditer(text):
+        first, last = bare_bounds(match["word"])
+        value = match["word"][first:last]
+        if (
+            not _OTHER_LABEL.search(match["label"])
+            and not _SETTING.fullmatch(value)
+            and (shape_of(value) >= Shape.CHOSEN or is_strong(value))
+        ):
+            yield SecretSpan(match.start("word") + first, match.start("word") + last, Naming.PASSWORD.value)
+    for match in _CODE.finditer(text):
+        value = match["word"]
+        if value.isdigit() or is_password(value):
+            yield SecretSpan(*match.span("word"), Naming.PASSWORD.value)
+
+
+_SECRETS_NAME: Final = LazyPattern(
+    r"(?i)[._]?secrets?(?:[-_.](?:prod(?:uction)?|dev(?:elopment)?|stag(?:e|ing)|local|live|private|old|bak|backup))?"
+    r"\.(?:ya?ml|json|toml|ini|properties|conf|cfg)"
+)
+_MANIFEST: Final = LazyPattern(
+    r"(?:\A|\n)[ \t]{0,4}\"?(?:apiVersion|sops|jobs|runs-on|\$schema|openapi|swagger)\"?[ \t]{0,4}:"
+)
+"""Keys of files about secrets that contain none: manifests, workflows, descriptions."""
+_SCALAR: Final = LazyPattern(
+    r"(?m)^[ \t{]{0,40}+[\"']?[\w.:$/ -]{1,80}?[\"']?[ \t]{0,8}[:=][ \t]{1,8}"
+    r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{4,4000}+)[\"']|"
+    r"(?!\#\s)(?P<bare>[^\s\"'|>&*{\[!](?:[^\n\s]|[ \t](?!\#)){3,4000}+))"
+)
+_LITERAL: Final = LazyPattern(r"(?i)true|false|null|none|yes|no|off|https?://[^\s@]{1,200}|[a-z]{1,12}")
+_FIRST_LINE: Final = LazyPattern(r"[\s#=*_>\ufeff-]{0,40}+([^\n]{1,60}+)(?=\n|\Z)")
+_SEPARATORS: Final = str.maketrans("-_.", "   ")
+_WORDS: Final = (
+    *("passwords?", "passw[oö]rt(?:er)?", "passcodes", "pwd?s", "pws", "kennw[oö]rt(?:er)?", "zugangsdaten"),
+    *("zug[aä]nge?", "logindaten", "logins?", "credentials", "access codes", "mots? de passe", "codes d.acc[eè]s"),
+    *("mes codes", "identifiants", "contrase(?:ñ|n)as?", "mis claves", "claves", "parole d.ordine", "credenziali"),
+    *("i miei codici", "senhas?", "palavras[- ]passe", "wachtwoord(?:en)?", "inloggegevens", "mijn codes"),
+    *("has[lł][aoe]", "dost[eę]py", "hesl[aáo]", "přístupy", "pristupy", "losenord", "lösenord", "inloggningar"),
+    *("adgangskoder", "kodeord", "passord", "salasanat?", "sifre(?:ler)?(?:im)?", "şifre(?:ler)?(?:im)?", "parolalar"),
+    *("jelszavak", "jelsz[oó]k?", "parolele?", "lozinke", "gesla", "парол[иь]", "доступы", "паролі", "κωδικοί"),
+    *(
+        "パスワード",
+        "密[码碼]",
+        "비밀번호",
+        "סיסמאות",
+        "كلمات المرور",
+        "slaptažodžiai",
+        "paroolid",
+        "mật khẩu",
+        "kata sandi",
+    ),
+    *("รหัสผ่าน", "पासवर्ड"),
+)
+"""Patterns of words for passwords."""
+
+
+def _stem(word: str) -> str:
+    """Return the ASCII prefix of everything that a pattern matches; "" if there is none."""
+    letters = re.match("[a-z ]*", word)[0]  # type: ignore[index]  # which matches every text
+    following = word[len(letters) :]
+    if following and not following[0].isascii():
+        return ""
+    return letters[:-1] if following.startswith(("?", "*", "{")) else letters
+
+
+_STEMS: Final = tuple(dict.fromkeys(filter(None, map(_stem, _WORDS))))
+_TITLE: Final = LazyPattern(
+    r"(?i)(?:[^\W\d_][\w&+'-]{0,20}[ ]){0,3}[\w-]{0,12}"
+    rf"(?:{'|'.join(_WORDS)})"
+    r"(?:[ ]?[:(\[!-][^\n]{0,40}|"
+    r"[ ](?!(?:is|are|ist|sind|est|sont|was|must|may|reset|manager)\b)[^\W\d_][^\n.:;?]{0,30})?[\s:=*#]{0,8}"
+)
+_OTHER: Final = LazyPattern(
+    r"(?i)polic|polit|rule|require|guide|recommend|richtlin|regel|regeln|vorgabe|consigne|norma|reglas|faq|how|rotat|reset|"
+    r"change|änder|chang|manag|hash|generat|best|good|strong|test|api|\?|about|explain|instruct|anleitung|help|hilfe|spec|"
+    r"format|tutorial|protect|secur|sicher|forgot|vergess|lost|expir|storage|wordlist|common|breach"
+)
+"""Words in titles of texts about passwords, as opposed to lists of them."""
+_ENTRY: Final = LazyPattern(
+    r"(?m)^[ \t>*\u2022-]{0,12}+(?P<label>[^\W_][^\n:=|\t>→]{0,60}?)[ \t*_]{0,4}(?::|=>?|->|→|\||\t|[ ][\u2013\u2014-])"
+    r"[ \t*_]{1,12}"
+    r"[\"'`]?(?P<word>[!-~]{5,120}+)[ \t\r*_|]{0,8}$"
+)
+_OTHER_LABEL: Final = LazyPattern(
+    r"(?i)licen[cs]e|class|type|user|usr|login|mail|name|nutzer|nummer|number|konto|account|\bid\b|tel|phone|dat(?:um|e)|iban|"
+    r"version|url|web|link|site|server|host|port|\bip\b|ssid|benutzer|utilisateur|identifiant|usuario|utente|gebruiker|"
+    r"numéro|número|numero|cliente|abone|adres|brukernavn|użytkownik|uživatel|kullan|example|beispiel|exemple|ejemplo"
+)
+_SETTING: Final = LazyPattern(r"[a-z]{1,12}=.*|[a-z]{1,8}-\d{1,4}")
+_CODE: Final = LazyPattern(
+    r"(?i)(?<![^\W_])(?:[^\W\d_]{0,12}(?:pin|puk|code|schlüssel|kennwort|passwort|password|key)|"
+    r"pin[ -]?code|codigo|código|codice|chiave|"
+    r"clave|clé|kod|kodi|kód|код|пин|sleutel|nyckel|[sş]ifre\w{0,4}|parola|senha|has[lł]o|heslo|wachtwoord|mdp|psw|pwd?)"
+    r"(?:[ ](?:[^\W\d_]{2,16}[ ]?){1,2})?[ ]?[:=]?[ \t]{0,8}[\"'`(]?(?<![^\W\d_])"
+    r"(?P<word>\d{4,32}|(?=[A-Za-z]{0,40}\d)[!#-~]{6,64})(?=[\"'`),;.]|[ \t\r]{0,8}(?:[\n(]|\Z))"
+)
+"""A word for a code, anywhere in a line, and the number or password after it."""

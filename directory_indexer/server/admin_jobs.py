@@ -1,0 +1,146 @@
+"""Administrative operations, each as a sequence of steps."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from directory_indexer.api.collections import backup_answer
+from directory_indexer.api.fields import to_json_object
+from directory_indexer.collections.background import OperationFunction, OperationStoppedError, ReportProgress
+from directory_indexer.collections.backup import back_up
+from directory_indexer.collections.checkup import repair_documents
+from directory_indexer.core.errors import DirIndexError, LockedError, UsageError
+from directory_indexer.core.findings import Finding, Verdict
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.indexing.runs import hold_write_lock
+from directory_indexer.server.mcp.index_tool import is_ended
+from directory_indexer.server.mcp.tools import Tools
+from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.registry.operations import OperationKind, Operations
+from directory_indexer.storage.registry.responses import StoredResponses
+
+with lazily:
+    from directory_indexer.app import App
+    from directory_indexer.config import LoadedConfig
+
+_POLL_SECONDS: Final = 0.5
+_WAITS: Final = "waits for an index run to end"
+
+
+class AdminJobs:
+    """The administrative operations over all collections."""
+
+    def __init__(self, app: App, tools: Tools) -> None:
+        self._app = app
+        self._tools = tools
+        self._collections = tools.collections
+
+    def all(self) -> Mapping[OperationKind, OperationFunction]:
+        """Return the implementation of each kind of operation."""
+        return {
+            OperationKind.OPTIMIZE: self.optimize,
+            OperationKind.REBUILD: self.rebuild,
+            OperationKind.BACKUP: self.back_up,
+            OperationKind.PURGE: self.purge,
+        }
+
+    def optimize(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+        """Check and repair an index, and compact it."""
+        with self._collections.using(collection) as opened:
+            before = _size(opened.app)
+            repaired: list[str] = []
+            for finding in (*_repair(opened.app, tell), *repair_documents(opened)):
+                tell(finding.check)
+                repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
+            _compact(opened.app, tell)
+            return {"repaired": repaired, "bytes_before": before, "bytes_after": _size(opened.app)}
+
+    def rebuild(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+        """Read all files and documents again, by an index run in a child process."""
+        jobs = self._tools.jobs.of(collection)
+        job = jobs.rebuild()
+        while not is_ended(run := jobs.state_of(job)):
+            try:
+                tell(f"{run.phase}: {run.files_done:,} of {run.files_total:,} files")
+            except OperationStoppedError:
+                jobs.cancel(job)
+                raise
+            time.sleep(_POLL_SECONDS)
+        job.is_reported = True
+        if run.state != Outcome.COMPLETED:
+            raise DirIndexError(run.message or f"the index run ended: {run.state}")
+        with self._collections.using(collection) as opened:
+            opened.queue.refreshed(opened.documents.all())
+        return {"run": run.id, "counts": dict(run.counts or {})}
+
+    def purge(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+        """Remove deleted data for good: from the index, the disk, and the stored responses to repeated requests."""
+        with self._collections.using(collection) as opened:
+            tell("documents that are being deleted")
+            opened.queue.recover()
+            _compact(opened.app, tell)
+            residue = opened.app.docstore.upkeep.left_behind()
+        tell("answers and operations of before")
+        StoredResponses(self._app.registry).forget()
+        Operations(self._app.registry).forget_ended()
+        return {"left_behind": residue}
+
+    def back_up(self, _: str, options: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+        """Write a backup of everything into the backup directory of the operator."""
+        directory = backup_place(self._collections.loaded, str(options["name"]))
+        directory.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        report = back_up(self._app, self._collections, directory, tell=tell)
+        return {**to_json_object(backup_answer(report)), "place": directory.name}
+
+
+def backup_place(loaded: LoadedConfig, name: str) -> Path:
+    """Return the directory of a backup, by its name or the current time.
+
+    Raises:
+        UsageError: no backup directory is configured.
+    """
+    directory = loaded.config.serving.backups
+    if directory is None:
+        raise UsageError(
+            "this server keeps no backups",
+            hint="its operator names a directory with serving.backups, or runs dirindex backup",
+        )
+    return directory / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+
+
+def _compact(app: App, tell: ReportProgress) -> None:
+    """Remove the vectors of deleted texts, and compact the database."""
+    _wait_until_unlocked(app, tell)
+    with hold_write_lock(app.docstore, app.lock_path):
+        tell("vectors")
+        app.vectorizer.merger.forget_gone()
+        tell("the database is written anew")
+        app.docstore.upkeep.compact()
+
+
+def _repair(app: App, tell: ReportProgress) -> tuple[Finding, ...]:
+    while True:
+        _wait_until_unlocked(app, tell)
+        with contextlib.suppress(LockedError):  # of a run that just began
+            return tuple(app.doctor.repair())
+
+
+def _wait_until_unlocked(app: App, tell: ReportProgress) -> None:
+    """Wait until no index run is in progress.
+
+    Raises:
+        LeftOffError: the operation is paused or cancelled before.
+    """
+    while app.status.is_locked():
+        tell(_WAITS)
+        time.sleep(_POLL_SECONDS)
+
+
+def _size(app: App) -> int:
+    database = app.loaded.config.storage.sqlite_path
+    return database.stat().st_size if database.exists() else 0

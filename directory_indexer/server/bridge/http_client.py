@@ -1,0 +1,350 @@
+"""A single HTTP exchange with a server that may be slow, broken or hostile; size and time are bounded.
+
+Redirects are not followed, so the token goes to no other server than the configured one.
+
+Retries of failed requests, with exponential backoff, full jitter and a time limit.
+
+Address of a remote index; a token is never sent over an unencrypted network connection by mistake.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import httpcore
+import httpx
+
+from directory_indexer import __version__
+from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.integrations.converting.destinations import Destinations
+from directory_indexer.integrations.converting.fetching import Lookup, Network, addresses_of
+from directory_indexer.telemetry import spans
+
+with lazily:
+    from directory_indexer.integrations.converting.addresses import address_of, display_url
+
+
+LONGEST_ANSWER: Final = 32_000_000
+_MOST_SECONDS: Final = 90.0
+"""Longer than the longest wait that a server offers."""
+
+_ANYWHERE: Final = Destinations(allow_private=True)
+
+
+class Request(NamedTuple):
+    """A request to a path of the API."""
+
+    method: str
+    path: str
+    query: str = ""
+    body: bytes = b""
+    headers: Mapping[str, str] = {}
+
+
+class Response(NamedTuple):
+    """A response; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class NoResponseError(UnavailableError):
+    """The server could not be reached, or its response is incomplete; a retry may succeed."""
+
+
+class Exchange:
+    """An HTTP client of one server, authenticated by a token. Thread-safe."""
+
+    def __init__(
+        self,
+        address: RemoteAddress,
+        token: str,
+        *,
+        seconds: float = _MOST_SECONDS,
+        longest_answer: int = LONGEST_ANSWER,
+        look_up: Lookup = addresses_of,
+    ) -> None:
+        self.address = address
+        self._token = token
+        self._seconds = seconds
+        self._longest_answer = longest_answer
+        self._look_up = look_up
+        self._tls = httpx.create_ssl_context() if address.url.scheme == "https" else None
+
+    def send(self, request: Request) -> Response:
+        """Send a request and return the response, whatever its status.
+
+        Raises:
+            NoAnswerError: there is no response, or an incomplete one.
+            UnavailableError: the response is invalid or too long, or the TLS certificate of the server is.
+        """
+        deadline = time.monotonic() + self._seconds
+        network = Network(deadline=deadline, destinations=_ANYWHERE, look_up=self._addresses)
+        try:
+            with (
+                httpcore.ConnectionPool(ssl_context=self._tls, network_backend=network) as connections,
+                connections.stream(
+                    request.method, self._url(request), headers=self._headers(request), content=request.body
+                ) as response,
+            ):
+                headers = _headers(response.headers)
+                body = self._body(response.iter_stream(), headers)
+                return Response(response.status, headers, self._mask_token(body))
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
+            raise self._error_of(error) from error
+
+    def _url(self, request: Request) -> httpcore.URL:
+        url = self.address.url
+        return httpcore.URL(
+            scheme=url.raw_scheme,
+            host=url.raw_host,
+            port=url.port,
+            target=self.address.target(request.path, request.query),
+        )
+
+    def _headers(self, request: Request) -> list[tuple[bytes, bytes]]:
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"dirindex/{__version__}",
+            **({"Authorization": f"Bearer {self._token}"} if self._token else {}),
+            **({"Content-Length": str(len(request.body))} if request.body else {}),
+            **({"traceparent": around} if (around := spans.traceparent()) else {}),
+            **request.headers,
+        }
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
+
+    def _body(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> bytes:
+        if headers.get("content-encoding", "identity") != "identity":
+            raise UnavailableError(f"{self.address.display_url} answers with what is packed, though it was told not to")
+        return b"".join(self._bounded_chunks(pieces))
+
+    def _mask_token(self, body: bytes) -> bytes:
+        """Mask the token: servers and proxies may echo it, and responses reach assistants and logs."""
+        token = self._token.encode("ascii")
+        return body.replace(token, b"*" * len(token)) if token else body
+
+    def _bounded_chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        n_remaining = self._longest_answer
+        for piece in pieces:
+            n_remaining -= len(piece)
+            if n_remaining < 0:
+                raise UnavailableError(
+                    f"{self.address.display_url} answers with more than {self._longest_answer:,} bytes",
+                    hint="ask for less at once",
+                )
+            yield piece
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        """Resolve a host name; one that counts as local, and so may be used unencrypted, must resolve to loopback."""
+        addresses = self._look_up(host, port)
+        if self.address.is_local and not all(map(is_loopback_address, addresses)):
+            raise UnavailableError(f"{host} does not lead to this machine", hint="write --remote http://127.0.0.1:PORT")
+        return addresses
+
+    def _error_of(self, error: Exception) -> UnavailableError:
+        cause = _cause(error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return UnavailableError(
+                f"{self.address.display_url} does not prove who it is: {cause.verify_message}",
+                hint="check the address; SSL_CERT_FILE names the certificates of an authority of your own",
+            )
+        is_timeout = isinstance(error, httpcore.TimeoutException)
+        return NoResponseError(f"{self.address.display_url} {'takes too long' if is_timeout else 'cannot be reached'}")
+
+
+def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in pairs}
+
+
+def _cause(error: BaseException) -> BaseException:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
+
+
+_RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
+_CONFLICT: Final = 409
+_MAX_DIGITS: Final = 10
+_BAD_GATEWAY: Final = 502
+_IN_PROGRESS: Final = b'"in_hand"'
+_UNREACHABLE: Final = b'"unreachable"'
+_MAX_RETRY_AFTER: Final = 3600
+"""Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
+
+
+class Backoff(NamedTuple):
+    """Backoff policy: a random wait (full jitter) whose maximum doubles each time, within an overall time limit."""
+
+    first_seconds: float = 0.5
+    longest_seconds: float = 15.0
+    patience_seconds: float = 180.0
+
+    def most_seconds(self, n_failures: int) -> float:
+        """Return the longest wait after `n_failures` failures."""
+        return min(self.longest_seconds, self.first_seconds * 2.0 ** min(n_failures - 1, 20))
+
+
+class RetryWait(NamedTuple):
+    """A wait before the next attempt: number of failures, duration and reason of the last failure."""
+
+    n_failures: int
+    seconds: float
+    reason: str
+
+
+class CancelledError(UnavailableError):
+    """The caller no longer waits for the response."""
+
+
+class RetryingClient:
+    """Sends requests until they succeed; requests must be idempotent."""
+
+    def __init__(
+        self,
+        send: Callable[[Request], Response],
+        *,
+        backoff: Backoff = Backoff(),  # noqa: B008 - it is a value
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._send = send
+        self._backoff = backoff
+        self._clock = clock
+        self._chance = chance
+
+    def answered(self, request: Request, *, pause: Callable[[RetryWait], None]) -> Response:
+        """Return the response to a request; `pause` waits between attempts, and may raise to give up.
+
+        Raises:
+            UnavailableError: the server stayed unavailable until the time limit, or its response is invalid.
+        """
+        give_up_at = self._clock() + self._backoff.patience_seconds
+        n_failures = 0
+        while True:
+            response, reason = self._try_once(request)
+            if response is not None and not is_retryable(response):
+                return response
+            n_failures += 1
+            seconds = max(
+                self._chance() * self._backoff.most_seconds(n_failures),
+                retry_after_seconds(response) if response else 0.0,
+            )
+            if self._clock() + seconds > give_up_at:
+                raise UnavailableError(
+                    f"{reason}; asked {n_failures} times, and gave up", hint="nothing is known to be done; try again"
+                )
+            with spans.span("wait for server", n_failures=n_failures):
+                pause(RetryWait(n_failures, seconds, reason))
+
+    def _try_once(self, request: Request) -> tuple[Response | None, str]:
+        try:
+            with spans.span("ask server", bytes_in=len(request.body)) as span:
+                response = self._send(request)
+                span.note(status=response.status, bytes_out=len(response.body))
+        except NoResponseError as error:
+            return None, error.message
+        return response, f"the server answers {response.status}"
+
+
+class CancellableWait:
+    """A cancellable wait between attempts."""
+
+    def __init__(self, report: Callable[[RetryWait], None] = lambda _: None) -> None:
+        self._report = report
+        self._is_cancelled = threading.Event()
+
+    def pause(self, waiting: RetryWait) -> None:
+        """Report the wait, then wait.
+
+        Raises:
+            CancelledError: the call was cancelled.
+        """
+        self._report(waiting)
+        if self._is_cancelled.wait(waiting.seconds):
+            raise CancelledError("the call was cancelled")
+
+    def end(self) -> None:
+        """Cancel the current wait and all further ones."""
+        self._is_cancelled.set()
+
+
+def is_retryable(response: Response) -> bool:
+    """Whether a response means that a retry may succeed."""
+    error_code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in response.body[:_MAX_RETRY_AFTER]), b"")
+    if (response.status, error_code) == (
+        _BAD_GATEWAY,
+        _UNREACHABLE,
+    ):  # this server works; the one it should fetch from does not
+        return False
+    return response.status in _RETRYABLE_STATUSES or (response.status, error_code) == (_CONFLICT, _IN_PROGRESS)
+
+
+def retry_after_seconds(response: Response) -> float:
+    """Return the seconds of a Retry-After header; 0 for a date or anything else."""
+    header = response.headers.get("retry-after", "")
+    return (
+        float(min(int(header), _MAX_RETRY_AFTER))
+        if header.isdecimal() and header.isascii() and len(header) < _MAX_DIGITS
+        else 0.0
+    )
+
+
+_LOCAL_NAME = "localhost"
+
+
+class RemoteAddress(NamedTuple):
+    """The base URL of an index server."""
+
+    url: httpx.URL
+    is_local: bool
+    """Whether the host as written is the loopback interface."""
+
+    @property
+    def display_url(self) -> str:
+        """The URL as messages show it."""
+        return display_url(self.url)
+
+    def target(self, path: str, query: str = "") -> bytes:
+        """Return the request target: a path of the API below the path of the server."""
+        return self.url.raw_path.rstrip(b"/") + path.encode("ascii") + (f"?{query}".encode("ascii") if query else b"")
+
+
+def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
+    """Parse the address of a server.
+
+    Raises:
+        UsageError: the address is invalid, or it is unencrypted HTTP to another machine without `allow_http`.
+    """
+    url = address_of(written)
+    if url.query or url.fragment or "?" in written or "#" in written:
+        raise UsageError(f"{display_url(url)} is asked with more than a path", hint="write --remote https://host")
+    is_local = _is_loopback(url.host)
+    if url.scheme == "http" and not is_local and not allow_http:
+        raise UsageError(
+            f"{display_url(url)} is not encrypted: everybody on the way could read the token and the documents",
+            hint="write https://; or --allow-http, if the network is trusted",
+        )
+    return RemoteAddress(url, is_local)
+
+
+def is_loopback_address(address: str) -> bool:
+    """Whether a numeric IP address is a loopback address."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower().rstrip(".") == _LOCAL_NAME:
+        return True
+    try:
+        return is_loopback_address(host)
+    except ValueError:
+        return False

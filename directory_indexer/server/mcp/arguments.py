@@ -1,0 +1,387 @@
+"""Arguments of the tools, described for models that do not know dirindex, and validated by pydantic.
+
+The MCP SDK has already imported pydantic when these are needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+
+from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.paths import invalid_character_in, well_formed
+from directory_indexer.ranking.query import MAX_CHARACTERS
+from directory_indexer.search.requests import SearchMode
+from directory_indexer.server.mcp.budget import Budgets
+from directory_indexer.server.mcp.schemas import schema_of
+
+_LONGEST_CURSOR = 2000
+_LONGEST_PATH = 4096
+LAST_LINE = 2**31
+_MAX_QUOTED_CHARS = 80
+_LONG = "maxLength"
+
+
+class ArgumentError(UsageError):
+    """The arguments of a call are invalid."""
+
+
+class Alias(NamedTuple):
+    """An alias of an argument, used by clients of the plain contract (docs/http.md).
+
+    `callables` are the tools and operations that accept it; a `name` with a dot is a key of an object argument. It
+    applies where a record has the argument `own` and none that is called `name`.
+    """
+
+    callables: frozenset[str]
+    name: str
+    own: str
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the alias is a key of an object argument."""
+        return "." in self.name
+
+
+ALIASES: Final = (
+    Alias(frozenset({"search"}), "top_k", "limit"),
+    Alias(frozenset({"search"}), "collection", "collections"),
+    Alias(frozenset({"ingest"}), "metadata.filename", "filename"),
+    Alias(frozenset({"ingest", "ingest_url", "ingestUrl"}), "metadata.collection", "collection"),
+    Alias(frozenset({"convert_to_text"}), "uri", "source"),
+    Alias(frozenset({"convert_to_text", "convert_and_ingest"}), "uri", "path"),
+)
+
+
+class IndexAction(StrEnum):
+    """The action of the tool `index`."""
+
+    START = "start"
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+def _require_no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError(value)  # noqa: TRY004 - pydantic collects these
+    return value
+
+
+def _parse_list(value: object) -> object:
+    """Accept what models write in place of a list: a single string, or a list as JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.lstrip().startswith("[") else [value]
+    except (ValueError, RecursionError):
+        return [value]
+
+
+Number = Annotated[int, BeforeValidator(_require_no_boolean)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
+_Path = Field(max_length=_LONGEST_PATH)
+_FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
+_Range = Field(max_length=30)
+_CollectionName = Field(max_length=63)
+_ABSENT: Final[tuple[object, ...]] = (None, "", [])
+_COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
+_Count = Field(ge=1, le=50)
+
+Cursor = Annotated[
+    str,
+    "next_cursor of the answer before; all else as then.",
+    Field(max_length=_LONGEST_CURSOR),
+]
+MaxTokens = Annotated[
+    Number,
+    "Longest answer, in tokens.",
+    Field(ge=Budgets.LEAST, le=Budgets.MOST),
+]
+IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
+Query = Annotated[
+    str,
+    'A question, a description or words; "phrase", -without, OR. path: type: heading: author: from: to: subject: tag: '
+    "lang: created: since: until: narrow it: since:7d.",
+    Field(min_length=1, max_length=MAX_CHARACTERS),
+]
+Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
+Below = Annotated[str, "Directory or file.", _Path]
+Types = Annotated[Texts, 'Kinds of files: "python", "pdf", "code".', Field(max_length=20)]
+Globs = Annotated[Texts, 'Like "src/**", "*.{c,h}" or "!*.md".', Field(max_length=20)]
+Pattern = Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
+PlainText = Annotated[bool, "Plain text."]
+LinesAround = Annotated[Number, "Lines around each.", Field(ge=0, le=20)]
+Outlined = Annotated[str, "File, directory or FILE#Heading.", _FilePath]
+Author = Annotated[str, "Only by this author."]
+InLanguage = Annotated[str, 'Only prose in this language: "en".']
+Tag = Annotated[str, "Only documents with this tag."]
+Sender = Annotated[str, "Only mail from this person."]
+Recipient = Annotated[str, "Likewise, to this person."]
+Subject = Annotated[str, "Only with this in the subject."]
+Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
+Since = Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".']
+Until = Annotated[str, "Only files dated until then."]
+WithWeaker = Annotated[bool, "Also weaker hits."]
+WithFacets = Annotated[bool, "Count types, years … instead."]
+Mode = Annotated[SearchMode, "How to rank."]
+IndexPath = Annotated[str, "Directory. Empty: all.", _Path]
+
+
+IN_COLLECTION = "The collection."
+InCollection = Annotated[str, IN_COLLECTION, _CollectionName]
+InCollections = Annotated[Texts, "Collections, if not the default one.", Field(max_length=20)]
+
+
+class SearchArguments(NamedTuple):
+    """The arguments of `search`; assistants write into the query what programs pass as separate arguments."""
+
+    query: Query
+    queries: Queries = ()
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    author: Annotated[Author, Only.PROGRAMS] = ""
+    language: Annotated[InLanguage, Only.PROGRAMS] = ""
+    tag: Annotated[Tag, Only.PROGRAMS] = ""
+    sender: Annotated[Sender, Only.PROGRAMS] = ""
+    recipient: Annotated[Recipient, Only.PROGRAMS] = ""
+    subject: Annotated[Subject, Only.PROGRAMS] = ""
+    created: Annotated[Created, Only.PROGRAMS] = ""
+    since: Annotated[Since, Only.PROGRAMS] = ""
+    until: Annotated[Until, Only.PROGRAMS] = ""
+    facets: WithFacets = False
+    mode: Mode = SearchMode.HYBRID
+    collections: InCollections = ()
+    limit: Annotated[Number, "Most hits.", _Count] = 10
+    all: WithWeaker = False
+    again: Annotated[bool, "Show again what was shown before."] = False
+    max_tokens: MaxTokens = Budgets.SEARCH
+    cursor: Cursor = ""
+    plain: Annotated[bool, "Answer by the names of the plain contract.", Only.PROGRAMS] = False
+
+
+class GrepArguments(NamedTuple):
+    """The arguments of `grep`."""
+
+    pattern: Pattern
+    path: Below = ""
+    globs: Globs = ()
+    fixed: PlainText = False
+    context: LinesAround = 0
+    max_tokens: MaxTokens = Budgets.SEARCH
+    collection: InCollection = DEFAULT
+
+
+class SimilarArguments(NamedTuple):
+    """The arguments of `similar_files`."""
+
+    path: IndexedFile
+    within: Annotated[str, "Directory.", _Path] = ""
+    collection: InCollection = DEFAULT
+    limit: Annotated[Number, "Most hits.", _Count] = 10
+    max_tokens: MaxTokens = Budgets.SEARCH
+    cursor: Cursor = ""
+
+
+class ContentArguments(NamedTuple):
+    """The arguments of `get_content`."""
+
+    path: IndexedFile
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
+    end_line: Annotated[Number, "Last line; 0: as far as there is room.", Field(ge=0, le=LAST_LINE)] = 0
+    chunks: Annotated[
+        str,
+        'Passages instead: "3", "3-7", "3-".',
+        _Range,
+    ] = ""
+    pages: Annotated[str, 'Pages instead: "2", "2-4".', _Range] = ""
+    collection: InCollection = DEFAULT
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class OutlineArguments(NamedTuple):
+    """The arguments of `outline`."""
+
+    path: Outlined
+    collection: InCollection = DEFAULT
+    max_tokens: MaxTokens = Budgets.OUTLINE
+
+
+class ConvertArguments(NamedTuple):
+    """The arguments of `convert_to_text`."""
+
+    source: Annotated[
+        str,
+        "Indexed file, member as in a.zip!/b.docx, or URL.",
+        _FilePath,
+    ]
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
+    collection: InCollection = DEFAULT
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class IndexArguments(NamedTuple):
+    """The arguments of `index`."""
+
+    path: IndexPath = ""
+    action: Annotated[
+        IndexAction,
+        "start also joins a run that goes on.",
+    ] = IndexAction.START
+    wait_seconds: Annotated[
+        Number,
+        "Longest wait.",
+        Field(ge=0, le=50),
+    ] = 20
+    collection: InCollection = DEFAULT
+
+
+class InfoArguments(NamedTuple):
+    """The arguments of `server_info`."""
+
+    collection: InCollection = DEFAULT
+
+
+def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "") -> Any:
+    """Validate the arguments of a call `of` a tool or operation; a null counts as missing.
+
+    Raises:
+        ArgumentError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
+    """
+    known: JsonObject = schema_of(record)["properties"]
+    values, names_in_call = _resolve_aliases(arguments, aliases_of(record, of))
+    if unknown := [name for name in values if name not in known]:
+        raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_suggestion(unknown[0], known)}")
+    if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
+        raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
+    for name, value in values.items():
+        if invalid := _invalid_character_in(value):
+            raise ArgumentError(f"'{name}' contains {invalid}")
+    try:
+        return _type_adapter(record).validate_python(values)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        name_in_call = names_in_call.get(name, name)
+        schema = schema_with_aliases(record, of)["properties"].get(name_in_call, known[name])
+        raise ArgumentError(
+            f"'{name_in_call}' is {quoted(values[name])}{_length_note(values[name])}; it must be {expected(schema)}"
+        ) from error
+
+
+def _invalid_character_in(value: object) -> str:
+    """Return a description of the first invalid character in any string of a nested value; empty if there is none."""
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case str() as text if invalid := invalid_character_in(text):
+                return invalid
+            case Mapping() as members:
+                pending += [*members.keys(), *members.values()]
+            case list() | tuple() as items:
+                pending += items
+    return ""
+
+
+@functools.cache
+def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
+    """Return the aliases of arguments of a tool or operation."""
+    known: JsonObject = schema_of(record)["properties"]
+    return tuple(alias for alias in ALIASES if of in alias.callables and alias.own in known and alias.name not in known)
+
+
+@functools.cache
+def schema_with_aliases(record: type, of: str) -> JsonObject:
+    """Return the schema of the arguments of a tool or operation, with their aliases."""
+    schema = schema_of(record)
+    own: JsonObject = schema["properties"]
+    aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
+    return {**schema, "properties": own | {alias.name: _schema_of_alias(alias, own[alias.own]) for alias in aliases}}
+
+
+def _schema_of_alias(alias: Alias, own: JsonObject) -> JsonObject:
+    if own["type"] == "array":
+        return {**own["items"], **_COLLECTION_LIMITS, "description": f"A single one of `{alias.own}`."}
+    return {**own, "description": f"Another name for `{alias.own}`."}
+
+
+def _resolve_aliases(arguments: Mapping[str, object], aliases: Iterable[Alias]) -> tuple[JsonObject, dict[str, str]]:
+    """Return the arguments by their record names, and the names used in the call for those passed by an alias."""
+    values = {name: value for name, value in arguments.items() if value is not None}
+    names_in_call: dict[str, str] = {}
+    for alias in aliases:
+        outer, _, inner = alias.name.partition(".")
+        value = values.get(outer) if alias.is_key else values.pop(outer, None)
+        if alias.is_key:
+            value = value.get(inner) if isinstance(value, Mapping) else None
+        if value is None:
+            continue
+        if values.get(alias.own) in _ABSENT:
+            values[alias.own], names_in_call[alias.own] = value, alias.name
+        require_agreement((alias.own, values[alias.own]), (alias.name, value))
+    return values, names_in_call
+
+
+def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> None:
+    """Reject two different values of the same argument; a list agrees with each of its items.
+
+    Raises:
+        ArgumentError: the values differ.
+    """
+    (name, value), (other_name, other_value) = own, other
+    listed = _parse_list(value)
+    if value != other_value and not (isinstance(listed, list) and other_value in listed):
+        raise ArgumentError(
+            f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
+        )
+
+
+@functools.cache
+def _type_adapter(record: type) -> TypeAdapter[Any]:
+    return TypeAdapter(record)
+
+
+def expected(schema: JsonObject) -> str:
+    """Describe in words what the schema of an argument allows."""
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    match schema["type"]:
+        case "array":
+            return f"a list of at most {schema['maxItems']} texts"
+        case "object":
+            return f"an object of at most {schema['maxProperties']} names"
+        case "string":
+            form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
+            length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""
+            return f"a text{length}{form}"
+        case "integer":
+            return f"an integer from {schema['minimum']} to {schema['maximum']}"
+        case _:
+            return "true or false"
+
+
+def _length_note(value: object) -> str:
+    return f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MAX_QUOTED_CHARS else ""
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name[:_MAX_QUOTED_CHARS], list(known), n=1)
+    names = ", ".join(known)
+    return f"; did you mean '{close[0]}'? Allowed are: {names}" if close else f"; allowed are: {names or 'none'}"
+
+
+def quoted(value: object) -> str:
+    """Return a value in quotes, shortened for an error message."""
+    try:
+        text = well_formed(str(value))
+    except ValueError:  # an integer of thousands of digits
+        text = "a number"
+    return f"'{text if len(text) <= _MAX_QUOTED_CHARS else text[:_MAX_QUOTED_CHARS] + '…'}'"

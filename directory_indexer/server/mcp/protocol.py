@@ -1,0 +1,390 @@
+"""MCP server: the tools as protocol messages, for all transports.
+
+Toolsets of servers: all tools, or those that a cluster index can answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Protocol
+
+from mcp import MCPError
+from mcp.server import CacheHint, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.types import (
+    INVALID_PARAMS,
+    Annotations,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceLink,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+
+from directory_indexer import __version__
+from directory_indexer.api.contents import TextAnswer
+from directory_indexer.api.fields import JsonObject
+from directory_indexer.api.hits import SearchAnswer
+from directory_indexer.collections.collections import no_collection
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.server.cluster_app import TOOLS_HERE, ClusterApp
+from directory_indexer.server.mcp import clients
+from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
+from directory_indexer.server.mcp.arguments import (
+    ArgumentError,
+    ContentArguments,
+    GrepArguments,
+    SearchArguments,
+    SimilarArguments,
+    aliases_of,
+    arguments_of,
+)
+from directory_indexer.server.mcp.budget import Budgets
+from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, client_of
+from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolEntry, ToolExecutor
+from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.search_requests import collections_of_call, path_of_call
+from directory_indexer.server.mcp.tool_results import (
+    NEXT_CALLS,
+    NEXT_CALLS_FROM_CLUSTER,
+    NextCalls,
+    arguments_schema,
+    error_result,
+    failure_text,
+    listed_tools,
+)
+from directory_indexer.server.model import BackgroundModel, ModelState
+from directory_indexer.server.path_resolution import URI_PREFIX, name_in_uri
+from directory_indexer.server.startup import FRESH_MS, FROM_CLUSTER, INSTRUCTIONS, NAME, TITLE
+from directory_indexer.storage.documents.runs import Origin
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Word
+
+with lazily:
+    from directory_indexer.app import App
+    from directory_indexer.server.middleware import request_context
+    from directory_indexer.storage.registry.keys import Key
+
+
+_WARM_UP_SECONDS = 0.05
+"""The delay of loading the model after the first response, which is sent by then."""
+
+_CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
+_SCOPED_ARGUMENTS = (SearchArguments, GrepArguments, SimilarArguments)
+_ALL_NAMES = frozenset(entry.name for entry in TOOLS)
+_log = logging.getLogger("dirindex.serve")
+
+
+class ExtraTools(Protocol):
+    """Tools besides those of the catalogue, for callers whose key allows them."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def listed(self, key: Key | None) -> list[Tool]:
+        """Return the descriptions of the tools that a key allows."""
+
+    def arguments_schema(self, name: str) -> JsonObject:
+        """Return the argument schema of a tool."""
+
+    async def answer(self, name: str, arguments: Mapping[str, Any], key: Key | None) -> CallToolResult:
+        """Call a tool."""
+
+
+class Toolset(NamedTuple):
+    """The tools of a server and their instructions for models; `hidden_arguments` are not listed.
+
+    `refusal` returns the error for the other tools, which only the machine with the index has.
+    """
+
+    tools: tuple[ToolEntry, ...] = TOOLS
+    instructions: str = INSTRUCTIONS
+    next_calls: NextCalls = NEXT_CALLS
+    hidden_arguments: frozenset[str] = frozenset()
+    refusal: Callable[[str], DirIndexError] | None = None
+
+
+ALL_TOOLS: Final = Toolset()
+
+
+def make_server(
+    desk: ToolExecutor, model: BackgroundModel, more: ExtraTools | None = None, *, offer: Toolset = ALL_TOOLS
+) -> Server[None]:
+    """Build the MCP server for any transport; `more` are additional tools."""
+    session = _Session(desk, model, more, offer)
+    server = Server(
+        NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=offer.instructions,
+        lifespan=_lifespan,
+        cache_hints=dict.fromkeys(_CACHEABLE, CacheHint(ttl_ms=FRESH_MS)),
+        get_tool_input_schema=session.schema_of_tool,
+        on_list_tools=session.list_tools,
+        on_call_tool=session.call_tool,
+        on_list_resources=session.list_resources,
+        on_list_resource_templates=session.list_templates,
+        on_read_resource=session.read_resource,
+        on_completion=session.complete,
+    )
+    server.middleware.append(session.warm_up)
+    server.middleware.append(_with_request_id)
+    return server
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(_: object) -> AsyncIterator[None]:
+    yield None
+
+
+class _Session:
+    """The request handlers."""
+
+    def __init__(self, desk: ToolExecutor, model: BackgroundModel, more: ExtraTools | None, offer: Toolset) -> None:
+        self._desk = desk
+        self._offer = offer
+        self._entries = {entry.name: entry for entry in offer.tools}
+        self._model = model
+        self._more = more
+        self._roots = ClientRoots()
+        self._shown = ReturnedPassages()
+
+    async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
+        result = await call_next(ctx)
+        if self._model.state is ModelState.UNLOADED:
+            threading.Timer(_WARM_UP_SECONDS, self._model.start).start()
+        return result
+
+    def schema_of_tool(self, name: str) -> JsonObject | None:
+        if self._more is not None and name in self._more:
+            return self._more.arguments_schema(name)
+        return arguments_schema(self._entries[name]) if name in self._entries else None
+
+    async def list_tools(
+        self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        more = self._more.listed(_key_of(ctx)) if self._more is not None else []
+        return ListToolsResult(
+            tools=[*listed_tools(self._offer.tools, hidden_arguments=self._offer.hidden_arguments), *more]
+        )
+
+    async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
+        if self._more is not None and params.name in self._more:
+            answer = self._more.answer(params.name, params.arguments or {}, _key_of(ctx))
+            return await self._traced(ctx, params.name, answer)
+        entry = self._entries.get(params.name)
+        if entry is None and self._offer.refusal is not None and params.name in _ALL_NAMES:
+            return await self._refuse(self._offer.refusal, params.name)
+        if entry is None:
+            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._entries)}")
+        if not entry.is_read_only and not _may_write(ctx):
+            return error_result(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
+        return await self._traced(ctx, entry.name, self._run_tool(ctx, entry, params))
+
+    async def _refuse(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
+        try:
+            return error_result(self._error_text(await self._desk.in_read_pool(lambda: refusal(name))))
+        except DirIndexError as error:
+            return error_result(self._error_text(error))
+
+    def _error_text(self, error: DirIndexError) -> str:
+        return failure_text(error, self._offer.next_calls)
+
+    async def _traced(
+        self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
+    ) -> CallToolResult:
+        with spans.span(f"call {name}", within=_request_span(ctx), tool=Word(name)) as span:
+            result = await answer
+            span.note(is_error=bool(result.is_error))
+            return result
+
+    async def _run_tool(
+        self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, params: CallToolRequestParams
+    ) -> CallToolResult:
+        try:
+            call = _parse_call(entry, params.arguments or {})
+            await self._set_context(ctx, call)
+            caller = Caller(_progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
+            require_reach(caller.reaches, call)
+            answer = await entry.run(self._desk, call, caller)
+        except ArgumentError as error:
+            return error_result(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
+        except DirIndexError as error:
+            _log.info("%s: %s", entry.name, error.message)
+            return error_result(self._error_text(error))
+        except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
+            _log.exception("%s failed", entry.name)
+            return error_result(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
+        if isinstance(answer.result, SearchAnswer):
+            self._shown.note(client_of(ctx), answer.result.hits)
+        links = map(_resource_link, answer.links)
+        return CallToolResult(
+            content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
+        )
+
+    async def _set_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
+        """Set the client's roots, if the call has no path, and the passages already returned in the session."""
+        if isinstance(call, _SCOPED_ARGUMENTS) and not path_of_call(call):
+            clients.current_roots.set(await self._roots.of(ctx))
+        if isinstance(call, SearchArguments) and not call.again and not call.plain:
+            clients.returned_lines.set(self._shown.of(client_of(ctx)))
+
+    async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=[])
+
+    async def list_templates(self, _: object, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        template = ResourceTemplate(
+            uri_template=f"{URI_PREFIX}{{+path}}",
+            name="file",
+            title="Indexed file",
+            description="The text of an indexed file, as search finds it; path is absolute, without the first slash.",
+        )
+        return ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        self, ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
+            require_reach(_reach_of(ctx), call)
+            answer = await self._desk.in_read_pool(lambda: self._desk.tools.get_content(call))
+        except DirIndexError as error:
+            raise MCPError(INVALID_PARAMS, self._error_text(error), data={"uri": uri}) from error
+        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
+        return ReadResourceResult(contents=[contents])
+
+    async def complete(self, ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> CompleteResult:
+        is_path = params.argument.name == "path" and getattr(params.ref, "uri", None) == f"{URI_PREFIX}{{+path}}"
+        if not is_path or not _reach_of(ctx)(DEFAULT):
+            return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
+        typed = params.argument.value
+        values, total = await self._desk.in_read_pool(lambda: self._desk.tools.completions(typed))
+        return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
+
+
+def _parse_call(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
+    """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
+    call = arguments_of(entry.arguments, arguments, of=entry.name)
+    if isinstance(call, SearchArguments):
+        return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
+    return call
+
+
+def resource_text(answer: Answer) -> str:
+    """Return the text of a resource, with a note if there is more, since a resource has no field for that."""
+    result: Any = answer.result
+    following = result.next_start_line or result.next_chunks
+    if not following:
+        return str(result.text)
+    argument = "start_line" if result.next_start_line else "chunks"
+    return f"{result.text}\n[more: get_content(path={result.path!r}, {argument}={following!r})]\n"
+
+
+def _media_type(answer: Answer) -> str:
+    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
+
+
+async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
+    """Set the id of the HTTP request of a call for the log; the context holds that of the session's first request."""
+    if ctx.request is None:  # on standard input
+        return await call_next(ctx)
+    token = request_context.request_id.set(request_context.context_of(ctx.request.scope).request_id)
+    try:
+        return await call_next(ctx)
+    finally:
+        request_context.request_id.reset(token)
+
+
+def _request_span(ctx: ServerRequestContext[Any, Any]) -> str:
+    """Return the traceparent of the HTTP request of a call; the current span is that of the session's first request."""
+    return request_context.context_of(ctx.request.scope).span if ctx.request else ""
+
+
+def _key_of(ctx: ServerRequestContext[Any, Any]) -> Key | None:
+    return request_context.context_of(ctx.request.scope).key if ctx.request else None
+
+
+def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
+    return ctx.request is None or request_context.context_of(ctx.request.scope).may_write()
+
+
+def _reach_of(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
+    """Return the predicate of the collections that the key of a call grants; a local client has all."""
+    return request_context.context_of(ctx.request.scope).reaches if ctx.request else lambda _: True
+
+
+def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
+    """Return the origin under which a client stops index runs: an admin may also stop those of terminals."""
+    return (
+        request_context.origin_of(request_context.context_of(ctx.request.scope).key) if ctx.request else Origin.SERVER
+    )
+
+
+def require_reach(reaches: Callable[[str], bool], call: Any) -> None:
+    """Require that the caller may use the collections of a call.
+
+    Raises:
+        NotIndexedError: a collection is not accessible; the error does not reveal whether it exists.
+    """
+    for name in collections_of_call(call):
+        if not reaches(name):
+            raise no_collection(name)
+
+
+def _resource_link(link: Link) -> ResourceLink:
+    return ResourceLink(
+        uri=link.uri,
+        name=link.name,
+        mime_type=link.media_type,
+        size=link.size,
+        annotations=Annotations(last_modified=link.modified) if link.modified else None,
+    )
+
+
+def _progress_reporter(ctx: ServerRequestContext[Any, Any]) -> Progress:
+    async def report(percent: float, text: str) -> None:
+        await ctx.session.report_progress(percent, 100.0, text)
+
+    return report
+
+
+def toolset_of(app: App) -> Toolset:
+    """Return the toolset for the index of an app."""
+    if isinstance(app, ClusterApp):
+        return Toolset(
+            tuple(_describe_for_cluster(entry) for entry in TOOLS if entry.name in TOOLS_HERE),
+            FROM_CLUSTER,
+            NEXT_CALLS_FROM_CLUSTER,
+            frozenset({"collection", "collections"}),
+            app.elsewhere,
+        )
+    return ALL_TOOLS
+
+
+def _describe_for_cluster(entry: ToolEntry) -> ToolEntry:
+    return replace(entry, description=_DESCRIPTIONS.get(entry.name, entry.description))
+
+
+_DESCRIPTIONS: Final = {
+    "get_content": "Read lines, pages or passages of an indexed file of any format. Use it after search, with path and "
+    "start_line of a hit. Lists a directory.",
+    "server_info": "List indexed directories. Use it when you do not know what can be searched.",
+}
+"""Descriptions of the tools whose usual ones mention tools or data that a cluster index lacks."""

@@ -1,0 +1,136 @@
+"""JSON schemas of records for assistants, and conversion of records to the objects that they describe.
+
+The schemas are flat and portable: no references, no unions, no nulls. Fields that are None or have their default value
+are omitted from an object, and so are fields for programs only.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.api.fields import JsonObject, Only
+
+PLAIN_SCHEMAS: dict[object, JsonObject] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    Any: {},
+}
+_PLAIN = frozenset({str, int, float, bool})
+_LIMITS = {
+    "string": {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"},
+    "array": {"min_length": "minItems", "max_length": "maxItems"},
+    "integer": {"ge": "minimum", "le": "maximum"},
+    "object": {"max_length": "maxProperties"},
+}
+MISSING: Final = object()
+"""The default of a required field."""
+
+_OMITTED_DEFAULTS = (MISSING, None, (), "")
+
+
+class Field(NamedTuple):
+    """A field of a record; `limits` are those that pydantic checks."""
+
+    name: str
+    type: Any
+    description: str
+    limits: tuple[object, ...]
+    only: Only | None
+    default: object
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the field is always present."""
+        return self.default is MISSING and not _is_optional(self.type)
+
+
+@functools.cache
+def fields_of(record: type) -> tuple[Field, ...]:
+    """Return the fields of a record with their descriptions."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
+    return tuple(_field(name, hints[name], defaults.get(name, MISSING)) for name in record._fields)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def schema_of(record: type) -> JsonObject:
+    """Return the JSON schema of a record for assistants, as a result or as arguments."""
+    fields = _fields_for_models(record)
+    properties = {field.name: _schema_of_field(field) for field in fields}
+    required = [field.name for field in fields if field.is_required]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def object_for_models(value: object) -> Any:
+    """Convert a record to the object that its schema describes."""
+    if type(value) in _PLAIN:  # most values are
+        return value
+    if isinstance(value, tuple):
+        if not hasattr(value, "_fields"):
+            return [object_for_models(item) for item in value]
+        fields = ((field, getattr(value, field.name)) for field in _fields_for_models(type(value)))
+        return {
+            field.name: object_for_models(member)
+            for field, member in fields
+            if member is not None and member != field.default
+        }
+    if isinstance(value, Mapping):
+        return {str(name): object_for_models(member) for name, member in value.items()}
+    if isinstance(value, list):  # in the metadata of a sent document
+        return list(map(object_for_models, value))
+    return str(value)
+
+
+def plain_type(hint: Any) -> Any:
+    """Return a type without its annotations."""
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+
+
+@functools.cache
+def _fields_for_models(record: type) -> tuple[Field, ...]:
+    return tuple(field for field in fields_of(record) if field.only is not Only.PROGRAMS)
+
+
+def _field(name: str, hint: Any, default: object) -> Field:
+    plain, *notes = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
+    only = next((note for note in notes if isinstance(note, Only)), None)
+    description = next((note for note in notes if isinstance(note, str)), "")
+    limits = tuple(limit for note in notes for limit in getattr(note, "metadata", ()))
+    return Field(name, plain, description, limits, only, default)
+
+
+def _schema_of_field(field: Field) -> JsonObject:
+    schema = _schema_of_type(field.type)
+    for limit in field.limits:
+        known = _LIMITS.get(schema["type"], {})
+        schema |= {name: value for of, name in known.items() if (value := getattr(limit, of, None)) is not None}
+    if field.description:
+        schema["description"] = field.description
+    if field.default not in _OMITTED_DEFAULTS:
+        schema["default"] = object_for_models(field.default)
+    return schema
+
+
+def _schema_of_type(hint: Any) -> JsonObject:
+    if _is_optional(hint):
+        return _schema_of_type(next(member for member in typing.get_args(hint) if member is not type(None)))
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        return {"type": "array", "items": _schema_of_type(typing.get_args(hint)[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _schema_of_type(typing.get_args(hint)[1])}
+    if hasattr(hint, "_fields"):
+        return dict(schema_of(hint))
+    if hint in PLAIN_SCHEMAS:
+        return dict(PLAIN_SCHEMAS[hint])
+    return {"type": "string", "enum": [str(member) for member in hint]}
+
+
+def _is_optional(hint: Any) -> bool:
+    return typing.get_origin(hint) in {typing.Union, types.UnionType}

@@ -1,0 +1,173 @@
+"""Search answers within a token budget, best hits first, with a cursor for the rest.
+
+Ten hits are worth more than whole excerpts of half as many: each excerpt gets room by its rank, as nDCG weights ranks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from directory_indexer.api.cursors import Position
+from directory_indexer.api.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
+from directory_indexer.core.files import DIRECTORY
+from directory_indexer.core.lazy import lazily
+from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.ranking.excerpts import narrow_excerpt
+from directory_indexer.server.mcp.answer import Answer, links
+from directory_indexer.server.mcp.arguments import ArgumentError
+from directory_indexer.server.mcp.budget import cost, most_that_fit, n_bytes_of
+from directory_indexer.server.mcp.clients import without_excerpt
+from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.text import search_text
+from directory_indexer.storage.documents.statistics import IndexSummary
+
+with lazily:
+    from directory_indexer.search.requests import SearchRequest, SearchResult
+    from directory_indexer.storage.documents.statistics import Facets
+
+
+_N_KEPT_HITS = 10
+"""This many hits are returned with shortened excerpts rather than dropped; the cursor leads to the others."""
+
+_LEAST_BYTES = 120
+"""The smallest room of an excerpt: a line, or forty Chinese characters."""
+
+_STEP = 1.2
+_N_STEPS = 20
+"""The first excerpt has room for at most `_LEAST_BYTES * _STEP ** _N_STEPS`, 4,600 bytes."""
+
+_SHORTEST_EXCERPT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a result: its position, its token budget, and the state of the index."""
+
+    position: Position
+    max_tokens: int
+    index: IndexSummary
+    plain_collections: tuple[str, ...] = ()
+    """The collections that were searched, if the answer uses the field names of the plain contract."""
+
+
+def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
+    """Return as many hits as fit; of the first ten, excerpts are shortened before hits are dropped.
+
+    Raises:
+        ArgumentError: not even the path of the first hit fits into `max_tokens`.
+    """
+    brief = _omit_redundant if page.plain_collections else _omit_unmatched_text
+    hits = _describe_files_once([without_excerpt(brief(passage_of(hit))) for hit in result.hits])
+
+    def fits(passages: Sequence[Passage]) -> bool:
+        answer = _answer(result, page, passages)
+        if page.plain_collections:
+            return cost(object_for_models(plain_answer(answer, page.plain_collections))) <= page.max_tokens
+        linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
+        return _fits(answer, page.max_tokens, linked=linked)
+
+    first, others = hits[:_N_KEPT_HITS], hits[_N_KEPT_HITS:]
+    if fits(first):
+        n_others = most_that_fit(len(others), lambda n: fits(hits[: len(first) + n]))
+        return _answer(result, page, hits[: len(first) + n_others])
+    if not fits(_share_room(first, 0)):  # this is rare, and each trial costs a millisecond
+        first = first[: most_that_fit(len(first) - 1, lambda n: fits(_share_room(first[:n], 0)))]
+    if not first:
+        return _answer(result, page, [_shorten_to_fit(hits[0], fits, lambda hit: _answer(result, page, [hit]))])
+    step = most_that_fit(_N_STEPS, lambda step: fits(_share_room(first, step)))
+    return _answer(result, page, _share_room(first, step))
+
+
+def plain_search_answer(answer: SearchAnswer, page: Page) -> Answer:
+    """Return an answer with the field names of the plain contract, and its JSON as text."""
+    plain = plain_answer(answer, page.plain_collections)
+    return Answer(json.dumps(object_for_models(plain), ensure_ascii=False, separators=(",", ":")), plain)
+
+
+def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:
+    """Return the facet counts, with as many values of each facet as fit."""
+
+    def counts(most: int) -> SearchAnswer:
+        n_files, *values = facets
+        return facets_answer(request, Facets(n_files, *(facet[:most] for facet in values)), index=page.index)
+
+    return counts(most_that_fit(max(map(len, facets[1:])), lambda n: _fits(counts(n), page.max_tokens)))
+
+
+def _share_room(hits: Sequence[Passage], step: int) -> list[Passage]:
+    """Shorten the first excerpt to the room of this step, and each further one in proportion to its nDCG discount."""
+    n_bytes = _LEAST_BYTES * _STEP**step
+    rooms = (max(_LEAST_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
+    return [_narrow_excerpt(hit, room) for hit, room in zip(hits, rooms, strict=True)]
+
+
+def _narrow_excerpt(hit: Passage, n_bytes: int) -> Passage:
+    size = n_bytes_of(hit.excerpt)
+    if size <= n_bytes:
+        return hit
+    whole = Excerpt(hit.excerpt, hit.excerpt_start_line, hit.excerpt_end_line, hit.marks, hit.line)
+    text, start_line, end_line, marks, _ = narrow_excerpt(whole, max(1, len(hit.excerpt) * n_bytes // size))
+    return hit._replace(
+        excerpt=text, excerpt_start_line=start_line, excerpt_end_line=end_line, marks=marks, shortened=True
+    )
+
+
+def _shorten_to_fit(
+    hit: Passage, fits: Callable[[Sequence[Passage]], bool], answer: Callable[[Passage], SearchAnswer]
+) -> Passage:
+    """Shorten a hit that does not fit even with the shortest usual excerpt."""
+    hit = hit._replace(metadata=None)
+    if not fits([_shorten_excerpt(hit, _SHORTEST_EXCERPT)]):
+        hit = hit._replace(heading=None, title=None, language=None, scan=None)
+    if not fits([_shorten_excerpt(hit, 0)]):
+        needed = cost(object_for_models(answer(_shorten_excerpt(hit, _SHORTEST_EXCERPT))))
+        raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
+    return _shorten_excerpt(hit, most_that_fit(len(hit.excerpt), lambda n: fits([_shorten_excerpt(hit, n)])))
+
+
+def _answer(result: SearchResult, page: Page, passages: Sequence[Passage]) -> SearchAnswer:
+    left_out = len(result.hits) - len(passages)
+    cursor = None
+    if left_out or result.is_truncated:
+        cursor = page.position.cursor_after(result.hits[: len(passages)], state=result.state)
+    answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
+    return answer._replace(left_out=left_out or None)
+
+
+def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
+    return cost(object_for_models(answer)) <= max_tokens and cost(search_text(answer)) + linked <= max_tokens
+
+
+def _omit_redundant(hit: Passage) -> Passage:
+    """Omit a title that the heading repeats, and metadata that does not help to judge a passage."""
+    if hit.title and f"{hit.heading} > ".startswith(f"{hit.title} > "):
+        hit = hit._replace(title=None)
+    if hit.metadata is None:
+        return hit
+    is_by_sender = hit.metadata.get("author") == hit.metadata.get("from")
+    unneeded = {"message_id", "thread", "pages", *(("author",) if is_by_sender else ())}
+    return hit._replace(metadata={k: v for k, v in hit.metadata.items() if k not in unneeded} or None)
+
+
+def _omit_unmatched_text(hit: Passage) -> Passage:
+    """Omit the text, too, of a file that was found by its name alone."""
+    is_name_alone = hit.matched and not hit.marks and hit.kind != DIRECTORY
+    return _omit_redundant(hit._replace(excerpt="", heading=None, metadata=None) if is_name_alone else hit)
+
+
+def _describe_files_once(hits: Sequence[Passage]) -> list[Passage]:
+    """Omit the title and metadata of further passages of a file."""
+    paths: set[str] = set()
+    passages: list[Passage] = []
+    for hit in hits:
+        passages.append(hit._replace(title=None, metadata=None) if hit.path in paths else hit)
+        paths.add(hit.path)
+    return passages
+
+
+def _shorten_excerpt(hit: Passage, n_characters: int) -> Passage:
+    return hit._replace(excerpt=hit.excerpt[:n_characters], shortened=True)

@@ -1,0 +1,141 @@
+"""Search requests of calls: collections, scope within each, and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from directory_indexer.api.cursors import Position, parse_cursor
+from directory_indexer.collections.search import add_document_ids
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.search.requests import (
+    SearchRequest,
+    SearchResult,
+    metadata_conditions,
+    since_moment,
+    until_moment,
+)
+from directory_indexer.server.mcp.arguments import SearchArguments, SimilarArguments
+from directory_indexer.server.mcp.clients import roots_indexed, roots_note
+from directory_indexer.server.path_resolution import scope_of
+
+with lazily:
+    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.search.requests import Hit
+
+EXCERPT_CHARS = 800
+"""Longer than for people: an assistant then requests the surrounding text less often."""
+
+
+def collections_of_call(call: Any) -> tuple[str, ...]:
+    """Return the collections of a call, whether its arguments allow one or several."""
+    return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
+
+
+def request_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
+    """Return the search request of a call without its scope, and the position of its cursor.
+
+    Raises:
+        UsageError: the call is invalid.
+    """
+    position = parse_cursor(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
+    request = SearchRequest(
+        query=call.query,
+        queries=call.queries,
+        mode=call.mode,
+        limit=position.limit(call.limit),
+        kinds=call.types,
+        globs=call.globs,
+        since=since_moment(call.since, name="since"),
+        until=until_moment(call.until, name="until"),
+        metadata=_conditions(call),
+        only_good=not call.all,
+        excerpt_chars=EXCERPT_CHARS,
+        embedding_seconds=embedding_ms / 1000,
+    )
+    return request, position
+
+
+def path_of_call(call: Any) -> str:
+    """Return the path that a call is restricted to; for `similar_files` that is `within`."""
+    return str(call.within if isinstance(call, SimilarArguments) else call.path)
+
+
+class ResolvedScope(NamedTuple):
+    """The resolved scope of a call in a collection, with notes about it and about changes there."""
+
+    scope: tuple[FilePath, ...]
+    notes: tuple[str, ...]
+
+
+def resolve_scope_refreshing(opened: OpenCollection, path: str) -> ResolvedScope:
+    """Resolve the scope of a call with this path, if any, and refresh the index there.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+    """
+    resolved = resolve_scope(opened, path)
+    return resolved._replace(notes=(*opened.app.refresh(resolved.scope), *resolved.notes))
+
+
+def resolve_scope(opened: OpenCollection, path: str) -> ResolvedScope:
+    """Resolve the scope of a call with this path, if any, without refreshing the index.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+    """
+    scope = scope_at(opened, path)
+    return ResolvedScope(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
+
+
+ScopeResolver: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
+
+
+def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
+    """Resolve a path in a collection; without one, the scope is the roots of the client.
+
+    Raises:
+        NotIndexedError: nothing is indexed there.
+    """
+    with opened.app.docstore.snapshot() as snapshot:
+        return roots_indexed(snapshot) if _uses_client_roots(opened, path) else scope_of(snapshot, path)
+
+
+def search_in(
+    opened: OpenCollection, request: SearchRequest, path: str, *, look: ScopeResolver = resolve_scope_refreshing
+) -> SearchResult:
+    """Search a collection at a path, after the scope is resolved by `look`."""
+    scope, notes = look(opened, path)
+    result = opened.app.searcher.search(request._replace(scope=scope))
+    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
+
+
+def _uses_client_roots(opened: OpenCollection, path: str) -> bool:
+    """Whether a call is restricted to the roots of the client: only in the default collection, and without a path."""
+    return not path and opened.name == DEFAULT
+
+
+def with_collection(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return hits with their collection, unless it is the default one, and with their sent documents."""
+    name = "" if opened.name == DEFAULT else opened.name
+    return tuple(hit._replace(collection=name) for hit in add_document_ids(opened, hits))
+
+
+def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
+    values = {field: value for field in _METADATA_NAMES if (value := getattr(call, field))}
+    names = {name: field for field, name in _METADATA_NAMES.items()}
+    return metadata_conditions({_METADATA_NAMES[field]: [value] for field, value in values.items()}, names=names)
+
+
+_METADATA_NAMES = {
+    "author": "author",
+    "language": "lang",
+    "tag": "tag",
+    "sender": "from",
+    "recipient": "to",
+    "subject": "subject",
+    "created": "created",
+}
+"""The arguments for document metadata, and the names of the fields in the index."""

@@ -1,0 +1,162 @@
+"""Tool listings for clients, and error results.
+
+Error messages for models: each names the call to make next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, Protocol, TypeAlias
+
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+
+from directory_indexer.api.fields import JsonObject
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import (
+    BusyError,
+    CorruptIndexError,
+    CorruptRegistryError,
+    DirIndexError,
+    IndexMismatchError,
+    LockedError,
+    NotHereError,
+    NotIndexedError,
+    NotStoppableError,
+    ProviderError,
+    StoreError,
+    UsageError,
+    VectorStoreError,
+)
+from directory_indexer.server.mcp.arguments import IN_COLLECTION, LAST_LINE
+from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.mcp.text import one_line
+
+
+class ListedTool(Protocol):
+    """A tool as it is listed."""
+
+    @property
+    def name(self) -> str:
+        """The name in calls."""
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+
+    @property
+    def description(self) -> str:
+        """The description for models."""
+
+    @property
+    def arguments(self) -> type:
+        """The record of the arguments."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the tool changes nothing."""
+
+
+def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
+    """Return the descriptions of tools, without result schemas, which would take three times as many tokens.
+
+    `hidden_arguments` are omitted.
+
+    Assistants pay for each word: an argument is not described again if an earlier tool has the same one.
+    """
+    descriptions = {"collection": IN_COLLECTION}
+    listings = []
+    for entry in tools:
+        schema = schema_of(entry.arguments)
+        properties = {
+            name: _brief_schema(name, argument, descriptions)
+            for name, argument in schema["properties"].items()
+            if name not in hidden_arguments
+        }
+        listings.append(_tool(entry, {**schema, "properties": properties}))
+    return listings
+
+
+def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str]) -> JsonObject:
+    """Return the schema of an argument, without limits except a maximum, and without a repeated description."""
+    schema = {
+        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and value not in _OMITTED_VALUES
+    }
+    if descriptions.get(name) == argument["description"]:
+        del schema["description"]
+    descriptions[name] = argument["description"]
+    return schema
+
+
+_OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
+_OMITTED_VALUES: Final = (DEFAULT, LAST_LINE)
+
+
+def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
+    return Tool(
+        name=entry.name,
+        title=entry.title,
+        description=entry.description,
+        input_schema=arguments,
+        annotations=_annotations(entry),
+    )
+
+
+def _annotations(entry: ListedTool) -> ToolAnnotations:
+    """Return the annotations of a tool; the other hints do not apply to a read-only one."""
+    if entry.is_read_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+
+
+def arguments_schema(entry: ListedTool) -> JsonObject:
+    """Return the argument schema of a tool, by which the SDK validates calls."""
+    return {**schema_of(entry.arguments), "additionalProperties": False}
+
+
+def error_result(text: str) -> CallToolResult:
+    """Return an error result; its text is all that a model sees of an error."""
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)
+
+
+NextCalls: TypeAlias = Sequence[tuple[type[DirIndexError], str]]
+"""The next call after an error, by its class; the first matching row applies."""
+
+
+class NoRunError(UsageError):
+    """No index run can be stopped."""
+
+
+NEXT_CALLS: Final[NextCalls] = (
+    (
+        NotIndexedError,
+        "call server_info to see what is indexed and what may be, search to find files, or index to add or refresh.",
+    ),
+    (BusyError, "repeat the call in a second."),
+    (NoRunError, "call server_info to see how the last one ended, or index without action to start one."),
+    (NotStoppableError, "tell the user, or call index without action to wait for it."),
+    (NotHereError, "call search or get_content here, or tell the user which machine has the index."),
+    (UsageError, "correct this and call the same tool again."),
+    (ProviderError, 'call search with mode="keyword", or again in a few seconds.'),
+    (IndexMismatchError, 'call search with mode="keyword"; the user can run `dirindex index --yes`.'),
+    (LockedError, "call server_info to see the run that goes on, then index again."),
+    (CorruptIndexError, "ask the user to run `dirindex doctor --repair`."),
+    (CorruptRegistryError, "ask the user to run `dirindex doctor --repair`."),
+    (VectorStoreError, 'call search with mode="keyword"; the user can run `dirindex doctor`.'),
+    (StoreError, "ask the user to run `dirindex doctor`."),
+    (DirIndexError, "call server_info."),
+)
+
+NEXT_CALLS_FROM_CLUSTER: Final[NextCalls] = (
+    (NotIndexedError, "call search to find files, or server_info to see which directories are indexed."),
+    (VectorStoreError, "call the same tool again in a minute; if that fails, too, tell the user."),
+    (IndexMismatchError, 'call search with mode="keyword", and tell the user.'),
+    *NEXT_CALLS,
+)
+"""The next calls for a server that only reads a cluster index."""
+
+
+def failure_text(error: DirIndexError, next_calls: NextCalls = NEXT_CALLS) -> str:
+    """Format an error and the call to make next."""
+    hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
+    next_call = next(next_call for kind, next_call in next_calls if isinstance(error, kind))
+    return f"{one_line(error.message)}{one_line(hint)}. Next: {next_call}"

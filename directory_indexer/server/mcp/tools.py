@@ -1,0 +1,237 @@
+"""Implementation of the tools, independent of MCP: from arguments to an answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from directory_indexer import __version__
+from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api.hits import SearchAnswer, index_state
+from directory_indexer.api.status import Model, directory_of
+from directory_indexer.collections.search import search_collections
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import ProviderError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.integrations.converting.converter import is_url
+from directory_indexer.search.requests import SearchMode, SearchResult
+from directory_indexer.server.index_jobs import CollectionJobs
+from directory_indexer.server.mcp.answer import Answer, ServerAnswer, links
+from directory_indexer.server.mcp.arguments import (
+    ContentArguments,
+    ConvertArguments,
+    GrepArguments,
+    InfoArguments,
+    OutlineArguments,
+    SearchArguments,
+    SimilarArguments,
+)
+from directory_indexer.server.mcp.budget import Budgets, cost
+from directory_indexer.server.mcp.contents import content_answer, content_text, read_named
+from directory_indexer.server.mcp.grep_outline import (
+    grep_request,
+    lines_answer,
+    lines_text,
+    outline_named,
+    outline_within_budget,
+)
+from directory_indexer.server.mcp.index_tool import IndexVerbs
+from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.search_answer import Page, counting_answer, fitting_answer, plain_search_answer
+from directory_indexer.server.mcp.search_requests import (
+    ScopeResolver,
+    collections_of_call,
+    request_of,
+    resolve_scope_refreshing,
+    scope_at,
+    search_in,
+    with_collection,
+)
+from directory_indexer.server.mcp.text import converted_text, info_text, part_of_converted, search_text
+from directory_indexer.server.model import BackgroundModel
+from directory_indexer.server.path_resolution import indexed_lines
+
+with lazily:
+    from directory_indexer.collections.collections import Collections
+    from directory_indexer.config.settings import Config
+
+
+HYBRID_TIMEOUT_SECONDS = 0.3
+"""The longest wait of a hybrid search for a model that is being loaded; it then answers by keywords."""
+
+SEMANTIC_TIMEOUT_SECONDS = 30.0
+"""The longest wait of a semantic search."""
+
+_STILL_LOADING = (
+    "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
+    "seconds to search by meaning, too"
+)
+FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
+_MOST_COMPLETIONS = 100
+
+
+class Tools:
+    """The tools over all collections. Thread-safe."""
+
+    def __init__(
+        self, *, collections: Collections, model: BackgroundModel, jobs: CollectionJobs, allowed: Sequence[FilePath]
+    ) -> None:
+        self.collections = collections
+        self._model = model
+        self.jobs = jobs
+        self.index = IndexVerbs(collections, jobs, allowed)
+        self._allowed = tuple(allowed)
+
+    def search(self, call: SearchArguments) -> Answer:
+        """Find passages, or return facet counts."""
+        if call.facets:
+            counted = self.facets(call)
+            return Answer(search_text(counted), counted)
+        result, page = self.find(call)
+        return plain_search_answer(fitting_answer(result, page), page) if call.plain else _search_answer(result, page)
+
+    def facets(self, call: SearchArguments) -> SearchAnswer:
+        """Return facet counts of the files that a search covers.
+
+        Raises:
+            UsageError: the call names several collections.
+        """
+        names = collections_of_call(call)
+        if len(names) > 1:
+            raise UsageError("facets are those of one collection", hint="name one of them")
+        request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
+        with self.collections.using(names[0]) as opened:
+            request = request._replace(scope=scope_at(opened, call.path))
+            page = Page(position, call.max_tokens, opened.app.status.summary())
+            return counting_answer(request, opened.app.searcher.facets(request), page)
+
+    def find(
+        self, call: SearchArguments, *, look: ScopeResolver = resolve_scope_refreshing, is_unfinished: bool = False
+    ) -> tuple[SearchResult, Page]:
+        """Find passages, without those of earlier pages."""
+        request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
+        mode, notes = self._available_mode(call.mode)
+        merged = search_collections(
+            self.collections,
+            collections_of_call(call),
+            request._replace(mode=mode, is_unfinished=is_unfinished),
+            search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, look=look),
+        )
+        result = position.rest(merged._replace(degraded=(*notes, *merged.degraded)), limit=call.limit)
+        plain_collections = collections_of_call(call) if call.plain else ()
+        return result, Page(position, call.max_tokens, result.summary, plain_collections)
+
+    def grep(self, call: GrepArguments) -> Answer:
+        """Find all lines that match a pattern."""
+        with self.collections.using(call.collection) as opened:
+            scope, notes = resolve_scope_refreshing(opened, call.path)
+            with opened.app.docstore.snapshot() as snapshot:
+                answer = lines_answer(snapshot, grep_request(call, scope), notes, max_tokens=call.max_tokens)
+        return Answer(lines_text(answer), answer)
+
+    def similar_files(self, call: SimilarArguments) -> Answer:
+        """Find files that are similar to an indexed one."""
+        position = parse_cursor(call.cursor, question=("similar", call.path, call.within, call.collection))
+        with self.collections.using(call.collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                path, _ = indexed_lines(snapshot, call.path)
+            self._model.is_usable(within_seconds=SEMANTIC_TIMEOUT_SECONDS)
+            scope, notes = resolve_scope_refreshing(opened, call.within)
+            similar = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
+            result = similar._replace(
+                request=similar.request._replace(mode=SearchMode.SEMANTIC),
+                hits=with_collection(opened, similar.hits),
+                degraded=(*notes, *similar.degraded),
+            )
+            page = Page(position, call.max_tokens, app.status.checked(result.summary))
+        return _search_answer(position.rest(result, limit=call.limit), page)
+
+    def get_content(self, call: ContentArguments) -> Answer:
+        """Read the indexed text of a file, or list a directory."""
+        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+            text = read_named(snapshot, call)
+        answer = content_answer(text, max_tokens=call.max_tokens)
+        return Answer(content_text(answer), answer)
+
+    def outline(self, call: OutlineArguments) -> Answer:
+        """Return the outline of a file or a directory."""
+        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+            outline = outline_named(snapshot, call.path)
+        answer = outline_within_budget(outline, max_tokens=call.max_tokens)
+        return Answer(answer.outline or "", answer)
+
+    def convert_to_text(self, call: ConvertArguments) -> Answer:
+        """Convert an indexed file, or a document from the web, to Markdown."""
+        if not is_url(call.source):
+            _, text = self.converted_file(call.source, call.collection)
+        elif not self._config.serving.fetch_urls:
+            raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+        else:
+            with self.collections.using(call.collection) as opened:
+                text = opened.app.converter.convert_url(call.source)
+        answer = part_of_converted(call.source, text, call)
+        return Answer(converted_text(answer), answer)
+
+    def converted_file(self, name: str, collection: str) -> tuple[FilePath, str]:
+        """Return the path of an indexed file, and the whole file as Markdown.
+
+        Raises:
+            NotIndexedError: no such file is indexed.
+            UsageError: the name is ambiguous, or the file cannot be read.
+        """
+        with self.collections.using(collection) as opened:
+            app = opened.app
+            with app.docstore.snapshot() as snapshot:
+                path, _ = indexed_lines(snapshot, name)
+            return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
+
+    def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
+        """Return the indexed directories of a collection, its index run, and the state of the model."""
+        with self.collections.using(call.collection) as opened:
+            status, may_index = opened.app.status, opened.app.writes
+            directories = tuple(map(directory_of, status.report().directories))
+            index = index_state(status.summary())
+        embedding = self._config.embedding
+        info = ServerAnswer(
+            version=__version__,
+            directories=(),
+            allowed=self._allowed,
+            model=Model(embedding.model, embedding.provider, None, self._model.state, self._model.message or None),
+            index=index,
+            run=self.jobs.of(call.collection).current(),
+            collections=tuple(name for name in self.collections.names() if name != DEFAULT and reaches(name)),
+        )
+        listed = directories
+        while listed and cost(object_for_models(info._replace(directories=listed))) > Budgets.INFO:
+            listed = listed[:-1]
+        info = info._replace(directories=listed, left_out=len(directories) - len(listed))
+        return Answer(info_text(info, may_index=may_index), info)
+
+    def completions(self, prefix: str) -> tuple[list[str], int]:
+        """Return completions of the path of an indexed file, and their total number."""
+        typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
+        with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+            typed_paths = snapshot.path_lookup
+            paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
+        return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
+
+    def _available_mode(self, mode: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
+        if mode is SearchMode.KEYWORD:
+            return mode, ()
+        timeout = SEMANTIC_TIMEOUT_SECONDS if mode is SearchMode.SEMANTIC else HYBRID_TIMEOUT_SECONDS
+        if self._model.is_usable(within_seconds=timeout):
+            return mode, ()
+        if mode is SearchMode.SEMANTIC:
+            raise ProviderError("the embedding model is still being loaded")
+        return SearchMode.KEYWORD, (_STILL_LOADING,)
+
+    @property
+    def _config(self) -> Config:
+        return self.collections.loaded.config
+
+
+def _search_answer(result: SearchResult, page: Page) -> Answer:
+    answer = fitting_answer(result, page)
+    return Answer(search_text(answer), answer, links(answer, result))

@@ -1,0 +1,286 @@
+"""Request guard: the checks of all requests, for MCP and REST alike.
+
+The order is: Host and Origin headers, key, rights of the key, rate limit, concurrency budget. The time that a client
+takes to send its request is limited before all of them (`patience`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from starlette.requests import ClientDisconnect
+
+from directory_indexer.core.errors import BusyError, StoreError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.server.middleware import request_context
+from directory_indexer.server.middleware.authentication import Authenticator
+from directory_indexer.server.middleware.limits import Buckets, Budgets, Claim, Stage
+from directory_indexer.server.middleware.monitoring import Metrics, log_request
+from directory_indexer.server.middleware.request_context import (
+    Connection,
+    Problem,
+    RequestContext,
+    Route,
+    connection_of,
+    id_of_request,
+    request_id,
+)
+from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.telemetry import spans
+from directory_indexer.telemetry.spans import Span, Word
+
+with lazily:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
+
+_GONE = 499
+"""The conventional status in logs for clients that disconnect before the response."""
+
+_log = logging.getLogger("dirindex.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardPolicy:
+    """The policy of the request guard."""
+
+    route_of: Callable[[str, str], Route]
+    """Returns the route of a path and a method."""
+
+    authenticator: Authenticator
+    buckets: Buckets
+    answers_to: Callable[[str], bool]
+    """Whether a Host header names this server."""
+
+    trusts: Callable[[str], bool]
+    """Whether pages of an origin may send requests."""
+
+    budgets: Budgets = field(default_factory=Budgets)
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+class RequestGuard:
+    """Forwards valid requests to `app` and rejects all others; every response has a request id."""
+
+    def __init__(self, app: ASGIApp, rules: GuardPolicy, *, clock: Callable[[], float]) -> None:
+        self._app = app
+        self._rules = rules
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client_id = _header(scope, b"x-request-id")
+        context = RequestContext(id_of_request(client_id), self._rules.route_of(scope["path"], scope["method"]))
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        token = request_id.set(context.request_id)
+        exchange = _Exchange(context, connection_of(scope), receive, send)
+        metrics, began = self._rules.metrics, self._clock()
+        metrics.n_in_hand += 1
+        with _span_of(context, method, scope) as span:
+            context.span = spans.traceparent()
+            try:
+                await self._answer(scope, exchange)
+            finally:
+                metrics.n_in_hand -= 1
+                exchange.release()
+                seconds = self._clock() - began
+                metrics.count(context, method=method, seconds=seconds)
+                log_request(context, method=method, seconds=seconds)
+                span.note(status=context.status, bytes_in=context.bytes_in, bytes_out=context.bytes_out)
+                if context.refusal:
+                    span.note(refusal=Word(context.refusal))
+                request_id.reset(token)
+
+    async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
+        context = exchange.context
+        try:
+            exchange.refusal = self._refusal(scope, exchange)
+            if exchange.refusal is None:
+                context.enter(scope)
+                await self._app(scope, exchange.receive, exchange.send)
+        except BusyError:
+            exchange.refusal = request_context.BUSY
+        except ClientDisconnect:  # there is no one to respond to, unless the guard itself caused it
+            context.status = context.status or _GONE
+        except Exception:
+            if exchange.refusal is None:
+                _log.exception("a request failed because of a bug")
+                exchange.refusal = request_context.BUG
+            if exchange.has_begun:
+                raise
+        if exchange.refusal is not None and not exchange.has_begun:
+            await exchange.refuse(exchange.refusal)
+
+    def _refusal(self, scope: Scope, exchange: _Exchange) -> Problem | None:
+        context = exchange.context
+        if _is_misframed(scope):
+            return request_context.MISFRAMED
+        if context.route.is_probe:
+            return self._length_problem(scope, context.route)
+        return (
+            self._host_problem(scope)
+            or self._length_problem(scope, context.route)
+            or self._key_problem(scope, context)
+            or self._budget_problem(exchange)
+        )
+
+    def _host_problem(self, scope: Scope) -> Problem | None:
+        if not self._rules.answers_to(_header(scope, b"host")):
+            return request_context.MISDIRECTED
+        return None if self._rules.trusts(_header(scope, b"origin")) else request_context.FOREIGN_ORIGIN
+
+    @staticmethod
+    def _length_problem(scope: Scope, route: Route) -> Problem | None:
+        length = _header(scope, b"content-length")
+        is_too_long = length.isdigit() and int(length) > route.longest_body
+        return request_context.too_large(route.longest_body) if is_too_long else None
+
+    def _key_problem(self, scope: Scope, context: RequestContext) -> Problem | None:
+        if context.route.needs is None:
+            return None
+        try:
+            caller = self._rules.authenticator.caller(scope["headers"], address=_address(scope))
+        except StoreError:
+            _log.exception("the keys cannot be read")
+            return request_context.KEYS_UNREADABLE
+        if isinstance(caller, int):
+            return request_context.GUESSING._replace(retry_seconds=caller)
+        context.key = caller
+        return request_context.NO_KEY if caller is None else self._limit_problem(caller, context.route)
+
+    def _limit_problem(self, key: Key, route: Route) -> Problem | None:
+        """Return the problem if a key lacks a right or exceeds its rate limit."""
+        if route.needs is not None and not key.may(route.needs):
+            return request_context.no_right(key.name, route.needs)
+        if route.collection is not None and not key.reaches(route.collection):
+            return request_context.no_collection(route.collection)
+        seconds = self._rules.buckets.take(key.digest)
+        return request_context.TOO_OFTEN._replace(retry_seconds=seconds) if seconds else None
+
+    def _budget_problem(self, exchange: _Exchange) -> Problem | None:
+        key, route = exchange.context.key, exchange.context.route
+        if key is None or route.needs is Right.METRICS:
+            return None
+        return exchange.claim_room(self._rules.budgets, key.digest)
+
+
+class _Exchange:
+    """A request and its response in transit: bytes are counted, and common headers are added."""
+
+    def __init__(self, context: RequestContext, connection: Connection | None, receive: Receive, send: Send) -> None:
+        self.context = context
+        self.refusal: Problem | None = None
+        self.has_begun = False
+        self._connection = connection
+        self._claim: Claim | None = None
+        self._receive = receive
+        self._send = send
+
+    @property
+    def _awaits_body(self) -> bool:
+        return self._connection is not None and self._connection.awaits_body
+
+    def claim_room(self, budgets: Budgets, digest: bytes) -> Problem | None:
+        """Count the request in the budget of its key, in the body stage until the body is complete."""
+        if self._connection is not None:
+            self._connection.owner = digest
+        self._claim = Claim(budgets, digest)
+        return self._claim.enter(Stage.BODY if self._awaits_body else self._stage_of_answer)
+
+    def release(self) -> None:
+        """Remove the request from the budget of its key."""
+        if self._claim is not None:
+            self._claim.release()
+
+    async def receive(self) -> Message:
+        """Receive a part of the request; a body that is too large is cut off, whatever its Content-Length."""
+        if self.refusal is None:
+            message = await self._receive()
+            n_bytes = len(message.get("body", b""))
+            self.context.bytes_in += n_bytes
+            self.refusal = self._limit_problem(n_bytes, has_ended=not message.get("more_body", False))
+        return message if self.refusal is None else {"type": "http.disconnect"}
+
+    def _limit_problem(self, n_bytes: int, *, has_ended: bool) -> Problem | None:
+        longest = self.context.route.longest_body
+        if self.context.bytes_in > longest:
+            return request_context.too_large(longest)
+        if self._claim is None:
+            return None
+        if refusal := self._claim.add_bytes(n_bytes):
+            return refusal
+        return self._claim.enter(self._stage_of_answer) if has_ended else None
+
+    @property
+    def _stage_of_answer(self) -> Stage:
+        return Stage.STREAM if self.context.route.is_stream else Stage.ANSWER
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response, unless the request was rejected before the response began."""
+        if self.refusal is not None and not self.has_begun:
+            return
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self.context.status = message["status"]
+            message = {**message, "headers": [*message["headers"], *self._headers(message["headers"])]}
+        self.context.bytes_out += len(message.get("body", b""))
+        await self._send(message)
+
+    async def refuse(self, problem: Problem) -> None:
+        """Respond with a problem."""
+        self.context.refusal = problem.error
+        self.refusal = None
+        body = problem.body()
+        headers = [*problem.headers(), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+    def _headers(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        names = {name.lower() for name, _ in headers}
+        added = [
+            (b"x-request-id", self.context.request_id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+        ]
+        if self._awaits_body:  # before the next request, the server would have to read the rest of this one
+            added.append((b"connection", b"close"))
+        return [header for header in added if header[0] not in names]
+
+
+def _span_of(context: RequestContext, method: str, scope: Scope) -> AbstractContextManager[Span]:
+    """Return the span of a response, linked to that of the client if any; probes are too frequent for spans."""
+    if context.route.is_probe:
+        return spans.NOTHING
+    route = context.route.template
+    return spans.answer_span(
+        f"{method} {route}",
+        within=_header(scope, b"traceparent"),
+        method=Word(method),
+        route=Word(route),
+        request_id=Word(context.request_id),
+    )
+
+
+def _is_misframed(scope: Scope) -> bool:
+    """Whether a proxy may disagree about the end of the body: a length with chunks, or chunks in HTTP/1.0."""
+    names = {name for name, _ in scope["headers"]}
+    return b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0")
+
+
+def _address(scope: Scope) -> str:
+    """Return the address of the client; empty if it is unknown, as behind a Unix socket."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _header(scope: Scope, header: bytes) -> str:
+    """Return a header that may occur once; repeated ones are joined to an invalid value."""
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == header]
+    return "\0".join(values)

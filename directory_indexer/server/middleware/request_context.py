@@ -1,0 +1,195 @@
+"""Request context: the id, the route and the key of a request.
+
+Problems: the uniform error responses of the HTTP server.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import re
+import secrets
+import time
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+from directory_indexer.api.fields import HttpError, format_timestamp, to_json_object
+from directory_indexer.storage.documents.runs import Origin
+from directory_indexer.storage.registry.keys import Key, Right
+
+_SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_SCOPE = "dirindex.visit"
+CONNECTION: Final = "dirindex.connection"
+"""The key of the connection in the state of a request."""
+
+request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
+"""The id of the current request; empty if there is none."""
+
+
+class Route(NamedTuple):
+    """A route: what a path and a method need.
+
+    `template` is the path with placeholders, `needs` the right that a key must have; None where no key is needed.
+    `collection` is the collection of the route, where that does not depend on arguments. The Host header of a probe is
+    not checked, since probes do not know the name. A stream lasts as long as the client stays connected.
+    """
+
+    template: str
+    needs: Right | None
+    longest_body: int
+    is_probe: bool = False
+    collection: str | None = None
+    is_stream: bool = False
+
+
+class Connection(Protocol):
+    """The connection of a request."""
+
+    owner: bytes
+    """The digest of the key of the latest request."""
+
+    @property
+    def awaits_body(self) -> bool:
+        """Whether the body is incomplete."""
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """The context of a request."""
+
+    request_id: str
+    route: Route
+    key: Key | None = None
+    bytes_in: int = 0
+    bytes_out: int = 0
+    status: int = 0
+    refusal: str = ""
+    """The error code of the problem, if the guard rejected the request."""
+
+    span: str = ""
+    """The traceparent of the span of the response, for child spans in other tasks."""
+
+    def may_write(self) -> bool:
+        """Whether the key has the right to write."""
+        return self.key is not None and self.key.may(Right.WRITE)
+
+    def reaches(self, collection: str) -> bool:
+        """Whether the key grants access to a collection."""
+        return self.key is not None and self.key.reaches(collection)
+
+    def enter(self, scope: MutableMapping[str, Any]) -> None:
+        """Store the context in the ASGI scope."""
+        scope[_SCOPE] = self
+
+
+def connection_of(scope: MutableMapping[str, Any]) -> Connection | None:
+    """Return the connection of a request, if there is one."""
+    connection: Connection | None = scope.get("state", {}).get(CONNECTION)
+    return connection
+
+
+def origin_of(key: Key | None) -> Origin:
+    """Return the origin under which the owner of a key stops index runs: admins may also stop those of terminals.
+
+    So may the owner at the page, who is the local user.
+    """
+    may_stop_all = key is not None and (key.may(Right.ADMIN) or key.may(Right.OWNER))
+    return Origin.TERMINAL if may_stop_all else Origin.SERVER
+
+
+def context_of(scope: MutableMapping[str, Any]) -> RequestContext:
+    """Return the context of a request."""
+    context = scope[_SCOPE]
+    assert isinstance(context, RequestContext)  # noqa: S101 - the guard has stored it
+    return context
+
+
+def id_of_request(client_id: str) -> str:
+    """Return the request id of the client if it is safe for logs, or else a random one."""
+    return client_id if _SAFE_ID.fullmatch(client_id) else secrets.token_hex(16)
+
+
+class Problem(NamedTuple):
+    """An error response; `error` is a code for programs, `detail` a sentence for people.
+
+    `retry_seconds` is the Retry-After header, `allowed` the Allow header; `closes` means that the connection cannot be
+    reused.
+    """
+
+    status: int
+    error: str
+    detail: str
+    retry_seconds: int | None = None
+    allowed: str = ""
+    closes: bool = False
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers of the response."""
+        headers = [(b"content-type", b"application/json")]
+        if self.retry_seconds is not None:
+            headers.append((b"retry-after", str(self.retry_seconds).encode()))
+        if self.allowed:
+            headers.append((b"allow", self.allowed.encode()))
+        if self.closes:
+            headers.append((b"connection", b"close"))
+        if self.status == 401:  # noqa: PLR2004 - Unauthorized
+            headers.append((b"www-authenticate", b'Bearer realm="dirindex"'))
+        return headers
+
+    def body(self) -> bytes:
+        """Return the body of the response."""
+        return json.dumps(to_json_object(self.record())).encode()
+
+    def record(self) -> HttpError:
+        """Return the record of the problem, with the current time and request id."""
+        return HttpError(self.error, self.detail, self.status, format_timestamp(time.time()) or "", request_id.get())
+
+
+class RefusedError(Exception):
+    """A request is rejected with a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.error)
+        self.problem = problem
+
+
+def too_large(most: int) -> Problem:
+    """Return the problem of a body that is too large."""
+    return Problem(413, "too_large", f"the body has more than {most:,} bytes")
+
+
+MISFRAMED = Problem(
+    400, "invalid_request", "a body has a Content-Length, or comes in chunks of HTTP/1.1, but not both", closes=True
+)
+MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the names of this server")
+FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
+NO_KEY = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
+TOO_OFTEN = Problem(429, "too_many_requests", "this key asks too often")
+TOO_MANY = Problem(429, "too_many_requests", "this key has as much in hand as it may", retry_seconds=1)
+GUESSING = Problem(429, "too_many_requests", "too many keys from your address were none; no key is looked at now")
+BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
+KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)
+CLOSING = Problem(503, "closing", "the server is about to end", retry_seconds=5)
+BUG = Problem(500, "internal", "a bug: the log of the server has more under the id of this request")
+
+
+def no_such_path() -> Problem:
+    """Return the problem of an unknown path."""
+    return Problem(404, "not_found", "there is nothing at this path; /openapi.json tells what there is")
+
+
+def no_such_method(methods: Sequence[str]) -> Problem:
+    """Return the problem of an unsupported method of a path."""
+    allowed = ", ".join(sorted(methods))
+    return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
+
+
+def no_collection(name: str) -> Problem:
+    """Return the problem of an unknown collection, or of one that a key does not grant access to."""
+    return Problem(404, "not_found", f"there is no collection '{name}'")
+
+
+def no_right(name: str, needed: str) -> Problem:
+    """Return the problem of a key without the needed right."""
+    return Problem(403, "forbidden", f"the key '{name}' does not have the right '{needed}'")

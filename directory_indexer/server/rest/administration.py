@@ -1,0 +1,188 @@
+"""Records of the health endpoints of a server.
+
+Operations below `/api/v1/admin`: background work on a whole index, one at a time.
+
+Operations below `/api/v1/collections`: list, create, describe and delete collections.
+
+Operations for monitoring: health, readiness and metrics, and the documentation of the API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import anyio.to_thread
+
+from directory_indexer import __version__
+from directory_indexer.api.collections import CollectionEntry, CollectionsAnswer, collection_entry
+from directory_indexer.api.runs import administrative_entry
+from directory_indexer.collections.background import OperationRunningError
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import ConflictError, DirIndexError, LockedError, NotIndexedError, UsageError
+from directory_indexer.server.admin_jobs import backup_place
+from directory_indexer.server.middleware.monitoring import CONTENT_TYPE
+from directory_indexer.server.middleware.request_context import CLOSING, Problem, RefusedError
+from directory_indexer.server.model import ModelState
+from directory_indexer.server.rest.arguments import AdminCall, BackupCall, CollectionCall, DescribeCall, NoArguments
+from directory_indexer.server.rest.background import PATH, operation_id
+from directory_indexer.server.rest.documentation import pages
+from directory_indexer.server.rest.operations import Content, Reply, Services
+from directory_indexer.server.startup import NAME
+from directory_indexer.storage.registry.operations import OperationKind
+
+
+class Health(NamedTuple):
+    """That a server is there."""
+
+    status: Annotated[str, "ok"]
+    name: Annotated[str, "dirindex"]
+    version: Annotated[str, "Version of dirindex."]
+
+
+class Readiness(NamedTuple):
+    """That a server answers as it should."""
+
+    status: Annotated[str, "ready"]
+    model: Annotated[str, "The model that searches by meaning: ready, or failed, where words alone answer."]
+
+
+_STARTED = 202
+OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
+ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
+
+
+def begin(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
+    """Return the handler that starts an operation of this kind on a collection."""
+
+    def run(services: Services, call: AdminCall) -> Reply:
+        services.collections.key(call.collection)
+        return _start(services, kind, call.collection, {})
+
+    return run
+
+
+def back_up(services: Services, call: BackupCall) -> Reply:
+    """Start a backup of all collections.
+
+    Raises:
+        UsageError: no backup directory is configured, or a backup of this name exists.
+        RefusedError: the key does not grant access to all collections.
+    """
+    if services.caller is None or services.caller.collections is not None:
+        raise RefusedError(ONLY_SOME)
+    directory = backup_place(services.collections.loaded, call.name)
+    if directory.exists():
+        raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
+    return _start(services, OperationKind.BACKUP, "", {"name": directory.name})
+
+
+def _start(services: Services, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> Reply:
+    try:
+        row = services.administration.start(kind, collection, options)
+    except OperationRunningError as error:
+        raise RefusedError(_occupied_problem(services, error)) from error
+    name = operation_id(collection or DEFAULT, row.name)
+    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
+
+
+def _occupied_problem(services: Services, error: OperationRunningError) -> Problem:
+    """Return the problem, with the operation in progress if the key may see it."""
+    row = error.operation
+    if row is None or services.caller is None:
+        return OCCUPIED
+    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+    if not is_visible:
+        return OCCUPIED
+    return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")
+
+
+_CREATED, _OK, _ACCEPTED, _GONE = 201, 200, 202, 204
+_PATH = "/api/v1/collections"
+_DELETION_SECONDS = 20.0
+
+
+def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
+    """Return the collections that the caller may use."""
+    entries: list[CollectionEntry] = []
+    for name in services.collections.names():
+        if services.reaches(name):
+            try:
+                entries.append(collection_entry(services.collections.look_at(name)))
+            except NotIndexedError:  # it has been deleted in the meantime
+                continue
+    return CollectionsAnswer(tuple(entries))
+
+
+def collection(services: Services, call: CollectionCall) -> CollectionEntry:
+    """Return a collection."""
+    return collection_entry(services.collections.look_at(call.collection))
+
+
+def put_collection(services: Services, call: DescribeCall) -> Reply:
+    """Create a collection, or change the description of an existing one."""
+    try:
+        name = services.collections.create(call.collection, description=call.description or "")
+    except ConflictError:
+        try:
+            entry = collection_entry(services.collections.look_at(call.collection))
+        except NotIndexedError:
+            entry = None
+        if entry is None:  # it is being deleted
+            raise
+        if call.description is not None:
+            services.collections.describe(call.collection, call.description)
+            entry = entry._replace(description=call.description or None)
+        return Reply(entry, _OK, {})
+    return Reply(collection_entry(services.collections.look_at(name)), _CREATED, {"Location": f"{_PATH}/{name}"})
+
+
+def delete_collection(services: Services, call: CollectionCall) -> Reply:
+    """Delete a collection: at once for all clients, and from the disk when no process writes to it any more."""
+    try:
+        services.collections.delete(call.collection, seconds=_DELETION_SECONDS)
+    except LockedError:
+        services.background.enqueue_removals()
+        return Reply(None, _ACCEPTED, {})
+    return Reply(None, _GONE, {})
+
+
+_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
+_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5)
+
+
+def health(_: Services, __: object) -> Health:
+    """Return that the server is alive."""
+    return Health("ok", NAME, __version__)
+
+
+async def ready(services: Services, _: object) -> Readiness:
+    """Return that the server is ready; the first call starts loading the model.
+
+    Raises:
+        RefusedError: the server is not ready yet, or is shutting down.
+    """
+    if services.is_ending():
+        raise RefusedError(CLOSING)
+    try:
+        await anyio.to_thread.run_sync(services.open_stores)
+    except DirIndexError as error:
+        raise RefusedError(_UNREADABLE) from error
+    services.model.start()
+    if services.model.state is ModelState.LOADING:
+        raise RefusedError(_LOADING)
+    return Readiness("ready", services.model.state)
+
+
+def metrics(services: Services, _: object) -> Content:
+    """Return the metrics in the Prometheus text format."""
+    return Content(services.metrics.text().encode(), CONTENT_TYPE)
+
+
+def documentation_page(path: str) -> Callable[[Services, object], Content]:
+    """Return the handler of a documentation page."""
+
+    def run(services: Services, _: object) -> Content:
+        return pages(services.operations)[path]
+
+    return run

@@ -1,0 +1,468 @@
+"""Arguments of the operations of the API; shared ones are described as for the MCP tools.
+
+Arguments of the search operations.
+
+Arguments of operations on directories and settings, and of the neighbours of a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from directory_indexer.collections.ingest import OnConflict, Wait
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.ranking.query import MAX_CHARACTERS
+from directory_indexer.search.requests import Order, SearchMode
+from directory_indexer.server.mcp.arguments import (
+    LAST_LINE,
+    Author,
+    Below,
+    Created,
+    Cursor,
+    Globs,
+    InCollections,
+    IndexPath,
+    InLanguage,
+    LinesAround,
+    MaxTokens,
+    Mode,
+    Number,
+    Outlined,
+    Pattern,
+    PlainText,
+    Queries,
+    Query,
+    Recipient,
+    Sender,
+    Since,
+    Subject,
+    Tag,
+    Texts,
+    Types,
+    Until,
+    WithFacets,
+    WithWeaker,
+)
+from directory_indexer.server.mcp.budget import Budgets
+
+_COLLECTION_NAME = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+COLLECTION = Field(pattern=_COLLECTION_NAME)
+_OperationId = Annotated[
+    str,
+    "Id of the operation, as its start or the list gave it.",
+    Field(pattern=r"^([a-z0-9-]{1,63}\.)?[a-z]+(-[a-z0-9]{1,24}){1,2}$", max_length=130),
+]
+_NAME = Field(max_length=1000)
+_QUERY = Field(max_length=2000)
+_PLACE = Field(ge=1, le=2**31 - 1)
+_HEADER = Field(max_length=1000)
+_RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
+
+Collection = Annotated[str, "The collection that it is about.", COLLECTION]
+CollectionInPath = Annotated[str, "Its name: lower-case letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
+DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
+ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
+Text = Annotated[
+    str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
+]
+TextName = Annotated[str, "Its file name; also as filename of metadata.", _NAME]
+Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
+Title = Annotated[str, "Its title.", _NAME]
+Said = Annotated[
+    Mapping[str, Any],
+    "Anything to say of it: author, tags, created, language and subject are searched for, all of it comes back.",
+    Field(max_length=200),
+]
+IfThere = Annotated[OnConflict, "What becomes of a document that is there by the same id, name or address."]
+AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, in place of refusing them."]
+WaitFor = Annotated[Wait, "Answer when it is kept, can be found by words, or by meaning, too."]
+WaitSeconds = Annotated[Number, "Answer after so many seconds in any case.", Field(ge=0, le=50)]
+
+
+class ListedState(StrEnum):
+    """The states by which documents are listed."""
+
+    ANY = "any"
+    QUEUED = "queued"
+    WORDS = "words"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    DELETING = "deleting"
+
+
+OfState = Annotated[ListedState, "Only documents that were sent and are in this state; any: files and documents alike."]
+
+
+class NoArguments(NamedTuple):
+    """The arguments of an operation without arguments."""
+
+
+class DocumentsCall(NamedTuple):
+    """A list of files and documents."""
+
+    collection: Collection = DEFAULT
+    path: Below = ""
+    state: OfState = ListedState.ANY
+    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
+    cursor: Cursor = ""
+
+
+class DocumentCall(NamedTuple):
+    """The text of a file."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    lines: Annotated[str, 'Only these lines: "3", "3-7" or "3-".', _RANGE] = ""
+    pages: Annotated[str, "Only these pages, in a document that has pages.", _RANGE] = ""
+    chunks: Annotated[str, "Only these passages.", _RANGE] = ""
+
+
+class PreviewCall(NamedTuple):
+    """A document to look at."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    query: Annotated[str, "What is marked in it.", _QUERY] = ""
+    line: Annotated[Number, "The line to look at: a long document is given around it.", _PLACE] = 1
+
+
+class PageCall(NamedTuple):
+    """A page to draw."""
+
+    doc_id: DocId
+    page: Annotated[Number, "Its number, from 1.", _PLACE]
+    collection: Collection = DEFAULT
+    query: Annotated[str, "What is marked on it.", _QUERY] = ""
+
+
+class SimilarCall(NamedTuple):
+    """A document that others may be like."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=50)] = 10
+
+
+class SentDocumentCall(NamedTuple):
+    """A document that was sent."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+
+
+class OriginalCall(NamedTuple):
+    """A document as it was sent."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    range: Annotated[str, "Only these bytes, as in bytes=0-999 or bytes=-500.", _HEADER] = ""
+    if_range: Annotated[str, "Only parts of the document with this entity tag, else all of it.", _HEADER] = ""
+    if_none_match: Annotated[str, "Nothing, if it has one of these entity tags.", _HEADER] = ""
+
+
+class RefreshCall(NamedTuple):
+    """A document to be fetched again."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class IngestCall(NamedTuple):
+    """A text to be kept and found."""
+
+    text: Text
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: TextName = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class UrlCall(NamedTuple):
+    """A document on the web to be kept and found."""
+
+    url: Url
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: Annotated[str, "Its file name, if not the one of the address.", _NAME] = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class FileCall(NamedTuple):
+    """A file to be kept and found."""
+
+    filename: Annotated[str, "Its file name, which tells how it is read.", Field(min_length=1, max_length=1000)]
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    title: Title = ""
+    author: Annotated[Texts, "Who wrote it.", Field(max_length=20)] = ()
+    tag: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
+    metadata: Annotated[str, "Anything else to say of it: an object as JSON.", Field(max_length=16_384)] = ""
+    on_conflict: IfThere = OnConflict.REPLACE
+    allow_secrets: AllowSecrets = False
+    wait: WaitFor = Wait.WORDS
+    wait_seconds: WaitSeconds = 20
+
+
+class ShownDocumentsCall(NamedTuple):
+    """A list of files and documents for an assistant, which has less room than a program."""
+
+    collection: Collection = DEFAULT
+    path: Below = ""
+    state: OfState = ListedState.ANY
+    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=100)] = 20
+    cursor: Cursor = ""
+
+
+class ShownDocumentCall(NamedTuple):
+    """The text of a file for an assistant, likewise."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
+    max_tokens: MaxTokens = Budgets.CONTENT
+
+
+class ConvertAndIngestCall(NamedTuple):
+    """An address, or an indexed file, that an assistant sends."""
+
+    uri: Annotated[str, "Address, or path or file: URI of an indexed file.", Field(min_length=1, max_length=4096)]
+    collection: Collection = DEFAULT
+
+
+class SentTextCall(NamedTuple):
+    """A text that an assistant sends: it allows no secrets, and waits until the text is found."""
+
+    text: Text
+    collection: Collection = DEFAULT
+    id: ClientId = ""
+    filename: TextName = ""
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+
+
+class SentUrlCall(NamedTuple):
+    """An address that an assistant sends, likewise."""
+
+    url: Url
+    collection: Collection = DEFAULT
+    title: Title = ""
+    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+
+
+class CollectionCall(NamedTuple):
+    """A collection."""
+
+    collection: CollectionInPath
+
+
+class DescribeCall(NamedTuple):
+    """The description of a collection."""
+
+    collection: CollectionInPath
+    description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (
+        None
+    )
+
+
+class InCollectionCall(NamedTuple):
+    """Something of a collection."""
+
+    collection: Collection = DEFAULT
+
+
+class IndexCall(NamedTuple):
+    """An index run."""
+
+    path: IndexPath = ""
+    collection: Collection = DEFAULT
+
+
+class OperationCall(NamedTuple):
+    """An operation."""
+
+    operation_id: _OperationId
+    wait: Annotated[Number, "Wait so many seconds for it to end before answering.", Field(ge=0, le=50)] = 0
+
+
+class NamedOperationCall(NamedTuple):
+    """An operation to be paused, resumed or cancelled."""
+
+    operation_id: _OperationId
+
+
+class AdminCall(NamedTuple):
+    """Work on a collection."""
+
+    collection: Collection = DEFAULT
+
+
+class BackupCall(NamedTuple):
+    """A backup."""
+
+    name: Annotated[
+        str,
+        "What its directory is called; the moment if nothing is said.",
+        Field(pattern="^([A-Za-z0-9][A-Za-z0-9_-]{0,63})?$"),
+    ] = ""
+
+
+_Words = Field(max_length=200)
+_Hits = Field(ge=1, le=50)
+
+
+class SearchCall(NamedTuple):
+    """A search."""
+
+    query: Query
+    queries: Queries = ()
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    author: Annotated[Author, _Words] = ""
+    language: Annotated[InLanguage, _Words] = ""
+    tag: Annotated[Tag, _Words] = ""
+    sender: Annotated[Sender, _Words] = ""
+    recipient: Annotated[Recipient, _Words] = ""
+    subject: Annotated[Subject, _Words] = ""
+    created: Annotated[Created, _Words] = ""
+    since: Annotated[Since, _Words] = ""
+    until: Annotated[Until, _Words] = ""
+    facets: WithFacets = False
+    mode: Mode = SearchMode.HYBRID
+    collections: InCollections = ()
+    limit: Annotated[Number, "Most hits.", _Hits] = 10
+    all: WithWeaker = False
+    full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
+    explain: Annotated[bool, "Say why each hit stands where it does."] = False
+    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path."] = Order.SCORE
+    cursor: Cursor = ""
+    prefix: Annotated[
+        bool, "The last word is still being typed: words that begin so are found, too, one passage of each file."
+    ] = False
+    refresh: Annotated[
+        bool, "Look first for what changed since the last run; false: answer from the index as it is."
+    ] = True
+
+
+class GrepCall(NamedTuple):
+    """A search for lines."""
+
+    pattern: Pattern
+    path: Below = ""
+    types: Types = ()
+    globs: Globs = ()
+    fixed: PlainText = False
+    ignore_case: Annotated[bool, "Whatever the case of letters is."] = False
+    context: LinesAround = 0
+    limit: Annotated[Number, "Most lines to answer; all are counted.", Field(ge=1, le=2000)] = 500
+    collection: Collection = DEFAULT
+
+
+class OutlineCall(NamedTuple):
+    """An outline of a file or a directory."""
+
+    path: Outlined
+    max_tokens: MaxTokens = Budgets.OUTLINE
+    collection: Collection = DEFAULT
+
+
+_PATH = Field(min_length=1, max_length=4096)
+_Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
+_Typed = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
+_Tracked = Annotated[str, "The tracked directory.", _PATH]
+
+
+class DirectoriesCall(NamedTuple):
+    """A directory breakdown of the index."""
+
+    path: Below = ""
+    collection: Collection = DEFAULT
+    depth: Annotated[Number, "How many levels of directories to list.", Field(ge=1, le=6)] = 2
+    most: Annotated[Number, "How many directories to list in each at most.", Field(ge=1, le=200)] = 40
+
+
+class NeighboursCall(NamedTuple):
+    """A map of the neighbours of a document."""
+
+    doc_id: DocId
+    collection: Collection = DEFAULT
+    limit: Annotated[Number, "How many passages to answer at most.", Field(ge=1, le=300)] = 120
+
+
+class LeftOutCall(NamedTuple):
+    """A list of files that are not in the index."""
+
+    path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
+    reason: Annotated[str, "Only for this reason; ignored: what rules leave out.", Field(max_length=40)] = ""
+    limit: Annotated[Number, "How many to answer at most.", Field(ge=1, le=500)] = 100
+    offset: Annotated[Number, "How many to skip.", Field(ge=0, le=1_000_000)] = 0
+
+
+class NearMissesCall(NamedTuple):
+    """Files outside the index that a query with few hits may refer to."""
+
+    query: Annotated[str, "The query, as it was searched for.", Field(max_length=MAX_CHARACTERS)]
+    path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
+    types: Types = ()
+
+
+class LookAtDirectoryCall(NamedTuple):
+    """A look at a directory that might be added."""
+
+    path: _Typed
+
+
+class SuggestedDirectoriesCall(NamedTuple):
+    """The path of a directory to add, as far as it was typed."""
+
+    path: Annotated[
+        str, "The beginning of its path; empty: directories that most people have.", Field(max_length=4096)
+    ] = ""
+
+
+class ChangesCall(NamedTuple):
+    """A moment of the index that is known already."""
+
+    moment: Annotated[str, "The moment of the last answer.", Field(max_length=500)] = ""
+    wait: Annotated[Number, "Wait so many seconds for another moment before answering.", Field(ge=0, le=50)] = 0
+
+
+class AddDirectoryCall(NamedTuple):
+    """A directory that was looked at."""
+
+    confirmation: _Confirmation
+
+
+class LookAtForgettingCall(NamedTuple):
+    """A look at what forgetting would remove."""
+
+    path: _Tracked
+
+
+class ForgetDirectoryCall(NamedTuple):
+    """A directory to forget that was looked at."""
+
+    confirmation: _Confirmation
+
+
+class ChangeSettingCall(NamedTuple):
+    """A setting that is to have another value."""
+
+    key: Annotated[str, "The setting.", Field(max_length=100)]
+    value: Annotated[str, "The value, as a variable would have it; empty: its default.", Field(max_length=20_000)] = ""

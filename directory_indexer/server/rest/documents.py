@@ -1,0 +1,272 @@
+"""Operations below `/api/v1/documents`: list files and documents, return their text, and delete documents."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from directory_indexer.api.collections import document_entry
+from directory_indexer.api.contents import DocumentFacts, DocumentList, TextAnswer, document_facts, text_answer
+from directory_indexer.api.fields import format_timestamp
+from directory_indexer.config.collections import documents_of
+from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
+from directory_indexer.core.ids import DocId, document_id
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, lies_in
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.formats.recognition import expected_kind
+from directory_indexer.search.texts import Selection, Unit, read_text
+from directory_indexer.server.mcp.contents import content_answer
+from directory_indexer.server.path_resolution import scope_of
+from directory_indexer.server.rest.arguments import (
+    DocumentCall,
+    DocumentsCall,
+    ListedState,
+    SentDocumentCall,
+    ShownDocumentCall,
+)
+from directory_indexer.server.rest.operations import Reply, Services
+from directory_indexer.storage.documents.files import FileFilter
+from directory_indexer.storage.registry.stored_documents import State
+
+with lazily:
+    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.storage.documents.files import IndexedFile
+    from directory_indexer.storage.documents.store import Snapshot
+    from directory_indexer.storage.registry.stored_documents import StoredDocument
+
+
+_END = 2**31
+_MAX_CACHED = 10_000
+_FILES, _DOCUMENTS = "f", "d"
+"""The parts of a list: first the files of tracked directories, then sent documents."""
+
+_DELETION_SECONDS = 20.0
+_ACCEPTED, _GONE = 202, 204
+
+
+class DocumentIds:
+    """Paths by document id, which is a hash: recently issued ids are cached.
+
+    Others are found by hashing all paths, at two microseconds each.
+    """
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[tuple[str, str], FilePath] = OrderedDict()
+
+    def of(self, collection: str, path: FilePath) -> str:
+        """Return the id of a path, and cache it."""
+        doc_id = document_id(path)
+        self._recent[collection, doc_id] = path
+        self._recent.move_to_end((collection, doc_id))
+        while len(self._recent) > _MAX_CACHED:
+            self._recent.popitem(last=False)
+        return doc_id
+
+    def path(self, collection: str, snapshot: Snapshot, doc_id: str) -> FilePath:
+        """Return the indexed file of an id.
+
+        Raises:
+            NotIndexedError: there is none.
+        """
+        recent = self._recent.get((collection, doc_id))
+        path = recent or next((path for path in snapshot.files.paths() if document_id(path) == doc_id), None)
+        if path is None:
+            raise _not_found(doc_id)
+        return path
+
+
+def documents(services: Services, call: DocumentsCall) -> DocumentList:
+    """List the files with text, sorted by path, followed by sent documents, sorted by id."""
+    part, after = _parse_cursor(call.cursor)
+    with services.collections.using(call.collection) as opened:
+        files: list[IndexedFile] = []
+        if part == _FILES and call.state is ListedState.ANY:
+            files = _files(opened, call, FilePath(after))
+        page_files = files[: call.limit]
+        for file in page_files:
+            services.document_ids.of(call.collection, file.path)
+        facts = list(map(document_facts, page_files))
+        if len(files) > len(page_files):
+            return DocumentList(tuple(facts), _cursor(_FILES, page_files[-1].path))
+        if call.path:
+            return DocumentList(tuple(facts), None)
+        return _append_sent(services, opened, call, facts, after if part == _DOCUMENTS else "")
+
+
+def document(services: Services, call: DocumentCall) -> TextAnswer:
+    """Return the indexed text of a file or document, or a part of it.
+
+    Raises:
+        UsageError: several kinds of parts are requested, or one that does not exist.
+        NotIndexedError: there is no such file or document.
+    """
+    selection = _selection(call)
+    with services.collections.using(call.collection) as opened:
+        stored = _find_sent(services, opened, call.doc_id)
+        with opened.app.docstore.snapshot() as snapshot:
+            if stored is not None:
+                return _text_of_sent(opened, snapshot, stored, selection)
+            path = indexed_path(services, opened, snapshot, call.doc_id)
+            text = read_text(snapshot, path, selection)
+    return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
+
+
+def shown_document(services: Services, call: ShownDocumentCall) -> TextAnswer:
+    """Return as much of the indexed text of a file or document as fits the token budget of an assistant.
+
+    Raises:
+        NotIndexedError: there is no such file or document, or it has no text yet.
+    """
+    selection = Selection(Unit.LINES, call.start_line, _END)
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
+    return content_answer(text, max_tokens=call.max_tokens)
+
+
+def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot, doc_id: str) -> FilePath:
+    """Return the indexed file of an id: one of a tracked directory, or a sent document.
+
+    Raises:
+        NotIndexedError: there is none.
+    """
+    stored = _find_sent(services, opened, doc_id)
+    if stored is not None:
+        return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
+    path = services.document_ids.path(opened.name, snapshot, doc_id)
+    if lies_in(path, documents_of(opened.app.loaded)):
+        raise _not_found(doc_id)
+    return path
+
+
+def delete(services: Services, call: SentDocumentCall) -> Reply:
+    """Delete a sent document in any state.
+
+    Raises:
+        NotIndexedError: there is no such file or document.
+        ConflictError: it is a file of a tracked directory.
+    """
+    with services.collections.using(call.collection) as opened:
+        if opened.documents.get(call.doc_id) is None:
+            document(services, DocumentCall(call.doc_id, call.collection))
+            raise ConflictError("this is a file of a tracked directory", hint="it is gone when its file is")
+    is_gone = services.documents.delete(call.collection, call.doc_id, seconds=_DELETION_SECONDS)
+    return Reply(None, _GONE if is_gone else _ACCEPTED, {})
+
+
+def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
+    own = documents_of(opened.app.loaded)
+    with opened.app.docstore.snapshot() as snapshot:
+        file_filter = FileFilter(within=scope_of(snapshot, call.path))
+        files = (file for file in snapshot.files.in_order(file_filter, after=after) if not lies_in(file.path, own))
+        return list(islice(files, call.limit + 1))
+
+
+def _append_sent(
+    services: Services, opened: OpenCollection, call: DocumentsCall, facts: list[DocumentFacts], after: str
+) -> DocumentList:
+    """Fill up a page with sent documents; a page that is full of files continues with them."""
+    n_free = call.limit - len(facts)
+    state = None if call.state is ListedState.ANY else State(call.state)
+    page = services.documents.documents(call.collection, cursor=after, limit=max(n_free, 1), state=state)
+    if not n_free:
+        return DocumentList(tuple(facts), _cursor(_DOCUMENTS, after) if page.documents else None)
+    facts += _facts_of_sent(opened, page.documents)
+    return DocumentList(tuple(facts), _cursor(_DOCUMENTS, page.next_cursor) if page.next_cursor else None)
+
+
+def _facts_of_sent(opened: OpenCollection, documents: Sequence[StoredDocument]) -> Iterator[DocumentFacts]:
+    paths = [opened.originals.path_of(DocId(document.doc_id), document.stored_name) for document in documents]
+    known: dict[FilePath, FileFacts] = {}
+    if paths:
+        with opened.app.docstore.snapshot() as snapshot:
+            known = {file.path: file.facts for file in snapshot.files.in_order(FileFilter(within=tuple(paths)))}
+    for stored, path in zip(documents, paths, strict=True):
+        yield _sent_facts(stored, path, known.get(path) or FileFacts(expected_kind(path)))
+
+
+def _sent_facts(stored: StoredDocument, path: FilePath, facts: FileFacts) -> DocumentFacts:
+    return DocumentFacts(
+        doc_id=stored.doc_id,
+        filename=stored.filename,
+        path=path,
+        kind=facts.kind,
+        title=facts.title or stored.title or None,
+        language=facts.language or None,
+        n_bytes=stored.n_bytes,
+        modified_at=format_timestamp(stored.changed_at) or "",
+        masked=stored.n_masked,
+        sent=document_entry(stored),
+    )
+
+
+def _find_sent(services: Services, opened: OpenCollection, doc_id: str) -> StoredDocument | None:
+    if opened.documents.get(doc_id) is None:
+        return None
+    return services.documents.document(opened.name, doc_id)
+
+
+def _text_of_sent(
+    opened: OpenCollection, snapshot: Snapshot, stored: StoredDocument, selection: Selection | None
+) -> TextAnswer:
+    """Return the text of a sent document, which is empty until it has been read."""
+    path = opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
+    try:
+        answer = text_answer(read_text(snapshot, path, selection))
+    except NotIndexedError:
+        answer = _EMPTY._replace(path=path, kind=expected_kind(path), title=stored.title or None)
+    return answer._replace(doc_id=stored.doc_id, filename=stored.filename, sent=document_entry(stored))
+
+
+def _selection(call: DocumentCall) -> Selection | None:
+    units = ((Unit.LINES, call.lines), (Unit.PAGES, call.pages), (Unit.CHUNKS, call.chunks))
+    ranges = [(unit, text) for unit, text in units if text]
+    if len(ranges) > 1:
+        raise UsageError("give one of lines, pages and chunks")
+    if not ranges:
+        return None
+    unit, text = ranges[0]
+    first, dash, last = text.partition("-")
+    return Selection(unit, int(first), int(last) if last else _END if dash else int(first))
+
+
+def _cursor(part: str, after: str) -> str:
+    return base64.urlsafe_b64encode((part + after).encode()).decode()
+
+
+def _parse_cursor(cursor: str) -> tuple[str, str]:
+    if not cursor:
+        return _FILES, ""
+    try:
+        content = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+    except ValueError as error:
+        raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor") from error
+    if content[:1] not in {_FILES, _DOCUMENTS}:
+        raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor")
+    return content[0], content[1:]
+
+
+def _not_found(doc_id: str) -> NotIndexedError:
+    return NotIndexedError(f"there is no document '{doc_id}'")
+
+
+_EMPTY = TextAnswer(
+    path="",
+    kind="",
+    title=None,
+    language=None,
+    metadata=None,
+    text="",
+    start_line=1,
+    end_line=1,
+    total_lines=0,
+    total_chunks=0,
+    changed=False,
+    unread_pages=(),
+    truncated=False,
+    next_start_line=None,
+    next_chunks=None,
+)

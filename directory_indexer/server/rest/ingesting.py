@@ -1,0 +1,255 @@
+"""Operations `/api/v1/ingest`, `/ingest_url` and `/files`: send documents, and wait until they are searchable."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
+from directory_indexer.api.fields import HttpError, JsonObject
+from directory_indexer.collections.collections import no_collection
+from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
+from directory_indexer.collections.originals import pieces_of
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.core.ids import document_id
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import display
+from directory_indexer.integrations.converting.converter import is_url
+from directory_indexer.server.mcp.arguments import ArgumentError, quoted, require_agreement
+from directory_indexer.server.mcp.tools import FETCH_URLS
+from directory_indexer.server.middleware.request_context import Problem, RefusedError
+from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
+from directory_indexer.server.rest.background import PATH, ingest_name, operation_id
+from directory_indexer.server.rest.operations import Operation, Reply, Services, StreamedRecords, Upload
+from directory_indexer.server.rest.requests import lines_of, parse_call, parse_object
+from directory_indexer.server.rest.responses import problem_of
+from directory_indexer.storage.registry.stored_documents import State
+
+with lazily:
+    from typing import BinaryIO
+
+_CREATED, _OK, _ACCEPTED = 201, 200, 202
+_BATCH_LINES = 50
+"""The number of lines that are indexed together."""
+
+_AWAITED_STATES = {
+    Wait.NONE: frozenset({State.COMPLETE, State.FAILED}),
+    Wait.WORDS: frozenset({State.WORDS, State.COMPLETE, State.FAILED}),
+    Wait.COMPLETE: frozenset({State.COMPLETE, State.FAILED}),
+}
+"""The document states that end the wait of a sender."""
+
+UNREACHABLE = Problem(502, "unreachable", "")
+
+
+def ingest(services: Services, call: IngestCall) -> Reply:
+    """Ingest a text."""
+    sending = _sending_of_text(call)
+    return _reply(services.ingesting.add_text(call.text, sending), sending)
+
+
+def ingest_file(services: Services, upload: Upload) -> Reply:
+    """Ingest a file as it is."""
+    call: FileCall = upload.call
+    sending = _sending(call, metadata=_file_metadata(call))
+    media_type = _media_type(upload.media_type)
+    sent = services.ingesting.add_file(pieces_of(upload.content), sending, media_type=media_type)
+    return _reply(sent, sending)
+
+
+def longest_file(services: Services, call: FileCall, media_type: str) -> int:
+    """Return the maximum size of a file in bytes."""
+    return services.ingesting.most_bytes(call.collection, call.filename, media_type=_media_type(media_type))
+
+
+def ingest_url(services: Services, call: UrlCall) -> Reply:
+    """Fetch a document from the web and ingest it.
+
+    Raises:
+        UsageError: fetching is not enabled, or the metadata contain another URL.
+        RefusedError: the web server cannot be reached.
+    """
+    _require_agreement(call.metadata, url=call.url)
+    sending = _sending(call, metadata=call.metadata)
+    return _reply(_fetch(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
+
+
+async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
+    """Ingest a document from the web, or an indexed file as Markdown."""
+    if is_url(call.uri):
+        return await services.executor.in_network_pool(lambda: ingest_url(services, UrlCall(call.uri, call.collection)))
+    return await services.executor.in_write_pool(lambda: _ingest_indexed_file(services, call))
+
+
+def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
+    if not services.reaches(DEFAULT):
+        raise no_collection(DEFAULT)
+    path, text = services.executor.tools.converted_file(call.uri, DEFAULT)
+    call_of_file = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
+    return ingest(services, call_of_file)
+
+
+def refresh(services: Services, call: RefreshCall) -> Reply:
+    """Fetch a document again.
+
+    Raises:
+        UsageError: fetching is not enabled.
+        RefusedError: the web server cannot be reached.
+    """
+    sending = IngestRequest(call.collection, wait=call.wait, seconds=call.wait_seconds)
+
+    def again() -> IngestResult:
+        return services.ingesting.refresh(
+            call.collection, call.doc_id, wait=call.wait, seconds=float(call.wait_seconds)
+        )
+
+    return _reply(_fetch(services, again), sending)
+
+
+async def ingest_lines(services: Services, upload: Upload) -> StreamedRecords:
+    """Ingest a text from each line, and answer each with a line; an error in one line does not affect others."""
+    return StreamedRecords(_answers(services, upload.call, upload.content))
+
+
+async def _answers(services: Services, operation: Operation, file: BinaryIO) -> AsyncIterator[IngestLine]:
+    with file:
+        lines = enumerate(lines_of(file), start=1)
+        while batch := list(itertools.islice(lines, _BATCH_LINES)):
+            for answer in await services.executor.in_write_pool(partial(_ingest_batch, services, operation, batch)):
+                yield answer
+
+
+def _ingest_batch(services: Services, operation: Operation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
+    """Ingest a batch of lines; all are stored before the batch is indexed."""
+    stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
+    for collection in {sending.collection for _, _, sending, _ in stored if sending and sending.wait is not Wait.NONE}:
+        services.ingesting.bring_up_to_date(
+            collection, _longest_wait(sending for _, _, sending, _ in stored if sending)
+        )
+    return [_line_answer(services, number, sent, sending, error) for number, sent, sending, error in stored]
+
+
+def _store_line(
+    services: Services, operation: Operation, line: bytes
+) -> tuple[IngestResult | None, IngestRequest | None, HttpError | None]:
+    try:
+        call: IngestCall = parse_call(operation, parse_object(line))
+        if services.caller is not None:
+            operation.require_reach(services.caller, call)
+        sending = _sending_of_text(call)
+        return services.ingesting.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
+    except RefusedError as refused:
+        return None, None, refused.problem.record()
+    except DirIndexError as error:
+        return None, None, problem_of(error).record()
+
+
+def _line_answer(
+    services: Services, number: int, sent: IngestResult | None, sending: IngestRequest | None, error: HttpError | None
+) -> IngestLine:
+    if sent is None or sending is None:
+        return IngestLine(number, error.status_code if error else 500, error=error)
+    document = services.documents.as_it_is(sent.document)
+    reply = _reply(sent._replace(document=document), sending)
+    return IngestLine(number, reply.status, answer=reply.record)
+
+
+def _longest_wait(sendings: Iterable[IngestRequest]) -> IngestRequest:
+    return max(sendings, key=lambda sending: sending.seconds or 0.0)
+
+
+def _sending_of_text(call: IngestCall) -> IngestRequest:
+    return _sending(call, metadata=call.metadata)._replace(url=_origin_of(call.metadata))
+
+
+def _origin_of(metadata: Mapping[str, Any]) -> str:
+    """Return the URL that a text comes from, by `source` and `url` of its metadata.
+
+    Raises:
+        ArgumentError: the two contradict each other.
+    """
+    source, url = metadata.get("source"), metadata.get("url")
+    if source == "url" and isinstance(url, str) and url:
+        return url
+    if source == "url" or (source == "local" and url):
+        raise ArgumentError(
+            f"'metadata.source' is {quoted(source)} and 'metadata.url' is {quoted(url or '')}",
+            hint="a text from an address has the source 'url' and its address, any other the source 'local' and none",
+        )
+    return ""
+
+
+def _sending(call: IngestCall | UrlCall | FileCall, *, metadata: Mapping[str, Any]) -> IngestRequest:
+    return IngestRequest(
+        collection=call.collection,
+        client_id=call.id,
+        filename=call.filename,
+        title=call.title,
+        said=metadata,
+        on_conflict=call.on_conflict,
+        allows_secrets=call.allow_secrets,
+        wait=call.wait,
+        seconds=float(call.wait_seconds),
+    )
+
+
+def _file_metadata(call: FileCall) -> JsonObject:
+    """Return the metadata of a file, which a query string can only contain as JSON and in separate arguments."""
+    try:
+        metadata = parse_object(call.metadata.encode()) if call.metadata else {}
+    except (RefusedError, UnicodeEncodeError) as error:
+        raise UsageError("'metadata' must be an object as JSON") from error
+    _require_agreement(metadata, collection=call.collection)
+    return {
+        **metadata,
+        **({"authors": list(call.author)} if call.author else {}),
+        **({"tags": list(call.tag)} if call.tag else {}),
+    }
+
+
+def _require_agreement(metadata: Mapping[str, Any], **own: str) -> None:
+    """Reject metadata with another value for an argument."""
+    for name, value in own.items():
+        if metadata.get(name) is not None:
+            require_agreement((name, value), (f"metadata.{name}", metadata[name]))
+
+
+def _reply(sent: IngestResult, sending: IngestRequest) -> Reply:
+    """Return the state of a document; the status is 202 if it has not reached the state that its sender waits for."""
+    document = sent.document
+    is_done = document.state in _AWAITED_STATES[sending.wait] or sent.effect is Effect.SKIPPED
+    is_pending = document.state in {State.QUEUED, State.WORDS}
+    operation = operation_id(document.collection, ingest_name(document)) if is_pending else None
+    answer = IngestAnswer(
+        status="failed" if document.state is State.FAILED else "success",
+        effect=sent.effect,
+        doc_id=document.doc_id,
+        state=document.state,
+        chunks=document.n_chunks,
+        document=document_entry(document),
+        operation=operation,
+    )
+    status = (_CREATED if sent.effect is Effect.CREATED else _OK) if is_done else _ACCEPTED
+    return Reply(answer, status, {} if is_done or operation is None else {"Location": f"{PATH}/{operation}"})
+
+
+def _fetch(services: Services, fetch: Callable[[], IngestResult]) -> IngestResult:
+    if not services.collections.loaded.config.serving.fetch_urls:
+        raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+    try:
+        return fetch()
+    except UnavailableError as error:
+        if type(error) is not UnavailableError:  # a failure of this machine, not of the web server
+            raise
+        raise RefusedError(UNREACHABLE._replace(detail=error.message)) from error
+
+
+def _media_type(text: str) -> str:
+    return "" if text == _UNSPECIFIED else text
+
+
+_UNSPECIFIED = "application/octet-stream"

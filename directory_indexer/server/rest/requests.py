@@ -1,0 +1,210 @@
+"""Request bodies: JSON, JSON Lines, and files, which are spooled to disk before they are processed.
+
+Parsing of the arguments of an operation from a request, strictly by the schema.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+import blake3
+from starlette.requests import Request
+
+from directory_indexer.api.fields import JsonObject
+from directory_indexer.collections.originals import too_large
+from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of, expected, quoted
+from directory_indexer.server.middleware.request_context import Problem, RefusedError
+from directory_indexer.server.rest.operations import Operation
+
+NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
+NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
+
+JSON, LINES = "application/json", "application/x-ndjson"
+_LINES = frozenset({LINES, "application/ndjson", "application/jsonl"})
+_MAX_MEMORY_BYTES = 1_048_576
+_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def media_type_of(request: Request) -> str:
+    """Return the media type of a body, without its parameters."""
+    return str(request.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def has_lines(media_type: str) -> bool:
+    """Whether a media type is that of JSON Lines."""
+    return media_type in _LINES
+
+
+def parse_body(content: bytes, *, media_type: str) -> JsonObject:
+    """Parse a JSON body; an empty one counts as an empty object.
+
+    Raises:
+        RefusedError: the body is not a JSON object, or nested too deeply.
+    """
+    if not content:
+        return {}
+    if media_type.partition(";")[0].strip().lower() != JSON:
+        raise RefusedError(NOT_JSON)
+    return parse_object(content)
+
+
+def parse_object(content: bytes) -> JsonObject:
+    """Parse a JSON object.
+
+    Raises:
+        RefusedError: the body is not a JSON object, or nested too deeply.
+        UsageError: a name occurs twice.
+    """
+    try:
+        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_names)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(NO_JSON) from error
+    if not isinstance(body, dict):
+        raise RefusedError(NO_JSON)
+    return body
+
+
+async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> tuple[BinaryIO, bytes]:
+    """Spool a body to an unnamed temporary file, or a small one to memory; return it with the digest of its content.
+
+    Raises:
+        ContentRefusedError: the body is longer than `most_bytes`, or its Content-Length is: then nothing is written.
+        DiskFullError: the disk is full.
+    """
+    if int(request.headers.get("content-length", 0)) > most_bytes:
+        raise too_large(most_bytes)
+    os.makedirs(directory, mode=directory_mode(), exist_ok=True)
+    file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES, dir=str(directory)))  # noqa: SIM115
+    hasher, n_bytes = blake3.blake3(), 0
+    try:
+        async for piece in request.stream():
+            n_bytes += len(piece)
+            if n_bytes > most_bytes:
+                raise too_large(most_bytes)  # noqa: TRY301 - any error closes the file
+            hasher.update(piece)
+            file.write(piece)
+        file.seek(0)
+    except OSError as error:
+        file.close()
+        kind = DiskFullError if error.errno in _DISK_FULL_ERRORS else StoreError
+        raise kind(f"a body cannot be written: {error.strerror}", hint="free some disk space") from error
+    except BaseException:
+        file.close()
+        raise
+    return file, hasher.digest()
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the non-empty lines of a body."""
+    for line in file:
+        if stripped := line.strip():
+            yield stripped
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return an object of names and values; a repeated name is an error, since one value would be ignored."""
+    body = dict(pairs)
+    if len(body) == len(pairs):
+        return body
+    name = next(name for name, n_times in Counter(name for name, _ in pairs).items() if n_times > 1)
+    values = " and ".join(quoted(value) for other, value in pairs if other == name)
+    raise UsageError(f"{quoted(name)} is given twice: {values}", hint="give it once")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Reject NaN and Infinity, which are not JSON."""
+    raise ValueError(name)
+
+
+_INTEGER = re.compile("-?[0-9]{1,18}")
+
+
+def parse_call(operation: Operation, arguments: Mapping[str, object]) -> Any:
+    """Validate the arguments of an operation.
+
+    Raises:
+        UsageError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
+    """
+    known: JsonObject = operation.schema["properties"]
+    for name, value in arguments.items():
+        if name in known and not _is_valid(known[name], value):
+            raise ArgumentError(f"'{name}' must be {expected(known[name])}")
+    return arguments_of(operation.arguments, arguments, of=operation.name)
+
+
+def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
+    """Parse the arguments in a query string; a list is passed by repeating its name.
+
+    Raises:
+        UsageError: an argument that is not a list is repeated.
+    """
+    known: JsonObject = operation.schema["properties"]
+    values: dict[str, Any] = {}
+    for name, text in pairs:
+        kind = known.get(name, {}).get("type", "string")
+        if kind == "array":
+            values.setdefault(name, []).append(text)
+        elif name in values:
+            raise UsageError(f"'{name}' is given twice")
+        else:
+            values[name] = _PARSERS.get(kind, str)(text)
+    return values
+
+
+def arguments_in_headers(operation: Operation, headers: Mapping[str, str]) -> JsonObject:
+    """Return the arguments of an operation in headers."""
+    return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
+
+
+def _is_valid(schema: JsonObject, value: object) -> bool:
+    """Whether a value is valid by a flat schema."""
+    match schema["type"]:
+        case "string":
+            return isinstance(value, str) and _is_valid_string(schema, value)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            return is_whole and not isinstance(value, bool) and _is_within(schema, value)
+        case "array":
+            return (
+                isinstance(value, list)
+                and len(value) <= schema.get("maxItems", len(value))
+                and all(_is_valid(schema["items"], item) for item in value)
+            )
+        case "object":
+            return isinstance(value, dict) and len(value) <= schema.get("maxProperties", len(value))
+    return False
+
+
+def _is_valid_string(schema: JsonObject, text: str) -> bool:
+    return (
+        schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
+        and ("enum" not in schema or text in schema["enum"])
+        and ("pattern" not in schema or bool(re.fullmatch(schema["pattern"], text)))
+    )
+
+
+def _is_within(schema: JsonObject, number: Any) -> bool:
+    return bool(schema.get("minimum", number) <= number <= schema.get("maximum", number))
+
+
+def _parse_integer(text: str) -> object:
+    return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def _parse_boolean(text: str) -> object:
+    return {"true": True, "false": False}.get(text, text)
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {"integer": _parse_integer, "boolean": _parse_boolean}

@@ -1,0 +1,161 @@
+"""Operations that search: passages, matching lines and outlines.
+
+Hits have the form of `--json`, and additionally a plain form with text, score and metadata.
+
+Semantic neighbours of a document.
+
+Operation `/api/v1/directories`: the directory breakdown of an index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from directory_indexer.api.contents import GrepAnswer, OutlineAnswer, outline_answer
+from directory_indexer.api.directories import DirectoryPart, directory_part
+from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
+from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
+from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import lies_in
+from directory_indexer.matching import PatternOptions
+from directory_indexer.search.directory_usage import directory_usage
+from directory_indexer.search.grep import GrepRequest
+from directory_indexer.search.requests import Hit, sort_result
+from directory_indexer.server.mcp.arguments import SearchArguments
+from directory_indexer.server.mcp.grep_outline import MOST_MARKS, first_lines, outline_named
+from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope, resolve_scope_refreshing
+from directory_indexer.server.path_resolution import scope_of
+from directory_indexer.server.rest.arguments import DirectoriesCall, GrepCall, NeighboursCall, OutlineCall, SearchCall
+from directory_indexer.server.rest.documents import indexed_path
+from directory_indexer.server.rest.operations import Services
+from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.text.outlines import outline_within
+
+with lazily:
+    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.search.neighbourhood import Neighbour
+    from directory_indexer.storage.documents.store import Snapshot
+
+
+def search(services: Services, call: SearchCall) -> SearchAnswer:
+    """Find passages, or return facet counts."""
+    tools = services.executor.tools
+    names = collections_of_call(call)
+    shared = {name: value for name, value in call._asdict().items() if name in SearchArguments._fields}
+    arguments = SearchArguments(**shared)
+    if call.facets:
+        return tools.facets(arguments)
+    look = resolve_scope_refreshing if call.refresh else resolve_scope
+    result, page = tools.find(arguments, look=look, is_unfinished=call.prefix)
+    cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
+    passages = tuple(_passage(services, hit, call) for hit in sort_result(call.sort, result).hits)
+    answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
+    return answer._replace(results=plain_hits(passages), collection=names[0] if len(names) == 1 else None)
+
+
+def grep(services: Services, call: GrepCall) -> GrepAnswer:
+    """Find the lines that match a pattern."""
+    pattern = PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case)
+    with services.collections.using(call.collection) as opened:
+        scope, notes = resolve_scope_refreshing(opened, call.path)
+        request = GrepRequest(
+            pattern,
+            scope,
+            call.types,
+            call.globs,
+            before=call.context,
+            after=call.context,
+            most_spans=MOST_MARKS,
+        )
+        with opened.app.docstore.snapshot() as snapshot:
+            return first_lines(snapshot, request, notes, limit=call.limit)
+
+
+def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
+    """Return the outline of a file or a directory, folded to the token budget."""
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        return outline_answer(outline_within(outline_named(snapshot, call.path), max_tokens=call.max_tokens))
+
+
+def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
+    passage = passage_of(hit, full=call.full, explain=call.explain)
+    if hit.sent or not hit.is_passage:
+        return passage
+    doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
+    return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
+
+
+_EXCERPT_CHARS = 200
+_DIGITS = 4
+
+
+def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
+    """Return a map of the passages of other documents that are nearest to a document.
+
+    Raises:
+        NotIndexedError: there is no such document, or it has no text.
+    """
+    with services.collections.using(call.collection) as opened:
+        path, name = _document(services, opened, call)
+        neighbourhood = opened.app.neighbourhoods.around(path, limit=call.limit)
+        entries = tuple(_entries(services, opened, neighbourhood.neighbours))
+    return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
+
+
+def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
+    with opened.app.docstore.snapshot() as snapshot:
+        path = indexed_path(services, opened, snapshot, call.doc_id)
+    stored = opened.documents.get(call.doc_id)
+    return path, stored.filename if stored else os.path.basename(path)
+
+
+def _entries(services: Services, opened: OpenCollection, neighbours: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:
+    own = documents_of(opened.app.loaded)
+    ids = {path: doc_id for neighbour in neighbours if (doc_id := doc_id_of(path := neighbour.stored.path, own))}
+    sent = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))} if ids else {}
+    for neighbour in neighbours:
+        path = neighbour.stored.path
+        doc_id, name = ids.get(path), os.path.basename(path)
+        if lies_in(path, own):
+            document = sent.get(doc_id) if doc_id else None
+            if document is None or document.state is State.DELETING:
+                continue
+            name = document.filename
+        yield _entry(neighbour, doc_id or services.document_ids.of(opened.name, path), name)
+
+
+def _entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
+    chunk = neighbour.stored.chunk
+    return NeighbourEntry(
+        doc_id=doc_id,
+        filename=name,
+        path=neighbour.stored.path,
+        directory=os.path.dirname(neighbour.stored.path),
+        heading=chunk.heading or None,
+        line=chunk.start_line,
+        page=chunk.page,
+        excerpt=chunk.text[:_EXCERPT_CHARS].rstrip(),
+        nearness=round(min(max(neighbour.nearness, 0.0), 1.0), _DIGITS),
+        x=round(neighbour.x, _DIGITS),
+        y=round(neighbour.y, _DIGITS),
+        topic=neighbour.topic,
+    )
+
+
+def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
+    """Return the directory breakdown of the index.
+
+    Raises:
+        NotIndexedError: nothing is indexed at the path.
+    """
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        own = documents_of(opened.app.loaded)
+        usage = directory_usage(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
+    return directory_part(usage)
+
+
+def _within(snapshot: Snapshot, path: str) -> FilePath | None:
+    return next(iter(scope_of(snapshot, path)), None)

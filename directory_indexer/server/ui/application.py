@@ -1,0 +1,215 @@
+"""ASGI application of the page: its static files, which are public, and the exchange of a code for a session.
+
+For everything else the page calls the API.
+
+Static files of the page, and the security headers that they are served with.
+
+There is no build step: the files in the package are the sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final, NamedTuple
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+
+from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.server.middleware.authentication import BrowserSessions
+from directory_indexer.server.middleware.request_context import (
+    Problem,
+    RefusedError,
+    Route,
+    no_such_method,
+    no_such_path,
+)
+from directory_indexer.server.rest.requests import parse_body
+from directory_indexer.server.rest.responses import problem_of, problem_response
+from directory_indexer.server.ui.files import FileOpener, OpenTarget, OpenWith
+from directory_indexer.storage.registry.keys import Right
+
+with lazily:
+    from starlette.types import Receive, Scope, Send
+
+
+ROOT = "/ui/"
+_SESSION = "/ui/session"
+_LONGEST_CODE = 1024
+_PLACE = Route(ROOT, None, _LONGEST_CODE)
+_OPEN = "/ui/open"
+_OPEN_PLACE = Route(_OPEN, None, _LONGEST_CODE)
+_SESSION_PLACE = Route(_SESSION, None, _LONGEST_CODE)
+_READING = ("GET", "HEAD")
+
+UNAVAILABLE = Problem(503, "unavailable", "")
+BAD_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
+STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
+FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
+
+
+def route_of(path: str) -> Route | None:
+    """Return the route of a request for the guard; None if it is not for the page."""
+    if path == _SESSION:
+        return _SESSION_PLACE
+    if path == _OPEN:
+        return _OPEN_PLACE
+    return _PLACE if path.startswith(ROOT) or path == ROOT.rstrip("/") else None
+
+
+class PageApplication:
+    """The page as an ASGI application behind the request guard."""
+
+    def __init__(self, browsers: BrowserSessions, opener: FileOpener, *, port: int) -> None:
+        self._browsers = browsers
+        self._opener = opener
+        self._allowed: set[bytes] = set()
+        """The sessions in which the user has allowed opening files."""
+
+        self._cookie = f"dirindex-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to a request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._response(request, scope["path"])
+        except RefusedError as refused:
+            response = problem_response(refused.problem)
+        except DirIndexError as error:
+            is_ours = isinstance(error, UnavailableError)  # its message names what is missing on this machine
+            problem = UNAVAILABLE._replace(detail=error.message) if is_ours else problem_of(error)
+            response = problem_response(problem)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request, path: str) -> Response:
+        if path == _SESSION:
+            return await self._open_session(request)
+        if path == _OPEN:
+            return await self._open_file(request)
+        if request.method not in _READING:
+            return problem_response(no_such_method(_READING))
+        if path == ROOT.rstrip("/"):
+            return Response(status_code=308, headers={"Location": ROOT})
+        return _file(request, path.removeprefix(ROOT) or INDEX)
+
+    async def _open_session(self, request: Request) -> Response:
+        """Exchange a code, which was in the fragment of the URL and so in no log, for the secrets of a session."""
+        if request.method != "POST":
+            return problem_response(no_such_method(["POST"]))
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return problem_response(FOREIGN_PAGE)
+        body = parse_body(await request.body(), media_type=request.headers.get("content-type", ""))
+        code = body.get("code")
+        session = self._browsers.admit(code) if isinstance(code, str) else None
+        if session is None:
+            return problem_response(BAD_CODE)
+        cookie = f"{self._cookie}={session.cookie}; Path=/; HttpOnly; SameSite=Strict"
+        return _json_response({"token": session.token}, {"Set-Cookie": cookie})
+
+    async def _open_file(self, request: Request) -> Response:
+        """Open a file with a local program, if the user has allowed that in this session."""
+        if request.method != "POST":
+            return problem_response(no_such_method(["POST"]))
+        key = self._browsers.key_of(request.scope["headers"])
+        if key is None or not key.may(Right.OWNER):
+            return problem_response(STRANGER)
+        body = parse_body(await request.body(), media_type=request.headers.get("content-type", ""))
+        target = _parse_target(body)
+        if body.get("allow") is True:
+            self._allowed.add(key.digest)
+        if key.digest not in self._allowed:
+            return _json_response({"is_allowed": False})
+        program = await anyio.to_thread.run_sync(self._opener.open, target)
+        return _json_response({"is_allowed": True, "program": program})
+
+
+def _json_response(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(answer).encode(), 200, headers, "application/json")
+
+
+def _parse_target(body: Mapping[str, object]) -> OpenTarget:
+    """Parse the file to open.
+
+    Raises:
+        UsageError: the body has another form.
+    """
+    match body:
+        case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(OpenWith):
+            if not invalid_character_in(doc_id):
+                return OpenTarget(doc_id, OpenWith(how), max(line, 1), max(page, 0))
+    raise UsageError("doc_id, how, line and page say what is opened")
+
+
+def _file(request: Request, name: str) -> Response:
+    asset = assets().get(name)
+    if asset is None:
+        return problem_response(no_such_path())
+    headers = {**HEADERS, "ETag": asset.etag}
+    if request.headers.get("if-none-match") == asset.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.content, 200, headers, asset.media_type)
+
+
+INDEX: Final = "index.html"
+_STATIC: Final = "static"
+_MEDIA_TYPES: Final[Mapping[str, str]] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_POLICY: Final[Mapping[str, str]] = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' blob:",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+    # No script may turn text into markup, not even by mistake.
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _POLICY.items()),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+
+
+class Asset(NamedTuple):
+    """A file of the page."""
+
+    content: bytes
+    media_type: str
+    etag: str
+
+
+@functools.cache
+def assets() -> Mapping[str, Asset]:
+    """Read all static files, by name: only these can be requested."""
+    return dict(_assets(files(__package__) / _STATIC, ""))
+
+
+def _assets(directory: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:
+    for entry in directory.iterdir():
+        if entry.is_dir():
+            yield from _assets(entry, f"{prefix}{entry.name}/")
+            continue
+        media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.name.endswith(ending)), None)
+        if media_type is not None:
+            content = entry.read_bytes()
+            yield f"{prefix}{entry.name}", Asset(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"')

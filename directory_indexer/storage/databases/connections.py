@@ -1,0 +1,176 @@
+"""Open connections to the database, reused for later transactions.
+
+Opening one costs as much as a small query: SQLite reads the schema and starts with an empty cache.
+
+Ownership of database files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from directory_indexer.core.errors import DiskFullError, StoreError
+from directory_indexer.core.permissions import file_mode, is_trusted
+
+
+class Connection:
+    """A connection that one thread uses at a time.
+
+    `known` caches results of queries; it is valid until somebody writes.
+    """
+
+    def __init__(self, path: Path, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
+        self._path = path
+        self.raw = raw
+        self.identity = identity
+        self.known: dict[str, object] = {}
+        self._version = 0
+
+    def begin_reading(self) -> None:
+        """Begin a read transaction on the current state."""
+        self.raw.execute("BEGIN")
+        version = self.raw.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:
+            self.known.clear()
+            self._version = version
+
+    def begin_writing(self, *, waits: bool = True) -> None:
+        """Begin a write transaction; wait for another writer, or fail at once if there is one.
+
+        Raises:
+            DiskFullError: the disk is full.
+        """
+        require_room(self._path)
+        self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
+        self.raw.execute("BEGIN IMMEDIATE")
+        # The version only changes with commits of other connections.
+        self.known.clear()
+
+
+class Connections:
+    """The connections of one process to the database at `path`; threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: deque[Connection] = deque()
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Connection]:
+        """Yield a connection for one transaction, which is rolled back unless the block commits it."""
+        # If the file is replaced in between, the connection is not reused.
+        connection = self._take_idle() or Connection(self._path, identity=_identity(self._path), raw=self.open())
+        try:
+            yield connection
+        except BaseException:
+            # A cursor may still be reading from it.
+            connection.raw.close()
+            raise
+        if connection.raw.in_transaction:
+            connection.raw.execute("ROLLBACK")
+        if len(self._idle) < _MAX_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.raw.close()
+
+    def open(self) -> sqlite3.Connection:
+        """Open a connection to a database, which is created, readable by this user only, if there is none.
+
+        Raises:
+            DiskFullError: the disk is full.
+        """
+        require_room(self._path)
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, file_mode()))
+        connection = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        # The file may come from a backup: its schema must not call functions reserved to the program.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # A commit that names a published generation of vectors must survive a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        # Deleted content is overwritten; deleting a tenth of 100,000 chunks took 2 % more processor time.
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(f"PRAGMA cache_size = {-_CACHE_KB}")
+        return connection
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().raw.close()
+
+    def _take_idle(self) -> Connection | None:
+        """Return the last used connection, whose cache is the freshest; None if the file was replaced meanwhile."""
+        with contextlib.suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if connection.identity == _identity(self._path):
+                    return connection
+                connection.raw.close()
+        return None
+
+
+def require_room(path: Path) -> None:
+    """Check that SQLite can allocate what it maps into memory of a database, the index of its log.
+
+    SQLite allocates it by the last byte of each page. If blocks are smaller than a page, this leaves holes, and the
+    system kills a process that writes to a hole on a full disk.
+
+    Raises:
+        DiskFullError: the disk is full.
+    """
+    if sys.platform == "win32" or not path.parent.is_dir():
+        return
+    room = os.statvfs(path.parent)
+    if room.f_frsize < _MAPPED_PAGE_BYTES and room.f_bavail * room.f_frsize < _MIN_FREE_BYTES:
+        raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE)
+
+
+def is_disk_full(error: sqlite3.Error) -> bool:
+    """Whether SQLite ran out of space; it allocates the index of its log before mapping it."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+FREE_SPACE: Final = "free some disk space and run the same command again: nothing that was written is lost"
+_MAPPED_PAGE_BYTES: Final = 4096
+_MIN_FREE_BYTES: Final = 1 << 18
+_MAX_IDLE: Final = 4
+_CACHE_KB: Final = 8_000
+_BUSY_SECONDS: Final = 60.0
+"""Transactions are short and writers hold dirindex's own lock, so only a suspended process can block for so long."""
+
+
+def require_own(path: Path) -> None:
+    """Refuse a file of another user: it would be shown as this user's, and could redirect writes.
+
+    Raises:
+        StoreError: the file or its directory, or the target of either, belongs to another user.
+    """
+    if sys.platform == "win32" or os.geteuid() == 0:
+        return
+    for checked in (path.parent, path):
+        with contextlib.suppress(FileNotFoundError):
+            if not (is_trusted(checked.lstat()) and is_trusted(checked.stat())):
+                raise StoreError(
+                    f"'{checked}' belongs to another user, who may have put anything there",
+                    hint="choose another place with --data-dir, chown it if it is yours, or set "
+                    "storage.shared_with_group if you trust its group",
+                )

@@ -1,0 +1,225 @@
+"""The contents of a cluster index, read from one snapshot: every file with text, and every word.
+
+Ledger of what this machine has published to its cluster index, in a database beside the index.
+
+It saves reading the cluster at every run. It is never the truth: if its version differs from that of the manifest, it
+is discarded and read again from the cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.core.ids import content_hash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.document import FileFacts
+from directory_indexer.storage.databases.connections import Connections
+from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
+from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, indexed_chunk
+from directory_indexer.storage.documents.errors import translated_errors
+from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.vectors.cluster import ClusterFile, TrackedDirectory, WordCount
+
+with lazily:
+    from directory_indexer.storage.documents.chunks import IndexedChunk
+
+
+_STATE = """
+    SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),
+        (SELECT count(*) FROM chunks WHERE is_embedded = 0), count(*), total(id),
+        total(mtime_ns / 1000000 % 1000000007), total(holder_id), total(recipe % 1000000007) FROM files
+"""
+"""Changes whenever a file, a chunk or a vector does: no row of a chunk is reused."""
+
+_CHUNKS_OF = "chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)"
+_FILES = f"""
+    SELECT f.path, d.path, (SELECT path FROM files o WHERE o.id = f.container_id), f.state, f.size, f.mtime_ns,
+        lower(hex(f.hash)), f.recipe, f.kind, f.title, f.language, f.page_starts, f.dated_at, f.n_masked,
+        (SELECT json_group_array(json_array(name, value)) FROM metadata m WHERE m.file_id = f.id),
+        (SELECT group_concat(hex(text_hash), '') FROM (SELECT c.text_hash FROM {_CHUNKS_OF} ORDER BY c.ordinal)),
+        (SELECT count(*) FROM {_CHUNKS_OF}), (SELECT total(c.is_embedded) FROM {_CHUNKS_OF})
+    FROM files f JOIN directories d ON d.id = f.directory_id
+    WHERE f.hash IS NOT NULL AND d.path <> ? ORDER BY f.path
+"""  # noqa: S608 - made of constants
+
+
+class ClusterRows(SnapshotQueries):
+    """The contents of a cluster index, without sent documents, which lie in a directory of their own."""
+
+    def state(self) -> str:
+        """Return a text that differs for different states of the index."""
+        generations = [self._meta(key) for key in ("space", "suffix", "former_space", "former_suffix")]
+        directories = self._connection.execute("SELECT count(*), total(id) FROM directories").fetchone()
+        return json.dumps([self._connection.execute(_STATE).fetchone(), directories, generations])
+
+    def files(self, *, without: FilePath) -> Iterator[tuple[ClusterFile, int]]:
+        """Yield every file with text, sorted by path, each with its number of vectors."""
+        for row in self._connection.execute(_FILES, (without,)):
+            yield _cluster_file(row), int(row[-1])
+
+    def words(self) -> Iterator[WordCount]:
+        """Yield every word in SQLite's order, with the number of chunks that contain it.
+
+        FTS5 has no term for an accent on its own.
+        """
+        rows = self._connection.execute(
+            "SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term"
+        )
+        return (WordCount(*row) for row in rows)
+
+    def chunks(self, file: ClusterFile) -> list[IndexedChunk]:
+        """Return the chunks of a file, shared ones included."""
+        rows = self._connection.execute(
+            f"""SELECT {CHUNK_COLUMNS} FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+                JOIN chunk_texts t ON t.id = c.id WHERE f.path = ? ORDER BY c.ordinal""",  # noqa: S608
+            (file.path,),
+        )
+        return list(map(indexed_chunk, rows))
+
+    def directories(self, *, without: FilePath) -> tuple[TrackedDirectory, ...]:
+        """Return the totals of each tracked directory."""
+        rows = self._connection.execute(
+            """SELECT d.path, d.completed_at, count(f.id),
+                   coalesce(sum(f.size) FILTER (WHERE f.container_id IS NULL), 0),
+                   coalesce(sum((SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id))), 0),
+                   coalesce(sum((SELECT total(is_embedded) FROM chunks c
+                                 WHERE c.file_id = coalesce(f.holder_id, f.id))), 0)
+               FROM directories d LEFT JOIN files f ON f.directory_id = d.id AND f.state = 'indexed'
+               WHERE d.path <> ? GROUP BY d.id ORDER BY d.path""",
+            (without,),
+        )
+        return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)
+
+
+def _cluster_file(row: Sequence[Any]) -> ClusterFile:
+    path, directory, container, state, size, mtime_ns, hash_, recipe, *rest = row
+    kind, title, language, page_starts, dated_at, n_masked, metadata, text_hashes, n_passages, _ = rest
+    facts = FileFacts(kind, title, language)
+    record = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
+    return ClusterFile(
+        path=FilePath(path),
+        directory=FilePath(directory),
+        container=FilePath(container) if container else None,
+        state=state,
+        size=size,
+        mtime_ns=mtime_ns,
+        hash=hash_,
+        facts=facts,
+        page_starts=page_starts,
+        dated_at=dated_at,
+        n_masked=n_masked,
+        metadata=tuple((name, value) for name, value in sorted(json.loads(metadata))),
+        revision=content_hash(record.encode()).hex(),
+        n_passages=n_passages,
+    )
+
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, digest TEXT NOT NULL, revision TEXT NOT NULL, n_vectors INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, n_chunks INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class PublishedFile(NamedTuple):
+    """A file in the cluster index: the digest of its record, the revision of its text, and its number of vectors."""
+
+    path: FilePath
+    digest: str
+    revision: str
+    n_vectors: int
+
+
+class LedgerState(NamedTuple):
+    """The Qdrant collection, version and index state that the ledger describes."""
+
+    passages: str
+    version: int
+    state: str
+
+
+class ClusterLedger:
+    """The ledger at `path`; only the holder of the write lock uses it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connections = Connections(path)
+        with self._connection() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_SCHEMA)
+
+    def standing(self) -> LedgerState | None:
+        """Return the collection and version described; None for a new ledger."""
+        with self._connection() as connection:
+            row = connection.execute("SELECT value FROM state WHERE key = 'standing'").fetchone()
+        return parse_stored("state.value", _parse_standing, row[0]) if row else None
+
+    def stand(self, standing: LedgerState) -> None:
+        """Store the collection and version described."""
+        with self._writing() as connection:
+            _write_standing(connection, standing)
+
+    def files(self) -> Iterator[PublishedFile]:
+        """Yield all files, sorted by path."""
+        with self._connection() as connection:
+            yield from map(PublishedFile._make, connection.execute("SELECT * FROM files ORDER BY path"))
+
+    def words(self) -> Iterator[WordCount]:
+        """Yield all words, sorted."""
+        with self._connection() as connection:
+            yield from map(WordCount._make, connection.execute("SELECT * FROM words ORDER BY word"))
+
+    def note_files(self, put: Iterable[PublishedFile], gone: Iterable[FilePath], standing: LedgerState) -> None:
+        """Store changes of the files in the cluster index."""
+        with self._writing() as connection:
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", put)
+            connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
+            _write_standing(connection, standing)
+
+    def note_words(self, words: Iterable[WordCount]) -> None:
+        """Store the chunk counts of words in the cluster index; 0 removes a word."""
+        with self._writing() as connection:
+            for word in words:
+                if word.n_chunks:
+                    connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", word)
+                else:
+                    connection.execute("DELETE FROM words WHERE word = ?", (word.word,))
+
+    def forget(self) -> None:
+        """Remove all entries."""
+        with self._writing() as connection:
+            for table in ("state", "files", "words"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - made of constants
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._connections.close()
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with translated_errors(self._path), self._connections.lend() as connection:
+            yield connection.raw
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with translated_errors(self._path), self._connections.lend() as connection:
+            connection.begin_writing()
+            yield connection.raw
+            connection.raw.execute("COMMIT")
+
+
+def _parse_standing(written: object) -> LedgerState:
+    passages, version, state = parse_list(written)
+    return LedgerState(text(passages), integer(version), text(state))
+
+
+def _write_standing(connection: sqlite3.Connection, standing: LedgerState) -> None:
+    connection.execute("INSERT OR REPLACE INTO state VALUES ('standing', ?)", (json.dumps(standing),))

@@ -1,0 +1,342 @@
+"""Queue of the chunks that wait for a vector, and existing vectors of the same texts.
+
+Vectors that searches computed for waiting chunks, stored until a run takes them over.
+
+A search never waits to write them and never has to: a missing one is computed again. They are keyed by the hash of
+their text, so they cannot belong to another one.
+
+Static vectors of the chunks that wait for a vector of the model, a block per row, and the model that made them.
+
+They only generate candidates, so a few that are missing or of a removed text do no harm: each chunk is looked up. They
+are dropped when no chunk waits any more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from directory_indexer.chunking.chunks import embedded_as, embedding_text
+from directory_indexer.core.ids import ChunkId, ContentHash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
+from directory_indexer.storage.documents.queries import (
+    WHOLE_INDEX,
+    IndexScope,
+    ScopedQueries,
+    SnapshotQueries,
+    batches,
+    placeholders,
+)
+from directory_indexer.storage.documents.vectors import is_vector
+from directory_indexer.storage.documents.words import decompress_text
+
+with lazily:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
+"""The condition on `chunks c` for those that a search may embed."""
+
+
+class PendingChunk(NamedTuple):
+    """A chunk that is searchable by keyword and waits for its vector."""
+
+    id: int
+    chunk_id: ChunkId
+    path: FilePath
+    ordinal: int
+    text_hash: ContentHash
+    embedding_text: str
+
+
+class WaitingFile(NamedTuple):
+    """A file with waiting chunks, and the facts that decide its priority."""
+
+    id: int
+    path: FilePath
+    kind: str
+    mtime_ns: int
+
+
+class WaitingRows(NamedTuple):
+    """The rows of all waiting chunks in ascending order, each with the id of its file."""
+
+    rows: list[int]
+    file_ids: list[int]
+
+
+class EmbeddingQueue(ScopedQueries):
+    """The chunks of one snapshot that have no vector."""
+
+    def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
+        """Return the rows of all chunks without a vector."""
+        condition, arguments = self._chunks_in(scope)
+        rows = self._connection.execute(
+            f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id",  # noqa: S608
+            arguments,
+        ).fetchall()
+        return WaitingRows([row[0] for row in rows], [row[1] for row in rows])
+
+    def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
+        """Return the files that own chunks without a vector; a shared text's owner may lie outside the scope."""
+        condition, arguments = self._chunks_in(scope)
+        rows = self._connection.execute(
+            f"""SELECT id, path, kind, mtime_ns FROM files
+               WHERE id IN (SELECT c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition})""",  # noqa: S608
+            arguments,
+        )
+        return [WaitingFile(*row) for row in rows]
+
+    def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
+        """Return the chunks of these rows that have no vector, in the given order."""
+        chunks: dict[int, PendingChunk] = {}
+        for batch in batches(rows):
+            selected = self._connection.execute(
+                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.id IN ({placeholders(batch)}) AND c.is_embedded = 0",
+                batch,
+            )
+            chunks.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [chunks[row] for row in rows if row in chunks]
+
+    def texts(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the texts to embed for those chunks of these rows that have no vector."""
+        texts: dict[int, str] = {}
+        for batch in batches(rows):
+            selected = self._connection.execute(
+                f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.id IN ({placeholders(batch)}) AND c.is_embedded = 0",
+                batch,
+            )
+            texts.update(
+                (row, embedded_as(decompress_text(stored), heading=heading, path=path))
+                for row, stored, heading, path in selected
+            )
+        return texts
+
+    def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
+        """Return those of the chunks that have no vector, in the given order."""
+        chunks: dict[ChunkId, PendingChunk] = {}
+        ids = list(chunk_ids)
+        for batch in batches(ids):
+            selected = self._connection.execute(
+                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
+                f" WHERE c.chunk_id IN ({placeholders(batch)}) AND {_WAITS}",
+                batch,
+            )
+            chunks.update((row[1], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        return [chunks[chunk_id] for chunk_id in ids if chunk_id in chunks]
+
+    def rows_that_wait(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
+        """Return the rows of chunks without a vector, in the given order, optionally only those of some files."""
+        file_of_row: dict[int, int] = {}
+        for batch in batches(rows):
+            file_of_row.update(
+                self._connection.execute(
+                    f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({placeholders(batch)}) AND {_WAITS}",  # noqa: S608
+                    batch,
+                )
+            )
+        return [row for row in rows if row in file_of_row and (file_ids is None or file_of_row[row] in file_ids)]
+
+    def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Count the chunks without a vector."""
+        if self._is_everything(scope):
+            return self._count_waiting()
+        condition, arguments = self._chunks_in(scope)
+        return self._count(f"SELECT count(*) FROM chunks c WHERE c.is_embedded = 0 AND {condition}", arguments)  # noqa: S608
+
+    def count_refused(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Count the chunks whose texts the provider refuses."""
+        condition, arguments = self._chunks_in(scope)
+        return self._count(
+            f"SELECT count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id WHERE {condition}",  # noqa: S608
+            arguments,
+        )
+
+    def count_open(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Count the chunks that can still be embedded: without a vector, and not refused by the provider."""
+        return self.count(scope) - self.count_refused(scope)
+
+    def count_tokens(self, scope: IndexScope = WHOLE_INDEX, *, waiting_only: bool) -> int:
+        """Return the number of tokens of all chunks, or of those without a vector."""
+        condition, arguments = self._chunks_in(scope)
+        waits = "c.is_embedded = 0" if waiting_only else "1"
+        return self._count(
+            f"SELECT coalesce(sum(c.n_tokens), 0) FROM chunks c WHERE {waits} AND {condition}",  # noqa: S608
+            arguments,
+        )
+
+    def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
+        """Return, for each text, a chunk in the generation that was embedded from the same text."""
+        twins: dict[ContentHash, ChunkId] = {}
+        for batch in batches(text_hashes):
+            parameters = placeholders(batch)
+            rows = self._connection.execute(
+                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({parameters})
+                    UNION ALL SELECT text_hash, chunk_id FROM chunks
+                    WHERE is_embedded = 1 AND text_hash IN ({parameters})""",  # noqa: S608
+                [*batch, *batch],
+            )
+            twins.update(rows)
+        return twins
+
+    def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
+        """Return, for each text, a vector of the same text that no generation contains yet."""
+        twins: dict[ContentHash, bytes] = {}
+        for batch in batches(text_hashes):
+            rows = self._connection.execute(
+                f"SELECT text_hash, vector FROM pending_vectors WHERE text_hash IN ({placeholders(batch)})",  # noqa: S608
+                batch,
+            )
+            twins.update(rows)
+        return twins
+
+
+def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
+    return PendingChunk(
+        id=stored.id,
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        ordinal=stored.chunk.ordinal,
+        text_hash=ContentHash(text_hash),  # type: ignore[arg-type]
+        embedding_text=embedding_text(stored.chunk, stored.path),
+    )
+
+
+class SearchVectors(ScopedQueries):
+    """The vectors of one snapshot that searches computed, as float32 values by the hashes of their texts."""
+
+    def of_texts(self, space: str, text_hashes: Sequence[ContentHash], *, dimensions: int) -> dict[ContentHash, bytes]:
+        """Return the vectors of texts in an embedding space; damaged ones are omitted, and so computed again."""
+        vectors: dict[ContentHash, bytes] = {}
+        for batch in batches(text_hashes):
+            rows = self._connection.execute(
+                f"SELECT text_hash, vector FROM search_vectors WHERE space = ? AND text_hash IN ({placeholders(batch)})",  # noqa: S608
+                [space, *batch],
+            )
+            vectors.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))
+        return vectors
+
+    def has_any(self) -> bool:
+        """Whether there are any vectors, in any space."""
+        return bool(self._count("SELECT EXISTS (SELECT 1 FROM search_vectors)"))
+
+    def rows_waiting(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
+        """Return the rows of the chunks whose vector is only stored here."""
+        condition, arguments = self._chunks_in(scope)
+        rows = self._connection.execute(
+            f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
+               WHERE v.space = ? AND c.is_embedded = 0 AND {condition} ORDER BY c.id""",  # noqa: S608
+            [space, *arguments],
+        )
+        return [row[0] for row in rows]
+
+
+class SearchVectorWrites:
+    """Writes to the vectors that searches computed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def put(self, space: str, vectors: Mapping[ContentHash, bytes]) -> None:
+        """Store vectors of texts in an embedding space."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO search_vectors VALUES (?, ?, ?)",
+            [(space, digest, vector) for digest, vector in vectors.items()],
+        )
+
+    def drop_needless(self, space: str) -> None:
+        """Delete vectors of other spaces, and those whose texts have been embedded or removed."""
+        self._connection.execute(
+            """DELETE FROM search_vectors WHERE space <> ?
+               OR text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)""",
+            (space,),
+        )
+
+    def clear(self) -> None:
+        """Delete all of them."""
+        self._connection.execute("DELETE FROM search_vectors")
+
+
+_BLOCKS = "static_blocks"
+
+_MAX_CACHED_BYTES = 8_000_000
+"""At most this many bytes are cached for each of a few connections."""
+
+
+class StaticBlocks(NamedTuple):
+    """Rows of chunks, and the codes of their static vectors, of shape (chunks, bytes of a code)."""
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.uint8]
+
+
+class StoredModel(NamedTuple):
+    """The static model: weights and means as float32 values, and the version of the table.
+
+    `own_rows` are rows that were learned from `n_lessons` texts.
+    """
+
+    version: int
+    weights: bytes
+    mean: bytes
+    own_rows: bytes = b""
+    n_lessons: int = 0
+
+
+class StaticVectors(SnapshotQueries):
+    """The static vectors of one snapshot."""
+
+    def model(self) -> StoredModel | None:
+        """Return the model that made the static vectors; None if there are none."""
+        row = self._connection.execute(
+            "SELECT version, weights, mean, own_rows, n_lessons FROM static_model"
+        ).fetchone()
+        return StoredModel(*row) if row else None
+
+    def all(self) -> StaticBlocks:
+        """Return all static vectors; they are cached unless they are large."""
+        known = self._known.get(_BLOCKS)
+        if isinstance(known, StaticBlocks):
+            return known
+        stored_blocks = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
+        blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
+        if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
+            self._known[_BLOCKS] = blocks
+        return blocks
+
+
+def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+    rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
+    codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
+    return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
+
+
+class StaticVectorWrites:
+    """Writes to the static vectors."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(self, model: StoredModel) -> None:
+        """Delete all static vectors, and store the model of the new ones."""
+        self.clear()
+        self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?, ?, ?)", model)
+
+    def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
+        """Insert a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO static_vectors VALUES (?, ?, ?)",
+            (max(rows), np.array(rows, np.int64).tobytes(), codes.tobytes()),
+        )
+
+    def clear(self) -> None:
+        """Delete all static vectors and their model."""
+        self._connection.execute("DELETE FROM static_vectors")
+        self._connection.execute("DELETE FROM static_model")

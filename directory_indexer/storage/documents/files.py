@@ -1,0 +1,395 @@
+"""Files of the index, and those that match a filter.
+
+Lookup of files and directories by a part of their paths.
+
+File filters, and their translation to SQL conditions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from directory_indexer.core.errors import CorruptIndexError
+from directory_indexer.core.files import SkipReason
+from directory_indexer.core.ids import ContentHash
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
+from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.documents.errors import REPAIR_HINT
+from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
+from directory_indexer.storage.documents.metadata import NAMES, folded
+from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+
+with lazily:
+    import datetime as dt
+
+    from directory_indexer.formats.document import FileFacts
+
+
+class IndexedFile(NamedTuple):
+    """A file with text in the index."""
+
+    id: int
+    directory_id: int
+    path: FilePath
+    size: int
+    mtime_ns: int
+    checked_ns: int
+    n_masked: int
+    hash: ContentHash
+    facts: FileFacts
+
+
+class MatchedFile(NamedTuple):
+    """A file that matches a filter, with its row and that of its tracked directory."""
+
+    id: int
+    path: FilePath
+    directory_id: int
+    holder_id: int
+    tagged_below: FilePath | None
+    """The directory by which the vectors of its text are tagged, if that is not its own tracked one."""
+
+
+class FileSize(NamedTuple):
+    """The amount of text of a file."""
+
+    path: FilePath
+    kind: str
+    n_chunks: int
+    n_tokens: int
+
+
+class TextFile(NamedTuple):
+    """A file with text, and the character at which each of its pages begins, if it has pages."""
+
+    id: int
+    path: FilePath
+    kind: str
+    pages: str
+    holder_id: int
+
+    @property
+    def page_starts(self) -> tuple[int, ...]:
+        """Return the character at which each page begins."""
+        try:
+            return parse_page_starts(self.pages)
+        except (ValueError, AttributeError) as error:
+            message = f"where the pages of {display(self.path)} begin is not recorded as it should be"
+            raise CorruptIndexError(message, hint=REPAIR_HINT) from error
+
+
+def parse_page_starts(stored: str) -> tuple[int, ...]:
+    """Parse the characters at which pages begin.
+
+    Raises:
+        ValueError, AttributeError: the value has another form.
+    """
+    return tuple(map(int, stored.split()))
+
+
+class Files(SnapshotQueries):
+    """The files of one snapshot."""
+
+    def known(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
+        """Return the known files of a tracked directory as extracted by a certain recipe."""
+        return KnownFiles(self._connection, directory_id, recipe=recipe)
+
+    def within(self, path: FilePath) -> dict[FilePath, KnownFile]:
+        """Return the record of a file, or of everything below a directory."""
+        condition, arguments = within_condition(path)
+        rows = self._connection.execute(
+            f"SELECT {KNOWN_COLUMNS} FROM files f WHERE {condition}",  # noqa: S608
+            arguments,
+        )
+        return known_by_path(rows)
+
+    def get(self, path: FilePath) -> KnownFile | None:
+        """Return the record of a file; None if the index does not know it."""
+        rows = self._connection.execute(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path = ?", (path,))  # noqa: S608
+        return known_by_path(rows).get(path)
+
+    def page_starts(self, path: FilePath) -> tuple[int, ...]:
+        """Return the character at which each page of a file begins; empty if it has no pages."""
+        row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
+        return parse_stored("files.page_starts", parse_page_starts, row[0]) if row else ()
+
+    def masked(self, path: FilePath) -> int:
+        """Count the secrets masked in the text of a file."""
+        return self._count("SELECT coalesce(max(n_masked), 0) FROM files WHERE path = ?", [path])
+
+    def container_of(self, path: FilePath) -> FilePath | None:
+        """Return the container on disk of a member at any depth; None for other files."""
+        row = self._connection.execute(
+            "SELECT c.path FROM files f JOIN files c ON c.id = f.container_id WHERE f.path = ?", (path,)
+        ).fetchone()
+        return FilePath(row[0]) if row else None
+
+    def members(self, path: FilePath) -> list[FilePath]:
+        """Return the members with text of a container, at any depth, sorted by path."""
+        rows = self._connection.execute(
+            """SELECT path FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)
+               AND EXISTS (SELECT 1 FROM chunks WHERE file_id = coalesce(files.holder_id, files.id)) ORDER BY path""",
+            (path,),
+        )
+        return [FilePath(row[0]) for row in rows]
+
+    def holds(self, path: FilePath) -> bool:
+        """Whether a path is tracked, lies in a tracked directory, or contains indexed files."""
+        condition, arguments = within_condition(path)
+        query = f"SELECT EXISTS (SELECT 1 FROM files f WHERE {condition})"  # noqa: S608 - made of constants
+        return bool(
+            self._count(query, arguments)
+            or self._count("SELECT EXISTS (SELECT 1 FROM directories WHERE path = ?)", [path])
+        )
+
+    def matching(self, file_filter: FileFilter) -> list[MatchedFile]:
+        """Return the files that match a filter."""
+        condition, arguments = file_condition(file_filter)
+        query = f"{_SELECT_FOUND} WHERE {condition}"
+        return list(map(MatchedFile._make, self._connection.execute(query, arguments)))
+
+    def all_match(self, file_filter: FileFilter) -> bool:
+        """Whether a filter matches all files with text; ten times as fast as listing them."""
+        condition, arguments = file_condition(file_filter)
+        query = f"SELECT NOT EXISTS (SELECT 1 FROM files f WHERE f.hash IS NOT NULL AND NOT ({condition}))"  # noqa: S608
+        return bool(self._count(query, arguments))
+
+    def dates(self, paths: Iterable[FilePath]) -> dict[FilePath, float]:
+        """Return the dates of documents: their own, or else that of the last change on disk."""
+        dates: dict[FilePath, float] = {}
+        for batch in batches(paths):
+            query = f"SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({placeholders(batch)})"  # noqa: S608
+            dates.update((FilePath(path), moment) for path, moment in self._connection.execute(query, batch))
+        return dates
+
+    def sizes(self, within: FilePath) -> Iterator[FileSize]:
+        """Yield the sizes of the files with text below a directory or in a container, sorted by path."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT f.path, f.kind, count(c.id), coalesce(sum(c.n_tokens), 0)
+                FROM files f LEFT JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+                WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path""",  # noqa: S608
+            arguments,
+        )
+        return map(FileSize._make, rows)
+
+    def texts(self, ids_json: str | None) -> list[TextFile]:
+        """Return files with text, sorted by path: those of a JSON array of ids, or all."""
+        chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(
+            f"""SELECT id, path, kind, page_starts, coalesce(holder_id, id) FROM files
+                WHERE {chosen} ORDER BY path""",  # noqa: S608
+            [] if ids_json is None else [ids_json],
+        )
+        return list(map(TextFile._make, rows))
+
+    def at(self, paths: Iterable[FilePath]) -> list[MatchedFile]:
+        """Return the files at these paths."""
+        query = f"{_SELECT_FOUND} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
+        return list(map(MatchedFile._make, self._connection.execute(query, (json.dumps(list(paths)),))))
+
+    def with_text(self, paths: Iterable[FilePath]) -> set[FilePath]:
+        """Return which of these paths are those of files with text."""
+        rows = self._connection.execute(
+            "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
+        return {FilePath(path) for (path,) in rows}
+
+    def paths(self) -> Iterator[FilePath]:
+        """Yield the paths of all files with text, in no order."""
+        rows = self._connection.execute("SELECT path FROM files WHERE hash IS NOT NULL")
+        return (FilePath(path) for (path,) in rows)
+
+    def in_order(self, file_filter: FileFilter, *, after: FilePath | None = None) -> Iterator[IndexedFile]:
+        """Yield the files that match a filter, sorted by path, optionally only those after a path."""
+        condition, arguments = file_condition(file_filter)
+        columns = (*IndexedFile._fields[:-1], *FileFacts._fields)
+        rows = self._connection.execute(
+            f"SELECT {', '.join(columns)} FROM files f WHERE {condition} AND path > ? ORDER BY path",  # noqa: S608
+            [*arguments, after or ""],
+        )
+        n_own = len(columns) - len(FileFacts._fields)
+        return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)
+
+
+_SELECT_FOUND = """SELECT f.id, f.path, f.directory_id, coalesce(f.holder_id, f.id),
+    CASE WHEN f.holder_id IS NULL THEN f.tagged_below ELSE (
+        SELECT coalesce(h.tagged_below, d.path) FROM files h JOIN directories d ON d.id = h.directory_id
+        WHERE h.id = f.holder_id) END
+    FROM files f"""
+
+
+class PathMatch(NamedTuple):
+    """A file that a run has found; without text, `reason` says why."""
+
+    id: int
+    path: FilePath
+    is_indexed: bool
+    reason: str
+    mtime_ns: int
+
+
+FINDABLE_WITHOUT_TEXT = (
+    *(SkipReason.BINARY, SkipReason.EMPTY, SkipReason.ENCRYPTED, SkipReason.NO_TEXT, SkipReason.TOO_LARGE),
+)
+"""Skipped files that can be found by name. Those with secrets cannot: that one exists is confidential."""
+
+_NAMED = f"""(state IN ('indexed', 'failed')
+    OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in FINDABLE_WITHOUT_TEXT)})))"""
+_IS_OTHER_THAN_ASCII = "length(path) != length(CAST(path AS BLOB))"
+
+
+class PathLookup(SnapshotQueries):
+    """The paths of files in one snapshot."""
+
+    def with_all(self, texts: Sequence[str]) -> list[PathMatch]:
+        """Return files whose paths contain all of these texts in any case, and all paths with non-ASCII characters.
+
+        LIKE folds the case of ASCII only, and takes half the time of `instr(lower(path))`.
+        """
+        likes = " AND ".join(["path LIKE ?"] * len(texts)) or "TRUE"
+        rows = self._connection.execute(
+            f"""SELECT id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns FROM files
+                WHERE (({likes}) OR {_IS_OTHER_THAN_ASCII}) AND {_NAMED}""",  # noqa: S608 - made of constants
+            [f"%{text}%" for text in texts],
+        )
+        return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
+
+    def first_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
+        """Return the first files at any depth of a directory, and the number of all of them."""
+        condition, arguments = within_condition(directory)
+        source = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
+        rows = self._connection.execute(f"SELECT path {source} ORDER BY path LIMIT ?", [*arguments, limit])
+        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {source}", arguments)
+
+    def starting_with(self, text: str) -> list[FilePath]:
+        """Return the indexed files whose paths begin with a text."""
+        return self._select_indexed("path >= ? AND path < ?", [text, text + chr(0x10FFFF)])
+
+    def containing(self, text: str) -> list[FilePath]:
+        """Return the indexed files whose paths contain a text, in any case."""
+        return self._select_indexed("instr(lower(path), lower(?))", [text])
+
+    def ending_with(self, text: str) -> list[FilePath]:
+        """Return the indexed files whose paths end with a text."""
+        return self._select_indexed("substr(path, -length(?)) = ?", [text, text])
+
+    def called(self, names: Sequence[str]) -> list[FilePath]:
+        """Return the indexed files that have one of these names."""
+        own_name = "replace(path, rtrim(path, replace(path, ?, '')), '')"
+        condition = f"{own_name} IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
+        return self._select_indexed(condition, [os.sep, json.dumps(list(names))])
+
+    def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
+        """Return the indexed files that have one of these paths, in any case."""
+        return self._select_indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
+
+    def _select_indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
+        rows = self._connection.execute(
+            f"SELECT path FROM files WHERE state = 'indexed' AND {condition}",  # noqa: S608 - made of constants
+            arguments,
+        )
+        return [FilePath(path) for (path,) in rows]
+
+
+class MetadataCondition(NamedTuple):
+    """A condition on the metadata of documents, under one of the names in `metadata.NAMES`."""
+
+    name: str
+    text: str
+    is_wanted: bool = True
+
+
+class FileFilter(NamedTuple):
+    """Conditions on files with text; without any, all of them match.
+
+    `within` are files, or directories that contain a file at any depth. `kinds` is None for any kind.
+    `since` and `until` are in seconds since the epoch; a file has the date of its document,
+    else that of its last change on disk. A session matches if any part of it lies between the two.
+    """
+
+    within: tuple[FilePath, ...] = ()
+    kinds: frozenset[str] | None = None
+    not_kinds: frozenset[str] = frozenset()
+    since: float | None = None
+    until: float | None = None
+    metadata: tuple[MetadataCondition, ...] = ()
+
+
+ALL_FILES = FileFilter()
+
+
+def file_condition(file_filter: FileFilter) -> tuple[str, list[object]]:
+    """Return the SQL condition on `files f` and its arguments."""
+    clauses, arguments = ["f.hash IS NOT NULL"], list[object]()
+    if file_filter.within:
+        conditions = [within_condition(path) for path in file_filter.within]
+        clauses.append(" OR ".join(clause for clause, _ in conditions))
+        arguments += [value for _, values in conditions for value in values]
+    for kinds, negation in ((file_filter.kinds, ""), (file_filter.not_kinds or None, "NOT")):
+        if kinds is not None:
+            clauses.append(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})")
+            arguments += sorted(kinds)
+    if file_filter.since is not None:
+        clauses.append(f"{_DATED} >= ?")
+        arguments.append(file_filter.since)
+    if file_filter.until is not None:
+        clauses.append(f"{_DATED} < ? OR {_BEGAN_BEFORE}")
+        arguments += [file_filter.until, _iso_time(file_filter.until)]
+    for metadata_condition in file_filter.metadata:
+        clause, values = _metadata_condition(metadata_condition)
+        clauses.append(clause)
+        arguments += values
+    return " AND ".join(f"({clause})" for clause in clauses), arguments
+
+
+def _metadata_condition(condition: MetadataCondition) -> tuple[str, list[object]]:
+    """Languages and tags are compared as a whole, dates by their beginning, other values by substring."""
+    negation = "" if condition.is_wanted else "NOT "
+    text = folded(condition.text)
+    if condition.name == NAMES["language"]:
+        return f"{negation}(f.language = ?)", [text.partition("-")[0]]
+    match condition.name:
+        case "tag":
+            test, value = "folded = ?", text.removeprefix("#")
+        case "created":
+            beginning = re.sub(r"[^0-9t:.+-]", "", text)
+            test, value = "folded GLOB ?", f"{beginning}*" if beginning else ""
+        case _:
+            test, value = "instr(folded, ?)", text
+    names = ("to", "cc") if condition.name == "to" else (condition.name,)
+    matches = f"SELECT file_id FROM metadata WHERE name IN ({placeholders(names)}) AND {test}"  # noqa: S608
+    return f"{negation}f.id IN ({matches})", [*names, value]
+
+
+def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
+    """Return the SQL condition on `files f` for a file and its members, or for everything below a directory."""
+    if path is None:
+        return "1", []
+    below, members = _path_range(path), _path_range(members_directory(path))
+    return f"(f.path = ? OR {_BETWEEN} OR ({_BETWEEN} AND f.container_id IS NOT NULL))", [path, *below, *members]
+
+
+def _path_range(directory: FilePath) -> tuple[str, str]:
+    first = prefix_of(directory)
+    return first, first[:-1] + chr(ord(os.sep) + 1)
+
+
+def _iso_time(moment: float) -> str:
+    """Format a moment as sessions store theirs; one outside the calendar sorts after or before all of them."""
+    try:
+        return folded(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
+    except (ValueError, OverflowError, OSError):
+        return "9" if moment > 0 else ""
+
+
+_DATED = "coalesce(f.dated_at, f.mtime_ns / 1e9)"
+_BEGAN_BEFORE = """(f.kind = 'transcript' AND EXISTS (
+    SELECT 1 FROM metadata m WHERE m.file_id = f.id AND m.name = 'created' AND m.folded < ?))"""
+_BETWEEN = "(f.path >= ? AND f.path < ?)"

@@ -1,0 +1,132 @@
+"""Skipped and failed files, refused passages and unread pages, with the reasons."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.documents.files import within_condition
+from directory_indexer.storage.documents.queries import SnapshotQueries, placeholders
+from directory_indexer.storage.documents.shared_texts import HAS_TEXT
+
+
+class CoverageGap(NamedTuple):
+    """A part of a file that no search can find: all of it, or a number of its passages or pages."""
+
+    path: FilePath
+    reason: str
+    number: int = 1
+
+
+class IncompleteFile(NamedTuple):
+    """A file that is not completely in the index, and why.
+
+    The reason is a skip reason, or one of failed, refused, waiting and unreadable.
+    """
+
+    path: FilePath
+    reason: str
+    detail: str
+
+
+class IncompleteFiles(SnapshotQueries):
+    """The skipped and failed files of one snapshot."""
+
+    def gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
+        """Return what no search can find of the tracked files, where files were skipped for one of these reasons.
+
+        Pages waiting for OCR and passages that the provider refuses are listed by file; a file with waiting pages is
+        not listed as a file without text.
+        """
+        return self._once(f"gaps {' '.join(reasons)}", lambda: self._gaps(reasons))
+
+    def unfinished(self) -> tuple[FilePath, ...]:
+        """Return the tracked directories that no run has completed."""
+        rows = self._connection.execute("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path")
+        return tuple(FilePath(path) for (path,) in rows)
+
+    def counts(self, within: FilePath | None) -> tuple[tuple[str, int], ...]:
+        """Return the number of failed and of skipped files by reason, most frequent first."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT iif(state = 'failed', 'failed', reason), count(*) FROM files f
+                WHERE state IN ('failed', 'skipped') AND {condition} GROUP BY 1
+                UNION ALL
+                SELECT 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
+                CROSS JOIN files f ON {HAS_TEXT} WHERE {condition} HAVING count(*)
+                UNION ALL
+                SELECT iif(s.problem = '', 'waiting', 'unreadable'), count(*)
+                FROM scans s JOIN files f ON f.id = s.file_id
+                WHERE s.engine = '' AND {condition} GROUP BY s.problem = ''
+                ORDER BY 2 DESC, 1""",  # noqa: S608
+            arguments * 3,
+        )
+        return tuple((reason, number) for reason, number in rows)
+
+    def listed(self, within: FilePath | None, *, reason: str, limit: int, offset: int) -> tuple[IncompleteFile, ...]:
+        """Return files that failed or were skipped for a reason of `counts`, or for any, sorted by path."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT path, reason, detail FROM (
+                SELECT path, iif(state = 'failed', 'failed', reason) AS reason,
+                    iif(state = 'failed', reason || ': ' || detail, detail) AS detail
+                FROM files f WHERE state IN ('failed', 'skipped') AND {condition}
+                UNION ALL
+                SELECT f.path, 'refused', 'passage ' || (c.ordinal + 1) || ': ' || r.reason FROM refused_chunks r
+                JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT} WHERE {condition}
+                UNION ALL
+                SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'),
+                    'page ' || s.page || iif(s.problem = '', '', ': ') || s.problem
+                FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' AND {condition})
+                WHERE ? IN ('', reason) ORDER BY reason != 'failed', path, detail LIMIT ? OFFSET ?""",  # noqa: S608
+            [*arguments, *arguments, *arguments, reason, limit, offset],
+        )
+        return tuple(IncompleteFile(FilePath(path), reason, detail) for path, reason, detail in rows)
+
+    def _gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
+        # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
+        # passages first, since otherwise all chunks are read.
+        rows = self._connection.execute(
+            f"""SELECT f.path, CASE f.state WHEN 'failed' THEN 'failed' ELSE f.reason END, 1
+               FROM directories d CROSS JOIN files f ON f.directory_id = d.id AND f.state IN ('failed', 'skipped')
+               WHERE (f.state = 'failed' OR f.reason IN ({placeholders(reasons)}))
+               AND NOT EXISTS (SELECT 1 FROM scans s WHERE s.file_id = f.id AND s.engine = '' AND s.problem = '')
+               UNION ALL
+               SELECT f.path, iif(s.problem = '', 'waiting', 'unreadable'), count(*)
+               FROM scans s JOIN files f ON f.id = s.file_id WHERE s.engine = '' GROUP BY f.id, s.problem = ''
+               UNION ALL
+               SELECT f.path, 'refused', count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id
+               CROSS JOIN files f ON {HAS_TEXT} GROUP BY f.id""",  # noqa: S608 - made of marks
+            reasons,
+        )
+        return tuple(CoverageGap(FilePath(path), reason, number) for path, reason, number in rows)
+
+    def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
+        """Return the files and directories that the last run could not process, and refused chunks."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"""SELECT path, reason, detail, broken_hash FROM files f WHERE state = 'failed' AND {condition}
+                UNION ALL
+                SELECT f.path, 'embed', 'chunk ' || (c.ordinal + 1) || ': ' || r.reason, NULL FROM refused_chunks r
+                JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT} WHERE {condition}
+                ORDER BY path LIMIT ?""",  # noqa: S608
+            [*arguments, *arguments, limit],
+        )
+        return tuple(
+            FileFailure(FilePath(row[0]), parse_stored("files.reason", Stage, row[1]), row[2], hash=row[3])
+            for row in rows
+        )
+
+    def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
+        """Return the skipped files, with reason and detail."""
+        condition, arguments = within_condition(within)
+        rows = self._connection.execute(
+            f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
+            [*arguments, limit],
+        )
+        return tuple(
+            SkippedFile(FilePath(path), parse_stored("files.reason", SkipReason, reason), detail)
+            for path, reason, detail in rows
+        )

@@ -1,0 +1,112 @@
+"""Line ranges of texts: neighbouring chunks that share a line are joined."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from directory_indexer.chunking.chunks import LineCut
+from directory_indexer.storage.documents.queries import SnapshotQueries
+
+_NO_ROW: Final = 1 << 62
+
+
+class LineRange(NamedTuple):
+    """Whole lines of the text that a file owns, in UTF-8, from a line and a character on."""
+
+    file_id: int
+    start_line: int
+    start_char: int
+    text: bytes
+
+
+class WordLookup(NamedTuple):
+    """Conditions on chunks that may contain a matching line, as FTS5 expressions.
+
+    `whole` is matched against each chunk, `part` against chunks that share a line: it matches one of those that a line
+    spans. Chunks after `last_row` may contain anything.
+    """
+
+    whole: str
+    part: str
+    last_row: int = _NO_ROW
+
+
+class LineRanges(SnapshotQueries):
+    """The lines of one snapshot."""
+
+    def of_file(self, file_id: int) -> list[LineRange]:
+        """Return the text that a file owns as one range; none if it owns no text."""
+        rows = self._connection.execute(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", (file_id,))
+        group = list(map(_Row._make, rows))
+        return [_join(group)] if group else []
+
+    def holding(self, lookup: WordLookup) -> list[LineRange]:
+        """Return the ranges that may contain a matching line."""
+        rows = self._connection.execute(
+            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
+            lookup._asdict(),
+        )
+        return [_join(list(group)) for _, group in groupby(map(_Row._make, rows), key=_line_group_key())]
+
+
+class _Row(NamedTuple):
+    file_id: int
+    start_line: int
+    start_char: int
+    end_char: int
+    line_cut: int
+    text: bytes | str
+
+
+def _line_group_key() -> Callable[[_Row], int]:
+    """Return a function that maps chunks sharing a line to the same number."""
+    number = 0
+
+    def number_of(row: _Row) -> int:
+        nonlocal number
+        number += row.line_cut == LineCut.NONE
+        return number
+
+    return number_of
+
+
+def _join(group: Sequence[_Row]) -> LineRange:
+    first = group[0]
+    text = _unpack_bytes(first.text)
+    if len(group) > 1:
+        parts, end = [text], first.end_char
+        for row in group[1:]:
+            part = _unpack_bytes(row.text)
+            if end > row.start_char:
+                part = part.decode()[end - row.start_char :].encode()
+            parts.append(part)
+            end = max(end, row.end_char)
+        text = b"".join(parts)
+    return LineRange(first.file_id, first.start_line, first.start_char, text)
+
+
+def _unpack_bytes(stored: bytes | str) -> bytes:
+    return stored.encode() if isinstance(stored, str) else zlib.decompress(stored)
+
+
+_COLUMNS = """SELECT c.file_id, c.start_line, c.start_char, c.end_char, c.line_cut, t.text
+    FROM chunks c JOIN chunk_texts t ON t.id = c.id"""
+
+_SHARES_A_LINE = "EXISTS (SELECT 1 FROM chunks n WHERE n.id IN (f.rowid, f.rowid + 1) AND n.line_cut > 0)"
+_CANDIDATES = f"""
+    SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH :whole
+    UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :part AND {_SHARES_A_LINE}
+    UNION SELECT id FROM chunks WHERE line_cut = 2
+    UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
+    UNION SELECT id FROM chunks WHERE id > :last_row
+"""  # noqa: S608 - made of constants
+_RANGES = f"""SELECT DISTINCT
+    (SELECT b.id FROM chunks b WHERE b.id <= k.id AND b.line_cut = 0 ORDER BY b.id DESC LIMIT 1) AS first,
+    coalesce(
+        (SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), {_NO_ROW}
+    ) AS beyond
+    FROM ({_CANDIDATES}) k"""  # noqa: S608 - made of constants
+"""The chunks of a file have consecutive rows, and the first one begins with a line."""

@@ -1,0 +1,110 @@
+"""Base of all queries on one snapshot of the index.
+
+The part of an index that a run, an estimate or a count covers, and its SQL conditions.
+
+A chunk lies in each tracked directory that has a file with its text, whichever of these files owns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar, cast
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+
+with lazily:
+    import sqlite3
+
+
+Answer = TypeVar("Answer")
+
+
+class SnapshotQueries:
+    """Queries on one snapshot of the index.
+
+    `known` caches results for this snapshot.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: dict[str, object]) -> None:
+        self._connection = connection
+        self._known = known
+
+    def _meta(self, key: str) -> str | None:
+        values = self._once("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
+        return values.get(key)
+
+    @property
+    def n_chunks(self) -> int:
+        """Return the number of chunks."""
+        return self._once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
+
+    def _count_waiting(self) -> int:
+        return self._once("n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0"))
+
+    def _tracked(self) -> dict[FilePath, int]:
+        def read() -> dict[FilePath, int]:
+            rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
+            return {FilePath(path): id_ for path, id_ in rows}
+
+        return self._once("directories", read)
+
+    def _once(self, name: str, compute: Callable[[], Answer]) -> Answer:
+        if name not in self._known:
+            self._known[name] = compute()
+        return cast("Answer", self._known[name])
+
+    def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
+        return int(self._connection.execute(query, arguments).fetchone()[0])
+
+
+def placeholders(values: Collection[object]) -> str:
+    """Return a placeholder for each of the values."""
+    return ",".join("?" * len(values))
+
+
+def batches(values: Iterable[object], size: int = 500) -> Iterator[list[object]]:
+    """Yield lists of values; each fits twice into SQLite's limit of bound parameters."""
+    batch: list[object] = []
+    for value in values:
+        batch.append(value)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class IndexScope(NamedTuple):
+    """Tracked directories; without any, the whole index."""
+
+    roots: tuple[FilePath, ...] = ()
+
+    def plus(self, roots: Iterable[FilePath]) -> IndexScope:
+        """Return a scope with further directories; the whole index stays whole."""
+        return IndexScope(tuple(dict.fromkeys((*self.roots, *roots)))) if self.roots else self
+
+
+WHOLE_INDEX: Final = IndexScope()
+
+
+class ScopedQueries(SnapshotQueries):
+    """Queries on one snapshot of the index that can be limited to tracked directories."""
+
+    def _is_everything(self, scope: IndexScope) -> bool:
+        return not scope.roots or self._tracked().keys() <= set(scope.roots)
+
+    def _files_in(self, scope: IndexScope) -> tuple[str, list[int]]:
+        """Return the SQL condition on `files f` and its arguments; for the whole index it is trivial."""
+        if self._is_everything(scope):
+            return "1", []
+        tracked = self._tracked()
+        directory_ids = [tracked[root] for root in scope.roots if root in tracked]
+        return f"f.directory_id IN ({placeholders(directory_ids)})", directory_ids
+
+    def _chunks_in(self, scope: IndexScope) -> tuple[str, list[int]]:
+        """Return the SQL condition on `chunks c` and its arguments; for the whole index it is trivial."""
+        if self._is_everything(scope):
+            return "1", []
+        condition, arguments = self._files_in(scope)
+        return f"c.file_id IN (SELECT coalesce(f.holder_id, f.id) FROM files f WHERE {condition})", arguments  # noqa: S608

@@ -1,0 +1,268 @@
+"""Index runs, shared by all processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, well_formed
+from directory_indexer.storage.databases.stored_values import (
+    epoch_seconds,
+    integer,
+    parse_mapping,
+    parse_stored,
+    parse_texts,
+    text,
+)
+from directory_indexer.storage.documents.queries import SnapshotQueries
+
+with lazily:
+    import json
+    import sqlite3
+
+
+class Verb(StrEnum):
+    """The command of a run."""
+
+    INDEX = "index"
+    MIGRATE = "migrate"
+
+
+class Phase(StrEnum):
+    """The phase of an index run."""
+
+    STARTING = "starting"
+    WAITING = "waiting"
+    WALKING = "walking"
+    READING = "reading"
+    COVERING = "covering"
+    RECOGNISING = "recognising"
+    EMBEDDING = "embedding"
+    MERGING = "merging"
+    COPYING = "copying"
+    DONE = "done"
+
+    @property
+    def is_measured_in_chunks(self) -> bool:
+        """Whether progress is measured in chunks and not in files."""
+        return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether a run yields the write lock between two batches."""
+        return self in {Phase.RECOGNISING, Phase.EMBEDDING}
+
+
+class Outcome(StrEnum):
+    """The outcome of an index run."""
+
+    COMPLETED = "completed"
+    INTERRUPTED = "interrupted"
+    PAUSED = "paused"
+    OUT_OF_TIME = "out of time"
+    FAILED = "failed"
+
+
+class Origin(StrEnum):
+    """The origin of a run: a terminal, or a server on behalf of its clients."""
+
+    TERMINAL = "terminal"
+    SERVER = "server"
+
+
+class RunRequest(NamedTuple):
+    """The request of a run; `options` is JSON that the verb can parse.
+
+    `directories` are the tracked directories that it covers; empty for the whole index.
+    """
+
+    verb: Verb
+    directories: Sequence[FilePath] = ()
+    origin: Origin = Origin.TERMINAL
+    options: str = "{}"
+
+
+class RunProgress(NamedTuple):
+    """The progress of an index run; unknown totals are 0. `notice` is a message for the user.
+
+    While it waits, `waits_for` names the writer.
+    """
+
+    phase: Phase
+    files_done: int = 0
+    files_total: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+    chunks_done: int = 0
+    chunks_total: int = 0
+    n_failed: int = 0
+    pages_done: int = 0
+    pages_total: int = 0
+    notice: str = ""
+    waits_for: str = ""
+
+
+class RunRecord(NamedTuple):
+    """An index run as all processes see it; times are seconds since the epoch.
+
+    `directories` are the tracked directories that it covers; empty for the whole index. `is_paused`
+    means that it was paused and not resumed, whether the process has noticed or not. While it runs,
+    `message` is a notice for the user; afterwards it explains the outcome.
+    """
+
+    id: int
+    pid: int
+    host: str
+    verb: Verb
+    directories: tuple[FilePath, ...]
+    started_at: float
+    heartbeat_at: float
+    progress: RunProgress
+    outcome: Outcome | None = None
+    message: str = ""
+    origin: Origin = Origin.TERMINAL
+    is_paused: bool = False
+    options: str = "{}"
+
+
+RUN_COLUMNS = """id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
+    bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
+    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""
+
+
+class Runs(SnapshotQueries):
+    """The runs of one snapshot."""
+
+    def latest(self, limit: int) -> tuple[RunRecord, ...]:
+        """Return the newest runs and all that have not ended, newest first.
+
+        A run that embeds for hours may be followed by hundreds of newer ones.
+        """
+        rows = self._connection.execute(
+            f"""SELECT {RUN_COLUMNS}
+               FROM runs WHERE id IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?) OR outcome IS NULL
+               ORDER BY id DESC""",  # noqa: S608 - made of constants
+            (limit,),
+        )
+        return tuple(parse_stored("runs", run_record, row) for row in rows)
+
+    def directories(self, run_id: int) -> tuple[FilePath, ...]:
+        """Return the tracked directories that a run covers; empty for the whole index."""
+        return _directories(self._connection, run_id)
+
+
+class RunWrites:
+    """Writes to the table of runs."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
+        """Insert a run that begins; close those of dead processes, and delete old ones.
+
+        If others gave way to it, waiting runs are alive.
+        """
+        now = time.time()
+        alive = f"AND phase != '{Phase.WAITING}'" if others_gave_way else ""
+        self._connection.execute(
+            f"""UPDATE runs SET message = 'the process ended',
+                    outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', 'interrupted')
+                WHERE outcome IS NULL {alive}"""  # noqa: S608
+        )
+        cursor = self._connection.execute(
+            """INSERT INTO runs (pid, host, verb, directories, origin, options, started_at, heartbeat_at, phase)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'walking')""",
+            (
+                *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
+                *(now, now),
+            ),
+        )
+        run_id = int(cursor.lastrowid or 0)
+        self._connection.execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", (run_id - _RUNS_KEPT,))
+        return run_id
+
+    def update(self, run_id: int, progress: RunProgress) -> None:
+        """Store the progress of a run for other processes."""
+        self._connection.execute(
+            """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
+                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
+                   message = ? WHERE id = ?""",
+            (
+                *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
+                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
+                *(progress.pages_done, progress.pages_total, well_formed(progress.notice), run_id),
+            ),
+        )
+
+    def hand_over(self, run_id: int) -> None:
+        """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
+        own = _directories(self._connection, run_id)
+        hosts = self._connection.execute(
+            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)
+        ).fetchall()
+        for (host_id,) in hosts:
+            if others := _directories(self._connection, host_id):
+                together = list(dict.fromkeys((*others, *own)))
+                self._connection.execute(
+                    "UPDATE runs SET directories = ? WHERE id = ?", (json.dumps(together), host_id)
+                )
+
+    def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
+        """Store the outcome of a run; a completed one is no longer paused."""
+        if outcome is Outcome.COMPLETED:
+            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
+        self._connection.execute(
+            """UPDATE runs SET heartbeat_at = ?, phase = 'done', message = ?,
+                   outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', ?)
+               WHERE id = ?""",
+            (time.time(), well_formed(message), outcome.value, run_id),
+        )
+
+    def forget_details(self) -> None:
+        """Remove the directories and messages of all runs."""
+        self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
+
+
+def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath, ...]:
+    row = connection.execute("SELECT directories FROM runs WHERE id = ?", (run_id,)).fetchone()
+    return tuple(map(FilePath, parse_stored("runs.directories", parse_texts, row[0]))) if row else ()
+
+
+def run_record(row: Sequence[Any]) -> RunRecord:
+    """Parse a row of `RUN_COLUMNS`.
+
+    Raises:
+        ValueError, TypeError: a column has a value that this program does not write.
+    """
+    id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
+    return RunRecord(
+        id=integer(id_),
+        pid=integer(pid),
+        host=text(host),
+        verb=Verb(verb),
+        directories=tuple(map(FilePath, parse_texts(directories))),
+        started_at=epoch_seconds(started_at),
+        heartbeat_at=epoch_seconds(heartbeat_at),
+        progress=RunProgress(Phase(phase), *map(integer, counts)),  # type: ignore[arg-type]
+        outcome=Outcome(row[17]) if row[17] else None,
+        message=text(row[18]),
+        origin=Origin(row[19]),
+        is_paused=bool(row[20]),
+        options=options_text(row[21]),
+    )
+
+
+def options_text(stored: object) -> str:
+    """Return the options of a run as they are stored, if they are a JSON object.
+
+    Raises:
+        ValueError, TypeError: they have another form.
+    """
+    parse_mapping(stored)
+    return text(stored)
+
+
+_RUNS_KEPT = 100

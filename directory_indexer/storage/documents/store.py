@@ -1,0 +1,389 @@
+"""Access to the SQLite database of an index.
+
+Readers get a `Snapshot`: everything read through it is consistent. Writers get a `Transaction`, which is atomic. Only a
+holder of the write lock opens transactions, except those that store results of a search and the one that pauses a run;
+readers never wait for them (WAL).
+
+A consistent snapshot of the index, by table.
+
+An atomic batch of writes to the index.
+
+The invariant it guards: a chunk, its text and its full-text row are inserted and deleted together, and a vector whose
+chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
+
+Creation, migration and version repair of the database file, private to the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from directory_indexer.core.errors import REBUILD, CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.storage.databases.connections import Connections, require_own
+from directory_indexer.storage.databases.stored_values import DamagedValueError
+from directory_indexer.storage.documents.errors import translated_errors
+from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.schema import SCHEMA_VERSION, migrate, tables_of, version_of
+
+with lazily:
+    from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
+    from directory_indexer.storage.documents.cluster_export import ClusterRows
+    from directory_indexer.storage.documents.directories import Directories, DirectoryWrites
+    from directory_indexer.storage.documents.embedding_queue import (
+        EmbeddingQueue,
+        SearchVectors,
+        SearchVectorWrites,
+        StaticVectors,
+        StaticVectorWrites,
+    )
+    from directory_indexer.storage.documents.file_writes import BulkFileInsert, FileRows, FileWrites
+    from directory_indexer.storage.documents.files import Files, PathLookup
+    from directory_indexer.storage.documents.incomplete_files import IncompleteFiles
+    from directory_indexer.storage.documents.line_ranges import LineRanges
+    from directory_indexer.storage.documents.maintenance import Upkeep, mistyped_column, set_aside
+    from directory_indexer.storage.documents.meta import Meta, MetaWrites
+    from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
+    from directory_indexer.storage.documents.pauses import Pauses, PauseWrites
+    from directory_indexer.storage.documents.runs import Runs, RunWrites
+    from directory_indexer.storage.documents.scans import Scans, ScanWrites
+    from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
+    from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, Overview
+    from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites
+    from directory_indexer.storage.documents.vectors import StalePoints, Vectors, VectorWrites
+    from directory_indexer.storage.documents.words import Words, WordWrites
+
+
+__all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
+
+_MEMORY_FRACTION = 8
+_ATTEMPTS = 10
+
+THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "serialized", as PEP 249 numbers it
+"""Whether SQLite was built so that two threads may query one connection at the same time."""
+
+Answer = TypeVar("Answer")
+
+
+class DocStore:
+    """The SQLite database at `path`; created, private to the user, when it is first opened.
+
+    Raises:
+        StoreError: from the constructor and every method, when the database cannot be opened, read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with translated_errors(path):
+            self._connections = open_database(path)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Yield a state of the index that no writer can change meanwhile."""
+        with translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_reading()
+            try:
+                yield Snapshot(connection.raw, connection.known)
+            except (TypeError, AttributeError, ValueError, OverflowError) as error:
+                if column := mistyped_column(connection.raw):  # otherwise it is a bug, and is raised as one
+                    raise DamagedValueError(column) from error
+                raise
+
+    def read(self, query: Callable[[Snapshot], Answer]) -> Answer:
+        """Return the result of a query on one snapshot, retried on a newer one if its vectors were replaced meanwhile.
+
+        Raises:
+            VectorsLostError: the vectors that the index names are missing after several attempts.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                with self.snapshot() as snapshot:
+                    return query(snapshot)
+            except GenerationGoneError as error:
+                gone = error
+        raise VectorsLostError(
+            f"the vectors of the index are not there: {gone.message}",
+            hint="dirindex index makes them again from the stored texts",
+        ) from gone
+
+    @contextlib.contextmanager
+    def transaction(self, *, waits: bool = True) -> Iterator[Transaction]:
+        """Yield a transaction, committed when the block ends and rolled back when it raises.
+
+        Raises:
+            StoreError: it does not wait, and another process writes.
+        """
+        with translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_writing(waits=waits)
+            yield Transaction(connection.raw)
+            connection.raw.execute("COMMIT")
+
+    def bring_into_memory(self) -> None:
+        """Read the database from the disk into the system's cache, unless it is large for the memory of this machine.
+
+        The file is not opened directly: closing it would release the locks that this process has on it.
+        """
+        with contextlib.suppress(StoreError), self.snapshot() as snapshot:
+            if self.path.stat().st_size * _MEMORY_FRACTION <= _memory_bytes():
+                snapshot.read_through()
+
+    def index_id(self) -> str:
+        """Return the id of this index, which distinguishes its vectors from those of other indexes on a server."""
+        with self.snapshot() as snapshot:
+            known = snapshot.meta.get("index_id")
+        if known:
+            return known
+        with self.transaction() as transaction:
+            return transaction.meta.index_id()
+
+    @cached_property
+    def upkeep(self) -> Upkeep:
+        """Maintenance and integrity checks of the database file."""
+        return Upkeep(self.path, self._connections)
+
+    def has_whole_words(self) -> bool:
+        """Whether FTS5 finds its index intact, which is more than readable; blocks other writers meanwhile."""
+        try:
+            with self.transaction() as transaction:
+                transaction.words.check()
+        except CorruptIndexError:
+            return False
+        return True
+
+    def size_bytes(self) -> int:
+        """Return the size of the database and its write-ahead log on disk."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        """Close the connections; a later call opens the database again."""
+        self._connections.close()
+
+
+def _memory_bytes() -> int:
+    """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+_READ_BY_SEARCHES = (
+    "chunks INDEXED BY sqlite_autoindex_chunks_1",
+    "chunks NOT INDEXED WHERE heading IS NOT NULL",
+    "chunk_texts WHERE text IS NOT NULL",
+    "chunks_fts_data WHERE block IS NOT NULL",
+    "chunks_fts_docsize WHERE sz IS NOT NULL",
+    "files NOT INDEXED WHERE title IS NOT NULL",
+)
+
+
+class Snapshot(SnapshotQueries):
+    """A snapshot of the index; every table is read in the same state."""
+
+    is_local: ClassVar[bool] = True
+    """Whether the files are on this machine, so that changes can be found on disk."""
+
+    @cached_property
+    def overview(self) -> Overview:
+        """Totals of the whole index."""
+        return Overview(self._connection, self._known)
+
+    @cached_property
+    def cluster_rows(self) -> ClusterRows:
+        """The contents of a cluster index."""
+        return ClusterRows(self._connection, self._known)
+
+    @cached_property
+    def directories(self) -> Directories:
+        """The tracked directories."""
+        return Directories(self._connection, self._known)
+
+    @cached_property
+    def directory_counts(self) -> DirectoryCounts:
+        """Counts of files by directory."""
+        return DirectoryCounts(self._connection, self._known)
+
+    @cached_property
+    def files(self) -> Files:
+        """The files."""
+        return Files(self._connection, self._known)
+
+    @cached_property
+    def path_lookup(self) -> PathLookup:
+        """Files by a part of their paths."""
+        return PathLookup(self._connection, self._known)
+
+    @cached_property
+    def left_out(self) -> IncompleteFiles:
+        """Files that failed, and files that were skipped."""
+        return IncompleteFiles(self._connection, self._known)
+
+    @cached_property
+    def metadata(self) -> DocumentMetadata:
+        """Metadata of documents."""
+        return DocumentMetadata(self._connection, self._known)
+
+    @cached_property
+    def facets(self) -> FacetCounts:
+        """Counts of files by type, directory and year."""
+        return FacetCounts(self._connection, self._known)
+
+    @cached_property
+    def chunks(self) -> Chunks:
+        """The chunks and their texts."""
+        return Chunks(self._connection, self._known)
+
+    @cached_property
+    def shared_texts(self) -> SharedTexts:
+        """The files that share a text."""
+        return SharedTexts(self._connection, self._known)
+
+    @cached_property
+    def stretches(self) -> LineRanges:
+        """The texts in whole lines."""
+        return LineRanges(self._connection, self._known)
+
+    @cached_property
+    def words(self) -> Words:
+        """The full-text index."""
+        return Words(self._connection, self._known)
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """The vectors."""
+        return Vectors(self._connection, self._known)
+
+    @cached_property
+    def stale_points(self) -> StalePoints:
+        """The points of removed texts."""
+        return StalePoints(self._connection, self._known)
+
+    @cached_property
+    def static_vectors(self) -> StaticVectors:
+        """The static vectors of waiting chunks."""
+        return StaticVectors(self._connection, self._known)
+
+    @cached_property
+    def search_vectors(self) -> SearchVectors:
+        """The vectors that searches computed for waiting chunks."""
+        return SearchVectors(self._connection, self._known)
+
+    @cached_property
+    def vector_sets(self) -> VectorSets:
+        """The vector sets, and which of them answers."""
+        return VectorSets(self._connection, self._known)
+
+    @cached_property
+    def embedding_queue(self) -> EmbeddingQueue:
+        """The chunks that wait for a vector."""
+        return EmbeddingQueue(self._connection, self._known)
+
+    @cached_property
+    def scans(self) -> Scans:
+        """The scanned pages."""
+        return Scans(self._connection, self._known)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The index runs."""
+        return Runs(self._connection, self._known)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """The paused runs."""
+        return Pauses(self._connection, self._known)
+
+    @cached_property
+    def meta(self) -> Meta:
+        """The stored values."""
+        return Meta(self._connection, self._known)
+
+    def read_through(self) -> None:
+        """Read what searches use, so that the operating system caches it."""
+        for table in _READ_BY_SEARCHES:
+            self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
+
+
+class Transaction:
+    """A batch of writes, by table; see the invariant of the module."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.meta = MetaWrites(connection)
+        self.directories = DirectoryWrites(connection)
+        self.words = WordWrites(connection)
+        self.shared_texts = SharedTextWrites(connection)
+        self.chunks = ChunkWrites(connection, self.words, self.meta, self.shared_texts)
+        self.scans = ScanWrites(connection)
+        self.file_rows = FileRows(connection)
+        metadata = MetadataWrites(connection)
+        of_files = (self.file_rows, self.directories, self.chunks, self.shared_texts)
+        self.files = FileWrites(*of_files, metadata=metadata, scans=self.scans)
+        self.bulk_inserts = BulkFileInsert(*of_files, metadata=metadata, scans=self.scans)
+        self.vectors = VectorWrites(connection, self.meta)
+        self.static_vectors = StaticVectorWrites(connection)
+        self.search_vectors = SearchVectorWrites(connection)
+        self.vector_sets = VectorSetWrites(connection, self.meta, self.vectors)
+        self.runs = RunWrites(connection)
+        self.pauses = PauseWrites(connection)
+
+
+def open_database(path: Path) -> Connections:
+    """Open the database at `path`; create it, private to the user, or migrate it where necessary.
+
+    Raises:
+        StoreError: it belongs to another user or program, or to a newer dirindex.
+        CorruptIndexError: its tables match no version.
+    """
+    require_own(path)
+    path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+    connections = Connections(path)
+    with connections.lend() as connection:
+        version = version_of(connection.raw)
+    if version < SCHEMA_VERSION:
+        _create(path, connections)
+    return connections
+
+
+def _create(path: Path, connections: Connections) -> None:
+    with (
+        write_lock(path.with_name(path.name + ".schema-lock"), wait=True),
+        contextlib.closing(connections.open()) as connection,
+    ):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            migrate(connection)
+        except sqlite3.OperationalError as error:
+            _mend_version(connection, path, error)
+
+
+def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
+    """Set the version that the tables match: another tool may have set an earlier one.
+
+    Raises:
+        CorruptIndexError: its tables match no version.
+        StoreError: it belongs to another program.
+    """
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    if not re.search("already exists|duplicate column|no such column", str(error)):
+        raise error
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        migrate(fresh)
+        expected, tables = tables_of(fresh), tables_of(connection)
+    if tables == expected:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    elif "chunks_fts" in tables:
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
+    else:
+        raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error

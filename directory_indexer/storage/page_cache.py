@@ -1,0 +1,309 @@
+"""Cache of OCR results, page by page, in a database of its own beside the index.
+
+A page is keyed by everything it is rendered from, so it is read once, whatever happens to its file or to the index.
+Deleting the database costs only the time to read the pages again.
+
+Serialisation of OCR results, and their validating parser for untrusted bytes.
+
+Damaged or oversized content is rejected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sqlite3
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.core.errors import DiskFullError, PageCacheError
+from directory_indexer.core.files import WHOLE, Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.core.paths import well_formed
+from directory_indexer.core.permissions import file_mode
+from directory_indexer.storage.databases.connections import require_room
+
+MAX_ATTEMPTS = 3
+"""Attempts for a page that no engine can read, unless the engine says that it never will."""
+
+KEPT_DAYS = 30
+"""Days that pages stay which no document has any more."""
+
+_DAY_SECONDS = 86_400
+_SECONDS = 30.0
+_SCHEMA_VERSION = 1
+_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
+"""Includes SQLite's error for tables that lack a column."""
+
+_NO_FILE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
+_REMOVE = "remove it; what it holds is read again"
+_MAKE_WRITABLE = "make it writable, or free some disk space; pages wait until then"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS pages (
+    id       INTEGER PRIMARY KEY,
+    key      BLOB NOT NULL,
+    recipe   TEXT NOT NULL,
+    content  BLOB,
+    problem  TEXT NOT NULL DEFAULT '',
+    attempts INTEGER NOT NULL DEFAULT 0,
+    used_on  INTEGER NOT NULL,
+    UNIQUE (key, recipe)
+);
+"""
+
+
+class CacheSummary(NamedTuple):
+    """The size of a cache."""
+
+    n_pages: int = 0
+    n_bytes: int = 0
+
+
+class PageCache(NamedTuple):
+    """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings."""
+
+    path: Path
+
+    def get(self, key: PageKey) -> Recognition | PageProblem | None:
+        """Return the latest result of reading a page, preferring success; None if it was not read."""
+        rows = self._rows(
+            "SELECT content, problem, attempts FROM pages WHERE key = ? ORDER BY content IS NULL, id DESC LIMIT 1", key
+        )
+        for content, problem, attempts in rows:
+            if content is None and isinstance(problem, str) and isinstance(attempts, int):
+                return PageProblem(problem, is_final=attempts >= MAX_ATTEMPTS)
+            with contextlib.suppress(ValueError):  # a damaged entry is read again
+                return unpack_page(content)
+        return None
+
+    def done(self) -> set[PageKey]:
+        """Return the pages that were read or given up; `get` tells which of them are complete."""
+        of_done = "content IS NOT NULL OR attempts >= ?"
+        return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608
+
+    def require_writable(self) -> None:
+        """Raise unless pages can be stored, before any is read.
+
+        Raises:
+            PageCacheError: they cannot.
+        """
+        self._write(lambda connection: connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}"))
+
+    def put(self, key: PageKey, result: Recognition | PageProblem, *, recipe: str) -> None:
+        """Store the result of a page in a transaction of its own; a problem counts as one more attempt.
+
+        Raises:
+            PageCacheError: it cannot be kept.
+        """
+        content, problem, attempts = None, "", 0
+        if isinstance(result, Recognition):
+            content = pack_page(result)
+        else:
+            problem, attempts = result.message, MAX_ATTEMPTS if result.is_final else 1
+        self._write(
+            lambda connection: connection.execute(
+                """INSERT INTO pages (key, recipe, content, problem, attempts, used_on) VALUES (?, ?, ?, ?, ?, ?)
+                   ON CONFLICT (key, recipe) DO UPDATE SET content = excluded.content, problem = excluded.problem,
+                   attempts = CASE WHEN excluded.content IS NULL THEN attempts + excluded.attempts ELSE 0 END,
+                   used_on = excluded.used_on""",
+                (key, recipe, content, well_formed(problem), attempts, _today()),
+            )
+        )
+
+    def take_problems_of_others(self, recipe: str) -> list[PageKey]:
+        """Remove problems of engines that are no longer used, and return their pages.
+
+        Raises:
+            PageCacheError: they cannot be removed.
+        """
+        of_others = "content IS NULL AND recipe <> ?"
+        keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
+        if keys:
+            self._write(lambda connection: connection.execute(f"DELETE FROM pages WHERE {of_others}", (recipe,)))  # noqa: S608
+        return keys
+
+    def keep_only(self, used: Iterable[PageKey]) -> None:
+        """Remove all other pages; their content is overwritten.
+
+        Raises:
+            PageCacheError: they cannot be removed.
+        """
+        gone = {key for (key,) in self._rows("SELECT DISTINCT key FROM pages")} - set(used)
+        if gone:
+            keys = [(key,) for key in gone]
+            self._write(lambda connection: connection.executemany("DELETE FROM pages WHERE key = ?", keys))
+
+    def prune(self, used: Iterable[PageKey], *, max_bytes: int) -> None:
+        """Mark the pages that documents have; others are removed after some days, or at once if the cache is too large.
+
+        Raises:
+            PageCacheError: it cannot be written.
+        """
+        if self.path.exists():
+            self._write(partial(_prune, used=set(used), max_bytes=max_bytes))
+
+    def clear(self) -> CacheSummary:
+        """Remove all pages, and return how many there were.
+
+        Raises:
+            PageCacheError: they cannot be removed.
+        """
+        summary = self.summary()
+        try:
+            for end in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+        except OSError as error:
+            raise PageCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE) from error
+        return summary
+
+    def summary(self) -> CacheSummary:
+        """Return the number of pages that were read, and the bytes on disk."""
+        counts = self._rows("SELECT count(*) FROM pages WHERE content IS NOT NULL")
+        return CacheSummary(counts[0][0], self.path.stat().st_size) if counts else CacheSummary()
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Query the database if it exists; errors count as no rows, since the cache can be rebuilt."""
+        with contextlib.suppress(sqlite3.DatabaseError, OSError):
+            if not stat.S_ISREG(self.path.lstat().st_mode):
+                return []
+            address = f"{self.path.absolute().as_uri()}?mode=ro"
+            with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_SECONDS)) as connection:
+                return connection.execute(query, values).fetchall()
+        return []
+
+    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Run a function in a transaction; a database that is damaged, or has other tables, is recreated.
+
+        Raises:
+            PageCacheError: it cannot be written.
+        """
+        for _ in range(2):
+            try:
+                self._require_file()
+                require_room(self.path)
+                with contextlib.closing(sqlite3.connect(self.path, timeout=_SECONDS)) as connection:
+                    connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; {_TABLES}")
+                    with connection:
+                        connection.execute("BEGIN IMMEDIATE")
+                        work(connection)
+            except DiskFullError as error:
+                raise PageCacheError(error.message, hint=_MAKE_WRITABLE) from error
+            except OSError as error:
+                hint = _REMOVE if error.errno in _NO_FILE else _MAKE_WRITABLE
+                raise PageCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE:
+                    raise PageCacheError(f"'{self.path}' cannot be written: {error}", hint=_MAKE_WRITABLE) from error
+                self.clear()
+            else:
+                return
+        raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE)
+
+    def _require_file(self) -> None:
+        """Create the file privately if it does not exist; reject a link, or anything else that is no file."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        opened = os.open(self.path, flags, file_mode())
+        try:
+            is_file = stat.S_ISREG(os.fstat(opened).st_mode)
+        finally:
+            os.close(opened)
+        if not is_file:
+            raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE)
+
+
+def make_tables(connection: sqlite3.Connection, _: int) -> None:
+    """Create the tables of the cache in an empty database; there is one version of them."""
+    connection.executescript(_TABLES)
+
+
+def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
+    today = _today()
+    # A clock that was ahead has left days in the future.
+    connection.execute("UPDATE pages SET used_on = ?1 WHERE used_on > ?1", (today,))
+    connection.executemany(
+        "UPDATE pages SET used_on = ? WHERE key = ? AND used_on < ?", [(today, key, today) for key in used]
+    )
+    connection.execute("DELETE FROM pages WHERE used_on < ?", (today - KEPT_DAYS,))
+    n_bytes = connection.execute("SELECT coalesce(sum(length(content)), 0) FROM pages").fetchone()[0]
+    if n_bytes > max_bytes:
+        rows = connection.execute("SELECT id, key, length(content) FROM pages ORDER BY used_on, id").fetchall()
+        for id_, _, size in sorted(rows, key=lambda row: row[1] in used):
+            if n_bytes <= max_bytes:
+                break
+            connection.execute("DELETE FROM pages WHERE id = ?", (id_,))
+            n_bytes -= size or 0
+
+
+def _today() -> int:
+    return int(time.time() // _DAY_SECONDS)
+
+
+MAX_BYTES: Final = 64_000_000
+"""Decompression limit: half a million words with their positions take half of it."""
+
+
+def pack_page(recognition: Recognition) -> bytes:
+    """Pack a result; of an oversized one, the first lines."""
+    lines = [[line.block, [[*word[:2], *(word.box or ())] for word in line.words]] for line in recognition.lines]
+    written = json.dumps([recognition.engine, recognition.dpi, recognition.turn, lines], ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+    if len(written) > MAX_BYTES:
+        return pack_page(recognition._replace(lines=recognition.lines[: len(lines) // 2]))
+    return zlib.compress(written)
+
+
+def unpack_page(content: object) -> Recognition:
+    """Parse a packed result.
+
+    Raises:
+        ValueError: it is invalid.
+    """
+    try:
+        written = _bounded(content)
+        engine, dpi, turn, lines = json.loads(written)
+        if turn not in _TURNS:
+            raise ValueError(turn)
+        return Recognition(_text(engine), tuple(map(_line, lines)), _number(dpi), turn)
+    except (TypeError, RecursionError, MemoryError, zlib.error) as error:
+        raise ValueError(f"no page: {error}") from error
+
+
+def _bounded(content: Any) -> bytes:
+    unpacking = zlib.decompressobj()
+    written = unpacking.decompress(content, MAX_BYTES)
+    if not unpacking.eof:
+        raise ValueError("cut off, or more than a page has")
+    return written
+
+
+def _line(values: Any) -> Line:
+    block, words = values
+    return Line(tuple(map(_word, words)), _number(block))
+
+
+def _word(values: Any) -> Word:
+    text, confidence, *box = values
+    places = [_number(value, WHOLE) for value in box]
+    return Word(_text(text), _number(confidence, 100), Box._make(places) if places else None)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _number(value: object, largest: int = 1 << 31) -> int:
+    if not isinstance(value, int) or not 0 <= value <= largest:
+        raise ValueError(value)
+    return value
+
+
+_TURNS: Final = frozenset({0, 90, 180, 270})

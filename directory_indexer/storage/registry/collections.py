@@ -1,0 +1,161 @@
+"""The collections of a server; the default one needs no row.
+
+Named scopes: sets of directories within a collection.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.databases.stored_values import (
+    DamagedValueError,
+    epoch_seconds,
+    parse_intact_rows,
+    parse_stored,
+    text,
+)
+from directory_indexer.storage.registry.store import Registry
+
+_KNOWN = "collections"
+COLLECTION_COLUMNS = "name, description, created_at, is_leaving"
+_SELECT = f"SELECT {COLLECTION_COLUMNS} FROM collections ORDER BY name"  # noqa: S608 - constants
+
+
+class CollectionRow(NamedTuple):
+    """A collection; one that `is_leaving` is being deleted, and invisible to clients."""
+
+    name: CollectionName
+    description: str
+    created_at: float
+    """Seconds since the epoch: it distinguishes successive collections of the same name."""
+
+    is_leaving: bool = False
+
+
+def parse_collection(row: Sequence[Any]) -> CollectionRow:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: a column has a value that this program does not write.
+    """
+    name, description, created_at, is_leaving = row
+    return CollectionRow(
+        parse_stored("collections.name", lambda value: collection_name(text(value)), name),
+        parse_stored("collections.description", text, description),
+        parse_stored("collections.created_at", epoch_seconds, created_at),
+        bool(is_leaving),
+    )
+
+
+class CollectionRows:
+    """The collections of a registry; lists omit damaged rows, which the doctor reports and repairs."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def all(self) -> tuple[CollectionRow, ...]:
+        """Return all collections by name, including those being deleted."""
+        if not self._registry.exists():
+            return ()
+        with self._registry.reading() as connection:
+            known = connection.known.get(_KNOWN)
+            if known is None:
+                rows = connection.raw.execute(_SELECT).fetchall()
+                known = connection.known[_KNOWN] = tuple(parse_intact_rows(parse_collection, rows))
+            return known  # type: ignore[return-value]  # as stored above
+
+    def get(self, name: str) -> CollectionRow | None:
+        """Return a collection by name; None if there is none."""
+        return next((row for row in self.all() if row.name == name), None)
+
+    def are_intact(self) -> bool:
+        """Whether no row is damaged: only then is a missing collection really gone."""
+        if not self._registry.exists():
+            return True
+        with self._registry.reading() as connection:
+            (n_rows,) = connection.raw.execute("SELECT count(*) FROM collections").fetchone()
+        return int(n_rows) == len(self.all())
+
+    def add(self, name: str, *, description: str) -> bool:
+        """Insert a collection; return whether the name was free."""
+        with self._registry.writing() as connection:
+            cursor = connection.execute(
+                "INSERT OR IGNORE INTO collections (name, description, created_at) VALUES (?, ?, ?)",
+                (name, description, time.time()),
+            )
+            return cursor.rowcount > 0
+
+    def describe(self, name: str, description: str) -> None:
+        """Change the description of a collection."""
+        with self._registry.writing() as connection:
+            connection.execute("UPDATE collections SET description = ? WHERE name = ?", (description, name))
+
+    def mark_deleting(self, name: str) -> bool:
+        """Mark a collection as being deleted; return whether this call did it."""
+        with self._registry.writing() as connection:
+            cursor = connection.execute(
+                "UPDATE collections SET is_leaving = 1 WHERE name = ? AND NOT is_leaving", (name,)
+            )
+            connection.execute("UPDATE documents SET state = 'deleting' WHERE collection = ?", (name,))
+            return cursor.rowcount > 0
+
+    def remove(self, name: str) -> None:
+        """Delete a collection with its documents and scopes."""
+        with self._registry.writing() as connection:
+            for table in ("documents", "replaced", "scopes"):
+                connection.execute(f"DELETE FROM {table} WHERE collection = ?", (name,))  # noqa: S608 - constants
+            connection.execute("DELETE FROM collections WHERE name = ?", (name,))
+
+
+def parse_scope(row: Sequence[Any]) -> tuple[str, FilePath]:
+    """Parse a name and a path.
+
+    Raises:
+        DamagedValueError: one of them is invalid.
+    """
+    name, path = (parse_stored("scopes", text, value) for value in row)
+    if not os.path.isabs(path) or "\0" in path:
+        raise DamagedValueError("scopes.path")
+    return name, FilePath(path)
+
+
+class Scopes:
+    """The named scopes of one collection."""
+
+    def __init__(self, registry: Registry, collection: str) -> None:
+        self._registry = registry
+        self._collection = collection
+
+    def all(self) -> dict[str, tuple[FilePath, ...]]:
+        """Return the paths of each scope, by name."""
+        if not self._registry.exists():
+            return {}
+        with self._registry.reading() as connection:
+            rows = connection.raw.execute(
+                "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
+            ).fetchall()
+        scopes: dict[str, tuple[FilePath, ...]] = {}
+        for name, path in parse_intact_rows(parse_scope, rows):
+            scopes[name] = (*scopes.get(name, ()), path)
+        return scopes
+
+    def put(self, name: str, paths: Iterable[FilePath]) -> None:
+        """Set the paths of a scope."""
+        with self._registry.writing() as connection:
+            connection.execute("DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name))
+            connection.executemany(
+                "INSERT OR IGNORE INTO scopes VALUES (?, ?, ?)", [(self._collection, name, path) for path in paths]
+            )
+
+    def remove(self, name: str) -> bool:
+        """Delete a scope; return whether there was one."""
+        with self._registry.writing() as connection:
+            cursor = connection.execute(
+                "DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name)
+            )
+            return cursor.rowcount > 0

@@ -1,0 +1,193 @@
+"""Administrative operations with their progress and results, shared by all processes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from directory_indexer.storage.databases.stored_values import (
+    DamagedValueError,
+    epoch_seconds,
+    parse_intact_rows,
+    parse_mapping,
+    parse_stored,
+    text,
+)
+from directory_indexer.storage.registry.store import Registry
+
+_MAX_LISTED: Final = 50
+_MAX_STORED: Final = 200
+
+
+class OperationKind(StrEnum):
+    """The kind of an administrative operation."""
+
+    OPTIMIZE = "optimize"
+    REBUILD = "rebuild"
+    BACKUP = "backup"
+    PURGE = "purge"
+
+
+class OperationState(StrEnum):
+    """The state of an operation."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+class RequestedState(StrEnum):
+    """The requested state of a running operation."""
+
+    NONE = ""
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+class OperationRow(NamedTuple):
+    """An operation; `collection` is empty if it covers all of them.
+
+    `id` is its start in milliseconds: a counter would reveal operations on other collections.
+    """
+
+    id: int
+    kind: OperationKind
+    collection: str
+    options: Mapping[str, Any]
+    state: OperationState
+    wish: RequestedState
+    message: str
+    result: Mapping[str, Any]
+    started_at: float
+    ended_at: float | None
+
+    @property
+    def name(self) -> str:
+        """Its public id."""
+        return f"{self.kind}-{self.id}"
+
+
+_COLUMNS: Final = ", ".join(OperationRow._fields)
+
+
+class Operations:
+    """The operations of a registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def newest(self) -> list[OperationRow]:
+        """Return the last operations, newest first."""
+        return self._read("ORDER BY id DESC LIMIT ?", _MAX_LISTED)
+
+    def get(self, name: str) -> OperationRow | None:
+        """Return an operation by name."""
+        number = name.rpartition("-")[2]
+        rows = self._read("WHERE id = ?", int(number)) if number.isdecimal() and len(number) < len(str(2**63)) else []
+        return next((row for row in rows if row.name == name), None)
+
+    def begin(self, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> OperationRow:
+        """Insert a running operation."""
+        now = time.time()
+        with self._registry.writing() as connection:
+            (latest,) = connection.execute("SELECT max(id) FROM operations").fetchone()
+            number = max(int(now * 1000), (latest or 0) + 1)
+            connection.execute(
+                """INSERT INTO operations (id, kind, collection, options, state, started_at)
+                   VALUES (?, ?, ?, ?, 'running', ?)""",
+                (number, kind, collection, json.dumps(dict(options)), now),
+            )
+            connection.execute(
+                "DELETE FROM operations WHERE id NOT IN (SELECT id FROM operations ORDER BY id DESC LIMIT ?)",
+                (_MAX_STORED,),
+            )
+        return self._read("WHERE id = ?", number)[0]
+
+    def go_on(self, number: int) -> None:
+        """Mark a paused operation as running again."""
+        with self._registry.writing() as connection:
+            connection.execute(
+                "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?",
+                (number,),
+            )
+
+    def tell(self, number: int, message: str) -> RequestedState:
+        """Store the progress of an operation, and return the requested state."""
+        with self._registry.writing() as connection:
+            connection.execute("UPDATE operations SET message = ? WHERE id = ?", (message, number))
+            (wish,) = connection.execute("SELECT wish FROM operations WHERE id = ?", (number,)).fetchone()
+        return RequestedState(wish)
+
+    def wish(self, number: int) -> RequestedState:
+        """Return the requested state of an operation."""
+        return next((row.wish for row in self._read("WHERE id = ?", number)), RequestedState.NONE)
+
+    def ask(self, number: int, wish: RequestedState) -> None:
+        """Request a state of a running operation."""
+        with self._registry.writing() as connection:
+            connection.execute("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", (wish, number))
+
+    def end(self, number: int, state: OperationState, message: str, result: Mapping[str, Any]) -> None:
+        """Store the outcome of an operation, or that it is paused."""
+        with self._registry.writing() as connection:
+            connection.execute(
+                "UPDATE operations SET state = ?, wish = '', message = ?, result = ?, ended_at = ? WHERE id = ?",
+                (state, message, json.dumps(dict(result)), time.time(), number),
+            )
+
+    def fail_running(self, message: str) -> None:
+        """Mark all running operations as failed; the caller knows that no process works on them."""
+        if not any(row.state is OperationState.RUNNING for row in self.newest()):
+            return
+        with self._registry.writing() as connection:
+            connection.execute(
+                "UPDATE operations SET state = 'failed', wish = '', message = ?, ended_at = ? WHERE state = 'running'",
+                (message, time.time()),
+            )
+
+    def forget_all(self) -> None:
+        """Delete all operations and stored responses."""
+        with self._registry.writing() as connection:
+            connection.execute("DELETE FROM operations")
+            connection.execute("DELETE FROM answers")
+
+    def forget_ended(self) -> int:
+        """Delete operations that have ended; return their number."""
+        with self._registry.writing() as connection:
+            return connection.execute("DELETE FROM operations WHERE state NOT IN ('running', 'paused')").rowcount
+
+    def _read(self, condition: str, *values: object) -> list[OperationRow]:
+        if not self._registry.exists():
+            return []
+        query = f"SELECT {_COLUMNS} FROM operations {condition}"  # noqa: S608 - constants
+        with self._registry.reading() as connection:
+            return list(parse_intact_rows(parse_operation, connection.raw.execute(query, values)))
+
+
+def parse_operation(row: Sequence[Any]) -> OperationRow:
+    """Parse the columns of a row.
+
+    Raises:
+        DamagedValueError: a column has a value that this program does not write.
+    """
+    operation = OperationRow._make(row)
+    if not isinstance(operation.id, int):
+        raise DamagedValueError("operations.id")
+    parse_stored("operations.started_at", epoch_seconds, operation.started_at)
+    if operation.ended_at is not None:
+        parse_stored("operations.ended_at", epoch_seconds, operation.ended_at)
+    return operation._replace(
+        kind=parse_stored("operations.kind", OperationKind, operation.kind),
+        collection=parse_stored("operations.collection", text, operation.collection),
+        options=parse_stored("operations.options", parse_mapping, operation.options),
+        state=parse_stored("operations.state", OperationState, operation.state),
+        wish=parse_stored("operations.wish", RequestedState, operation.wish),
+        message=parse_stored("operations.message", text, operation.message),
+        result=parse_stored("operations.result", parse_mapping, operation.result),
+    )

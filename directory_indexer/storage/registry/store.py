@@ -1,0 +1,257 @@
+"""Access to the registry, a database of its own that neither index runs lock nor damage to an index affects.
+
+Unlike an index, it cannot be rebuilt from files.
+
+The tables of the registry, and the migrations from older versions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.storage.databases.connections import (
+    FREE_SPACE,
+    Connection,
+    Connections,
+    is_disk_full,
+    require_own,
+)
+from directory_indexer.storage.databases.stored_values import DamagedValueError
+
+
+class Registry:
+    """The registry at `path`; threads and processes may share it. The first write creates it, private to the user.
+
+    Raises:
+        StoreError: from every method, when the registry cannot be opened, read or written, is not ours, or was made by
+            a newer dirindex.
+        CorruptRegistryError: a requested row is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def exists(self) -> bool:
+        """Whether the registry has been created."""
+        return self.path.exists()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to one snapshot of the registry."""
+        with _translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_reading()
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Yield a transaction, committed when the block ends and rolled back when it raises."""
+        with _translated_errors(self.path), self._connections.lend() as connection:
+            connection.begin_writing()
+            yield connection.raw
+            connection.raw.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        if "_connections" in vars(self):
+            self._connections.close()
+
+    @cached_property
+    def _connections(self) -> Connections:
+        require_own(self.path)
+        self.path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        connections = Connections(self.path)
+        with connections.lend() as connection:
+            version = version_of(connection.raw)
+        if version < SCHEMA_VERSION:
+            with (
+                write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
+                contextlib.closing(connections.open()) as raw,
+            ):
+                raw.execute("PRAGMA journal_mode = WAL")
+                migrate(raw)
+        return connections
+
+
+@contextlib.contextmanager
+def _translated_errors(path: Path) -> Iterator[None]:
+    """Translate errors of SQLite and of the disk."""
+    try:
+        yield
+    except DamagedValueError as error:
+        raise CorruptRegistryError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR) from error
+    except sqlite3.Error as error:
+        if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
+            raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
+        if is_disk_full(error):
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE)) from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
+
+
+REPAIR = "dirindex doctor --repair mends damaged rows, or takes them out, and keeps a copy of what was there"
+_ELSEWHERE = "choose another place with --data-dir"
+_RESTORE = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
+_HINTS = {
+    sqlite3.SQLITE_READONLY: _ELSEWHERE,
+    sqlite3.SQLITE_CANTOPEN: _ELSEWHERE,
+    sqlite3.SQLITE_CORRUPT: _RESTORE,
+    sqlite3.SQLITE_NOTADB: _RESTORE,
+}
+
+
+_KEYS = """
+CREATE TABLE keys (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT NOT NULL UNIQUE,
+    digest       BLOB NOT NULL UNIQUE,
+    access_right TEXT NOT NULL CHECK (access_right IN ('read', 'write', 'admin', 'metrics')),
+    collections  TEXT,
+    created_at   REAL NOT NULL,
+    expires_at   REAL
+);
+"""
+"""`collections` is a JSON array; NULL means all of them."""
+
+_DOCUMENTS = """
+CREATE TABLE collections (
+    name        TEXT PRIMARY KEY,
+    description TEXT NOT NULL DEFAULT '',
+    created_at  REAL NOT NULL,
+    is_leaving  INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    collection     TEXT NOT NULL,
+    doc_id         TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    source         TEXT NOT NULL CHECK (source IN ('text', 'file', 'url')),
+    filename       TEXT NOT NULL,
+    stored_name    TEXT NOT NULL,
+    url            TEXT NOT NULL DEFAULT '',
+    media_type     TEXT NOT NULL,
+    n_bytes        INTEGER NOT NULL,
+    content_hash   TEXT NOT NULL,
+    mtime_ns       INTEGER NOT NULL,
+    title          TEXT NOT NULL DEFAULT '',
+    metadata       TEXT NOT NULL DEFAULT '{}',
+    etag           TEXT NOT NULL DEFAULT '',
+    last_modified  TEXT NOT NULL DEFAULT '',
+    allows_secrets INTEGER NOT NULL DEFAULT 0,
+    state          TEXT NOT NULL CHECK (state IN ('queued', 'words', 'complete', 'failed', 'deleting')),
+    message        TEXT NOT NULL DEFAULT '',
+    n_chunks       INTEGER NOT NULL DEFAULT 0,
+    n_masked       INTEGER NOT NULL DEFAULT 0,
+    added_at       REAL NOT NULL,
+    changed_at     REAL NOT NULL,
+    PRIMARY KEY (collection, doc_id)
+) WITHOUT ROWID;
+CREATE INDEX documents_to_do ON documents (collection, state) WHERE state IN ('queued', 'words', 'deleting');
+CREATE TABLE scopes (
+    collection TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    PRIMARY KEY (collection, name, path)
+) WITHOUT ROWID;
+"""
+"""`url` is the final address of fetched content; `stored_name` is the file of a document on disk.
+
+`mtime_ns` and `n_bytes` distinguish it from another file of that name. `metadata` is the sender's metadata, as JSON.
+"""
+
+_OPERATIONS = """
+CREATE TABLE operations (
+    id         INTEGER PRIMARY KEY,
+    kind       TEXT NOT NULL CHECK (kind IN ('optimize', 'rebuild', 'backup', 'purge')),
+    collection TEXT NOT NULL,
+    options    TEXT NOT NULL DEFAULT '{}',
+    state      TEXT NOT NULL,
+    wish       TEXT NOT NULL DEFAULT '',
+    message    TEXT NOT NULL DEFAULT '',
+    result     TEXT NOT NULL DEFAULT '{}',
+    started_at REAL NOT NULL,
+    ended_at   REAL
+);
+CREATE TABLE answers (
+    caller  BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    request BLOB NOT NULL,
+    status  INTEGER NOT NULL,
+    headers TEXT NOT NULL,
+    body    BLOB NOT NULL,
+    at      REAL NOT NULL,
+    PRIMARY KEY (caller, name)
+) WITHOUT ROWID;
+ALTER TABLE documents ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;
+"""
+"""`collection` is empty for operations on all of them; `wish` is the requested state.
+
+A response is looked up by the digest of the caller's key and by the idempotency key of its request.
+"""
+
+_USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
+
+_REPLACED = """
+CREATE TABLE replaced (
+    collection TEXT NOT NULL,
+    doc_id     TEXT NOT NULL,
+    document   TEXT NOT NULL,
+    PRIMARY KEY (collection, doc_id)
+) WITHOUT ROWID;
+ALTER TABLE documents ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+"""
+"""`document` is the row of the last searchable version, as a JSON array, until its replacement is searchable.
+
+`cancelled` is the last version that was cancelled before.
+"""
+
+_MIGRATIONS: dict[int, str] = {
+    1: _KEYS,
+    2: _DOCUMENTS,
+    3: _OPERATIONS,
+    4: _USES,
+    5: _REPLACED,
+}
+"""The statements that migrate to each version from the one before, in one transaction."""
+
+SCHEMA_VERSION = max(_MIGRATIONS)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the schema version of an open registry; 0 for a new one.
+
+    Raises:
+        StoreError: a newer dirindex made it.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the registry was made by a newer dirindex (schema {version})",
+            hint="upgrade dirindex, or choose another directory with --data-dir",
+        )
+    return version
+
+
+def make_tables(connection: sqlite3.Connection, version: int) -> None:
+    """Create the tables of a version in an empty database.
+
+    Raises:
+        StoreError: a newer dirindex made this version.
+    """
+    connection.execute(f"PRAGMA user_version = {version}")
+    version_of(connection)
+    for number in range(1, version + 1):
+        connection.executescript(_MIGRATIONS[number])
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Migrate the registry to the current schema, if necessary; called under a lock."""
+    for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
+        connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")

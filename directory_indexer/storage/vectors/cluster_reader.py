@@ -1,0 +1,277 @@
+"""Queries of a cluster index: candidates, passages of files, and the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from qdrant_client import QdrantClient, models
+
+from directory_indexer.core.errors import VectorsLostError, VectorStoreError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.sparse import SparseVector
+from directory_indexer.storage.vectors.cluster import (
+    CandidatePassage,
+    ClusterFile,
+    Manifest,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
+from directory_indexer.storage.vectors.cluster_payloads import (
+    DENSE_VECTOR,
+    FILE,
+    MANIFEST,
+    MANIFEST_ID,
+    SPARSE_VECTOR,
+    WORD,
+    StoredPoint,
+    parse_candidate,
+    parse_file,
+    parse_manifest,
+    parse_passage,
+    parse_record,
+    parse_word,
+)
+from directory_indexer.storage.vectors.collection import EXACT_SEARCH, CollectionPlan, consistency_of, search_params
+
+with lazily:
+    from directory_indexer.storage.vectors.cluster import ClusterPassage
+    from directory_indexer.storage.vectors.connection import Connection
+
+Record = TypeVar("Record")
+
+_PAGE: Final = 1000
+
+
+class CandidateQuery(NamedTuple):
+    """A query for candidates by words, by meaning or by both.
+
+    Each must belong to one of the `file_keys`, unless these are None, and contain all of the `words`.
+    """
+
+    sparse: SparseVector | None
+    vector: Sequence[float] | None
+    file_keys: frozenset[int] | None = None
+    words: tuple[str, ...] = ()
+
+
+class Candidates(NamedTuple):
+    """The two lists, best first; empty if it was not requested."""
+
+    by_words: list[CandidatePassage]
+    by_meaning: list[CandidatePassage]
+
+
+class ClusterReader:
+    """Read access to a cluster index by name; threads may share it.
+
+    Raises:
+        VectorStoreError: from every method, when the server cannot be reached or its response is invalid.
+    """
+
+    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+        self._connection = connection
+        self._plan = plan
+        self._catalogue = catalogue_name(plan.name)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the cluster index."""
+        return self._plan.name
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest; None if there is none yet.
+
+        Raises:
+            VectorStoreError: another version of dirindex wrote it, or another program.
+        """
+        try:
+            records = self._connection.ask(
+                "read the manifest",
+                lambda client: client.retrieve(
+                    self._catalogue, [MANIFEST_ID], with_payload=True, consistency=consistency_of(self._plan)
+                ),
+            )
+        except VectorsLostError:
+            return None
+        hint = (
+            "use one version of dirindex on all machines; if it is the same, delete the Qdrant collection "
+            f"'{self._catalogue}', and the next dirindex index writes it again"
+        )
+        return StoredPoint(self._catalogue, records[0]).read(parse_manifest, hint=hint) if records else None
+
+    def files(self, *, after: int) -> Iterator[ClusterFile | FilePath]:
+        """Yield the files written or removed after a version; only the path of a removed one."""
+        return self._records(FILE, after, parse_file)
+
+    def words(self, *, after: int) -> Iterator[WordCount]:
+        """Yield the words whose count changed after a version."""
+        return self._records(WORD, after, parse_word)
+
+    def at(self, manifest: Manifest) -> ClusterSnapshot:
+        """Return read access to the version of a manifest."""
+        return ClusterSnapshot(self._connection, self._plan, manifest)
+
+    def standing(self, passages: str) -> Iterator[tuple[int, str]]:
+        """Yield the file and the revision of every passage."""
+        for record in self._scroll(passages, None, _PassageOrigin._fields):
+            yield StoredPoint(passages, record).read(_parse_origin)
+
+    def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
+        """Yield the collection and the id of every point that dirindex did not write."""
+        for collection, read in ((passages, _check_passage), (self._catalogue, _parse_catalogued)):
+            for record in self._scroll(collection, None, ()):
+                try:
+                    StoredPoint(collection, record).read(read)
+                except VectorStoreError:
+                    yield collection, record.id
+
+    def _records(self, kind: str, after: int, read: Callable[[dict[str, Any]], Record]) -> Iterator[Record]:
+        condition = models.Filter(
+            must=[
+                models.FieldCondition(key="record", match=models.MatchValue(value=kind)),
+                models.FieldCondition(key="version", range=models.Range(gt=after)),
+            ]
+        )
+        for record in self._scroll(self._catalogue, condition, ()):
+            yield StoredPoint(self._catalogue, record).read(read)
+
+    def _scroll(
+        self, collection: str, condition: models.Filter | None, fields: Sequence[str]
+    ) -> Iterator[models.Record]:
+        offset: Any = None
+        while True:
+            page = partial(
+                QdrantClient.scroll,
+                collection_name=collection,
+                scroll_filter=condition,
+                limit=_PAGE,
+                offset=offset,
+                with_payload=list(fields) or True,
+                consistency=consistency_of(self._plan),
+            )
+            records, offset = self._connection.insist("read the cluster index", page)
+            yield from records
+            if offset is None:
+                return
+
+
+class ClusterSnapshot:
+    """One version of a cluster index."""
+
+    def __init__(self, connection: Connection, plan: CollectionPlan, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._connection = connection
+        self._plan = plan
+
+    def candidates(self, question: CandidateQuery, *, limit: int) -> Candidates:
+        """Return the best passages by words and by meaning, `limit` of each."""
+        condition = self._filter(question)
+        requests = []
+        if question.sparse is not None:
+            sparse = models.SparseVector(indices=list(question.sparse.indices), values=list(question.sparse.values))
+            requests.append(_request(SPARSE_VECTOR, sparse, condition, limit, None))
+        if question.vector is not None:
+            requests.append(_request(DENSE_VECTOR, list(question.vector), condition, limit, search_params(self._plan)))
+        answers = self._connection.ask(
+            "search",
+            lambda client: client.query_batch_points(
+                self.manifest.passages, requests, consistency=consistency_of(self._plan)
+            ),
+        )
+        lists = [[parse_candidate(self.manifest.passages, point) for point in answer.points] for answer in answers]
+        by_words = lists.pop(0) if question.sparse is not None else []
+        return Candidates(by_words, lists.pop(0) if lists else [])
+
+    def cosines(self, vector: Sequence[float], point_ids: Collection[str]) -> dict[str, float]:
+        """Return the cosine similarities of a vector to those of some points, for points that have one."""
+        if not point_ids:
+            return {}
+        response = self._connection.ask(
+            "compare vectors",
+            lambda client: client.query_points(
+                self.manifest.passages,
+                query=list(vector),
+                using=DENSE_VECTOR,
+                query_filter=models.Filter(must=[models.HasIdCondition(has_id=list(point_ids))]),
+                search_params=EXACT_SEARCH,
+                limit=len(point_ids),
+                with_payload=False,
+                consistency=consistency_of(self._plan),
+            ),
+        )
+        return {str(point.id): point.score for point in response.points}
+
+    def of_files(self, file_keys: Iterable[int], *, first_only: bool = False) -> list[ClusterPassage]:
+        """Return the passages of some files, or the first of each, in the order of the text."""
+        conditions = [models.FieldCondition(key="file", match=models.MatchAny(any=list(file_keys)))]
+        if first_only:
+            conditions.append(models.FieldCondition(key="ordinal", match=models.MatchValue(value=0)))
+        condition = models.Filter(must=[*conditions, *self._valid_now])
+        passages: list[ClusterPassage] = []
+        offset: Any = None
+        while True:
+            page = partial(
+                QdrantClient.scroll,
+                collection_name=self.manifest.passages,
+                scroll_filter=condition,
+                limit=_PAGE,
+                offset=offset,
+                with_payload=True,
+                consistency=consistency_of(self._plan),
+            )
+            records, offset = self._connection.ask("read passages", page)
+            passages += [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
+            if offset is None:
+                return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
+
+    def _filter(self, question: CandidateQuery) -> models.Filter:
+        conditions: list[models.Condition] = list(self._valid_now)
+        if question.file_keys is not None:
+            conditions.append(models.FieldCondition(key="file", match=models.MatchAny(any=sorted(question.file_keys))))
+        conditions += [models.FieldCondition(key="words", match=models.MatchText(text=word)) for word in question.words]
+        return models.Filter(must=conditions)
+
+    @property
+    def _valid_now(self) -> list[models.FieldCondition]:
+        return [
+            models.FieldCondition(key="since", range=models.Range(lte=self.manifest.version)),
+            models.FieldCondition(key="until", range=models.Range(gt=self.manifest.version)),
+        ]
+
+
+def _request(
+    using: str, query: Any, condition: models.Filter, limit: int, params: models.SearchParams | None
+) -> models.QueryRequest:
+    return models.QueryRequest(
+        query=query, using=using, filter=condition, limit=limit, params=params, with_payload=True
+    )
+
+
+class _PassageOrigin(NamedTuple):
+    file: int
+    revision: str
+
+
+def _parse_origin(payload: dict[str, Any]) -> tuple[int, str]:
+    return parse_record(_PassageOrigin, payload)
+
+
+def _check_passage(payload: dict[str, Any]) -> None:
+    passage, origin = parse_passage(payload), parse_record(_PassageOrigin, payload)
+    if origin.file != file_key(passage.path):
+        raise ValueError("it is not of the file that it names")
+
+
+def _parse_catalogued(payload: dict[str, Any]) -> object:
+    return _CATALOGUE_PARSERS[payload["record"]](payload)
+
+
+_CATALOGUE_PARSERS: Final[dict[str, Callable[[dict[str, Any]], object]]] = {
+    FILE: parse_file,
+    WORD: parse_word,
+    MANIFEST: parse_manifest,
+}

@@ -1,0 +1,205 @@
+"""Writes to a cluster index; the caller holds the write lock of its index and is the only writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from qdrant_client import QdrantClient, models
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.storage.vectors.cluster import (
+    STILL_VALID,
+    ClusterFile,
+    Manifest,
+    NewPassage,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
+from directory_indexer.storage.vectors.cluster_payloads import (
+    DENSE_VECTOR,
+    SPARSE_VECTOR,
+    file_point,
+    manifest_point,
+    passage_id,
+    passage_point,
+    removed_file_point,
+    word_point,
+)
+from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_of
+from directory_indexer.storage.vectors.server import batches
+
+with lazily:
+    from directory_indexer.storage.vectors.connection import Connection
+
+_CATALOGUE_BATCH: Final = 1000
+_PASSAGE_BATCH: Final = 200
+"""Some 2 MB: a passage takes 10 KB of JSON with a vector of 384 numbers."""
+
+_FILES_BATCH: Final = 500
+
+
+class ClusterWriter:
+    """Writes to a cluster index; every method waits for the acknowledgement, and can be repeated safely.
+
+    Raises:
+        VectorStoreError: from every method, when the server cannot be reached or refuses.
+    """
+
+    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+        self._connection = connection
+        self._plan = plan
+        self._catalogue = catalogue_name(plan.name)
+
+    def prepare(self, passages: str, *, dimensions: int) -> None:
+        """Create missing Qdrant collections."""
+        self._insist("prepare the cluster index", lambda client: self._prepare(client, passages, dimensions))
+
+    def drop_passages(self, passages: str) -> None:
+        """Delete a Qdrant collection of passages."""
+        self._insist("delete passages", lambda client: client.delete_collection(passages))
+
+    def undo_unpublished(self, passages: str, version: int) -> None:
+        """Undo writes after the current version, and delete passages that are no longer valid in it."""
+        later = models.FieldCondition(key="since", range=models.Range(gt=version))
+        self._delete(passages, models.Filter(must=[later]))
+        self.delete_ended(passages, version)
+        ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=STILL_VALID))
+        self._set_until(passages, models.Filter(must=[ending]), STILL_VALID)
+
+    def put_passages(self, passages: str, new: Iterable[NewPassage], *, since: int) -> None:
+        """Write passages that are valid from a version on."""
+        for batch in batches(new, _PASSAGE_BATCH):
+            points = [passage_point(passage, since=since) for passage in batch]
+            self._upsert(passages, points)
+
+    def add_vectors(self, passages: str, of: Iterable[NewPassage]) -> None:
+        """Add vectors to existing passages, which makes them searchable by meaning."""
+        for batch in batches((new for new in of if new.vector is not None), _PASSAGE_BATCH):
+            points = [models.PointVectors(id=passage_id(new), vector={DENSE_VECTOR: list(new.vector)}) for new in batch]
+            self._insist(
+                "write vectors", lambda client, points=points: client.update_vectors(passages, points, wait=True)
+            )
+
+    def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
+        """End the validity of the current passages of some files before a version."""
+        for batch in batches(map(file_key, files), _FILES_BATCH):
+            old = models.Filter(
+                must=[
+                    models.FieldCondition(key="file", match=models.MatchAny(any=batch)),
+                    models.FieldCondition(key="since", range=models.Range(lt=before)),
+                    models.FieldCondition(key="until", range=models.Range(gte=STILL_VALID)),
+                ]
+            )
+            self._set_until(passages, old, before)
+
+    def delete_ended(self, passages: str, version: int) -> None:
+        """Delete the passages that are no longer valid in a version."""
+        ended = models.FieldCondition(key="until", range=models.Range(lte=version))
+        self._delete(passages, models.Filter(must=[ended]))
+
+    def delete_files(self, passages: str, file_keys: Iterable[int]) -> None:
+        """Delete all passages of some files."""
+        for batch in batches(file_keys, _FILES_BATCH):
+            in_batch = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
+            self._delete(passages, models.Filter(must=[in_batch]))
+
+    def delete_points(self, collection: str, ids: Iterable[models.ExtendedPointId]) -> None:
+        """Delete some points."""
+        for batch in batches(ids, _CATALOGUE_BATCH):
+            self._insist(
+                "delete from the cluster index",
+                lambda client, batch=batch: client.delete(collection, models.PointIdsList(points=batch), wait=True),
+            )
+
+    def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
+        """Write files and removals of files to the catalogue."""
+        for batch in batches(files, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [file_point(file, version=version) for file in batch])
+        for batch in batches(gone, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [removed_file_point(path, version=version) for path in batch])
+
+    def put_words(self, words: Iterable[WordCount], *, version: int) -> None:
+        """Write the chunk counts of words."""
+        for batch in batches(words, _CATALOGUE_BATCH):
+            self._upsert(self._catalogue, [word_point(word, version=version) for word in batch])
+
+    def put_manifest(self, manifest: Manifest) -> None:
+        """Publish a version to readers."""
+        self._upsert(self._catalogue, [manifest_point(manifest)])
+
+    def forget_gone(self, version: int) -> None:
+        """Delete the records of files and words removed up to a version."""
+        gone = models.Filter(
+            must=[
+                models.FieldCondition(key="is_gone", match=models.MatchValue(value=True)),
+                models.FieldCondition(key="version", range=models.Range(lte=version)),
+            ]
+        )
+        self._delete(self._catalogue, gone)
+
+    def _prepare(self, client: QdrantClient, passages: str, dimensions: int) -> None:
+        if not client.collection_exists(self._catalogue):
+            self._create(client, self._catalogue, vectors={})
+        if not client.collection_exists(passages):
+            meaning = models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=self._plan.on_disk)
+            self._create(client, passages, vectors={DENSE_VECTOR: meaning} if dimensions else {}, has_words=True)
+        for name, indexes in ((self._catalogue, _CATALOGUE_INDEXES), (passages, _PASSAGE_INDEXES)):
+            self._index(client, name, indexes)
+
+    def _create(
+        self, client: QdrantClient, name: str, *, vectors: dict[str, models.VectorParams], has_words: bool = False
+    ) -> None:
+        client.create_collection(
+            name,
+            vectors_config=vectors,
+            sparse_vectors_config={SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)}
+            if has_words
+            else None,
+            shard_number=self._plan.shard_number,
+            replication_factor=self._plan.replication_factor,
+            write_consistency_factor=self._plan.write_consistency_factor,
+            on_disk_payload=True,
+            quantization_config=quantization_of(self._plan.quantization) if vectors else None,
+        )
+
+    def _index(self, client: QdrantClient, name: str, indexes: Mapping[str, Any]) -> None:
+        known = client.get_collection(name).payload_schema
+        for field, schema in ((field, schema) for field, schema in indexes.items() if field not in known):
+            client.create_payload_index(name, field, field_schema=schema, wait=True)
+
+    def _upsert(self, collection: str, points: list[models.PointStruct]) -> None:
+        self._insist("write the cluster index", lambda client: client.upsert(collection, points, wait=True))
+
+    def _delete(self, collection: str, condition: models.Filter) -> None:
+        selector = models.FilterSelector(filter=condition)
+        self._insist("delete from the cluster index", lambda client: client.delete(collection, selector, wait=True))
+
+    def _set_until(self, passages: str, condition: models.Filter, version: int) -> None:
+        self._insist(
+            "write the cluster index",
+            lambda client: client.set_payload(passages, {"until": version}, points=condition, wait=True),
+        )
+
+    def _insist(self, doing: str, request: Any) -> None:
+        self._connection.insist(doing, request)
+
+
+_INTEGER: Final = models.PayloadSchemaType.INTEGER
+_CATALOGUE_INDEXES: Final = {
+    "record": models.PayloadSchemaType.KEYWORD,
+    "version": _INTEGER,
+    "is_gone": models.PayloadSchemaType.BOOL,
+}
+_PASSAGE_INDEXES: Final = {
+    "file": _INTEGER,
+    "since": _INTEGER,
+    "until": _INTEGER,
+    "ordinal": _INTEGER,
+    # The words are tokenized already: only white space separates them.
+    "words": models.TextIndexParams(
+        type=models.TextIndexType.TEXT, tokenizer=models.TokenizerType.WHITESPACE, min_token_len=1, lowercase=False
+    ),
+}

@@ -1,0 +1,272 @@
+"""Connection to a Qdrant server, with retries of transient failures.
+
+Translation of failures of a Qdrant server into messages, and whether a retry may help.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import grpc
+import httpx
+from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from directory_indexer.core.errors import VectorsLostError, VectorStoreError
+
+Answer = TypeVar("Answer")
+
+_CONNECT_SECONDS = 3.0
+"""An available server accepts a connection in milliseconds."""
+
+_ATTEMPTS = 4
+_FIRST_WAIT_SECONDS = 0.5
+_LONGEST_WAIT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address and credentials of a Qdrant server; `grpc_port` selects gRPC instead of REST."""
+
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+    grpc_port: int | None = None
+    timeout_seconds: int = 30
+
+
+class Connection:
+    """The client of one server, created when it is first needed; threads may share it."""
+
+    def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.address = address
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._client: QdrantClient | None = None
+
+    def ask(self, doing: str, question: Callable[[QdrantClient], Answer]) -> Answer:
+        """Send a request once, since a user waits for the answer.
+
+        Raises:
+            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
+        """
+        try:
+            return question(self._opened())
+        except CLIENT_ERRORS as error:
+            raise classify_failure(error, self.address.url, doing).error from error
+
+    def insist(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
+        """Send a request, with retries and exponential backoff while the failure may be transient.
+
+        Raises:
+            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
+        """
+        wait = _FIRST_WAIT_SECONDS
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return request(self._opened())
+            except CLIENT_ERRORS as error:
+                failure = classify_failure(error, self.address.url, doing)
+                if not failure.may_pass:
+                    raise failure.error from error
+            self._sleep(min(max(wait, failure.retry_after_seconds), _LONGEST_WAIT_SECONDS))
+            wait *= 2
+        return self.ask(doing, request)
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client:
+            client.close()
+
+    def _opened(self) -> QdrantClient:
+        with self._lock:
+            if self._client is None:
+                self._client = _client(self.address)
+            return self._client
+
+
+def _client(address: Address) -> QdrantClient:
+    is_safe = urlsplit(address.url).scheme == "https"
+    roots = _read_certificates(address.ca_file) if is_safe and address.ca_file else None
+    return QdrantClient(
+        url=address.url,
+        prefer_grpc=address.grpc_port is not None,
+        grpc_port=address.grpc_port or 0,
+        grpc_options={"root_certificates": roots.encode()} if roots else None,
+        # Not as `api_key`, for which the client prints warnings of its own.
+        headers={"api-key": address.api_key} if address.api_key else None,
+        timeout=address.timeout_seconds,
+        # It asks in the background, and prints what it finds; the doctor shows the version.
+        check_compatibility=False,
+        verify=ssl.create_default_context(cadata=roots) if roots else True,
+        event_hooks={"request": [_connect_quickly]},
+    )
+
+
+def _read_certificates(path: Path) -> str:
+    hint = "storage.qdrant.ca_file names the certificate of an authority, as PEM"
+    try:
+        text = path.read_text(encoding="utf-8")
+        ssl.create_default_context(cadata=text)
+    except OSError as error:
+        if isinstance(error, ssl.SSLError):
+            raise VectorStoreError(f"'{path}' is not a certificate: {error}", hint=hint) from error
+        raise VectorStoreError(f"'{path}' cannot be read: {error.strerror}", hint=hint) from error
+    except ValueError as error:
+        raise VectorStoreError(f"'{path}' is not a certificate: {error}", hint=hint) from error
+    return text
+
+
+def _connect_quickly(request: httpx.Request) -> None:
+    request.extensions["timeout"]["connect"] = _CONNECT_SECONDS
+
+
+# The client raises a plain ValueError for a response that it takes for a mistake of its caller.
+CLIENT_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)
+
+_LONGEST_QUOTE = 300
+_LATER = "nothing is lost: run the same command again when the server is well"
+
+
+@dataclass(frozen=True, slots=True)
+class QdrantFailure:
+    """A failure in words; `may_pass` means that the same request may succeed a little later."""
+
+    message: str
+    hint: str = _LATER
+    may_pass: bool = True
+    has_lost_vectors: bool = False
+    retry_after_seconds: float = 0.0
+
+    @property
+    def error(self) -> VectorStoreError:
+        """Return the failure as an exception."""
+        return (VectorsLostError if self.has_lost_vectors else VectorStoreError)(self.message, hint=self.hint)
+
+
+def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
+    """Translate an exception of the client; `doing` describes the request, such as `search`."""
+    cause = error.source if isinstance(error, ResponseHandlingException) else error
+    match cause:
+        case ResourceExhaustedResponse():
+            return QdrantFailure(
+                f"the Qdrant server at {url} is overloaded", retry_after_seconds=float(cause.retry_after_s)
+            )
+        case UnexpectedResponse():
+            return _http_failure(cause.status_code or 0, _error_text(cause.content), url, doing)
+        case grpc.Call():
+            return _http_failure(_HTTP_STATUS.get(cause.code(), 500), str(cause.details()), url, doing)
+        case httpx.ConnectError() | httpx.ConnectTimeout():
+            return _unreachable(_describe(cause), url)
+        case httpx.HTTPError() | OSError():
+            return _connection_failure(cause, url, doing)
+    message = f"what answers at {url} does not speak as a Qdrant server does, or not of this version"
+    return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", may_pass=False)
+
+
+def _unreachable(words: str, url: str) -> QdrantFailure:
+    if "CERTIFICATE_VERIFY_FAILED" in words:
+        message = f"the certificate of the Qdrant server at {url} is not trusted: {words}"
+        return QdrantFailure(message, "name the certificate of its authority: storage.qdrant.ca_file", may_pass=False)
+    if "SSL" in words:
+        message = f"what answers at {url} does not speak TLS: {words}"
+        return QdrantFailure(message, "check whether storage.qdrant.endpoint must begin with http://", may_pass=False)
+    return QdrantFailure(f"no Qdrant server answers at {url}: {words}", _start_hint(url), may_pass=False)
+
+
+def _connection_failure(cause: Exception, url: str, doing: str) -> QdrantFailure:
+    if isinstance(cause, httpx.TimeoutException):
+        message = f"the Qdrant server at {url} took too long to {doing}"
+        return QdrantFailure(message, f"{_LATER}, or raise storage.qdrant.timeout_seconds")
+    return QdrantFailure(f"the connection to the Qdrant server at {url} broke as it was to {doing}: {_describe(cause)}")
+
+
+def _start_hint(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        return "start it, or check storage.qdrant.endpoint and the network"
+    return f"start one: docker run -p {parts.port or 6333}:6333 qdrant/qdrant"
+
+
+def _http_failure(status: int, text: str, url: str, doing: str) -> QdrantFailure:
+    server = f"the Qdrant server at {url}"
+    if status == _UNAVAILABLE:
+        return _unreachable(text, url)
+    if status == _NOT_FOUND and not _COLLECTION_GONE.search(text):
+        message = f"{url} is not a Qdrant server: {status} {text}"
+        return QdrantFailure(message, "check storage.qdrant.endpoint, and the proxy before the server", may_pass=False)
+    if status in _REFUSALS:
+        known = _REFUSALS[status]
+        message = known.message.format(server=server, doing=doing, text=text)
+        return QdrantFailure(message, known.hint, known.may_pass, known.has_lost_vectors)
+    if status >= _SERVER_ERRORS:
+        return QdrantFailure(f"{server} failed to {doing}: {status} {text}")
+    hint = "dirindex doctor shows what the server has; its log says more"
+    return QdrantFailure(f"{server} refused to {doing}: {status} {text}", hint, may_pass=False)
+
+
+def _error_text(content: bytes) -> str:
+    """Return the message of a Qdrant error, or a quote of what a proxy responded instead."""
+    try:
+        text = json.loads(content)["status"]["error"]
+    except (ValueError, TypeError, KeyError):
+        text = content.decode(errors="replace")
+    return " ".join(str(text).split())[:_LONGEST_QUOTE]
+
+
+def _describe(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+_KEY_REFUSED = QdrantFailure(
+    "{server} refuses the API key, or wants one: {text}",
+    "set storage.qdrant.api_key_file, storage.qdrant.api_key or DIRINDEX_STORAGE__QDRANT__API_KEY",
+    may_pass=False,
+)
+_REFUSALS: Mapping[int, QdrantFailure] = {
+    401: _KEY_REFUSED,
+    403: _KEY_REFUSED,
+    404: QdrantFailure(
+        "{server} does not have the vectors of this index: {text}",
+        "dirindex index makes the vectors again from the stored texts",
+        may_pass=False,
+        has_lost_vectors=True,
+    ),
+    # Another process has just created the collection.
+    409: QdrantFailure("{server} could not {doing}: {text}"),
+    413: QdrantFailure(
+        "{server} takes no requests as large as those to {doing}",
+        "raise QDRANT__SERVICE__MAX_REQUEST_SIZE_MB on the server, or the limit of the proxy before it",
+        may_pass=False,
+    ),
+    429: QdrantFailure("{server} is overloaded"),
+    504: QdrantFailure("{server} took too long to {doing}: {text}"),
+}
+_NOT_FOUND = 404
+_COLLECTION_GONE = re.compile(r"Collection .* doesn't exist")
+"""Only the server itself says so: a 404 of a proxy does not mean that vectors are lost."""
+_SERVER_ERRORS = 500
+_UNAVAILABLE = -1
+_HTTP_STATUS = {
+    grpc.StatusCode.UNAVAILABLE: _UNAVAILABLE,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+}
+"""The HTTP status codes that correspond to those of gRPC."""

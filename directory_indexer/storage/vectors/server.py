@@ -1,0 +1,372 @@
+"""The vector store on a Qdrant server or cluster, which any number of indexes may share.
+
+A merge changes the points in place: until the database names the new generation, it takes the new vectors from its own
+tables, so that a failure anywhere loses nothing.
+
+Read access to the vectors on a Qdrant server, which only has the newest generation; the empty one has none.
+
+Requests to a collection on a Qdrant server, one method each.
+
+The points of one index in a collection that others may share: ids, payloads and filters.
+
+The invariant it guards: an index touches only its own points. Its id is part of every point id, every payload and every
+filter.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from qdrant_client import QdrantClient, models
+
+from directory_indexer.core.errors import VectorsLostError, VectorStoreError
+from directory_indexer.core.findings import Finding, Verdict
+from directory_indexer.core.ids import ChunkId, chunk_id_of, uuid_text
+from directory_indexer.core.lazy import lazily
+from directory_indexer.storage.vectors import VectorHit, VectorPlace, VectorPoint, VectorScope
+from directory_indexer.storage.vectors.collection import (
+    EXACT_SEARCH,
+    INDEX_FIELD,
+    CollectionPlan,
+    consistency_of,
+    ensure_collection,
+    require_compatible,
+    search_params,
+)
+
+with lazily:
+    from numpy.typing import NDArray
+
+    from directory_indexer.storage.vectors.connection import Connection
+
+
+_DELETE_BATCH = 1000
+_WRITE_BYTES = 4_000_000
+"""The size of one request; Qdrant takes 32 MB by default, proxies often less. A number takes some 12 bytes of JSON."""
+
+_NUMBER_BYTES = 12
+
+
+class QdrantServer:
+    """The vectors of one index in a collection; threads may share it."""
+
+    place = VectorPlace.SERVER
+
+    merge_at = 1024
+    """A few requests; waiting for each keeps a run from outpacing the server."""
+
+    keep_pending = 1
+    """A small request costs a server nothing, and other readers of the collection see the current state."""
+
+    def __init__(self, connection: Connection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
+        self._connection = connection
+        self._plan = plan
+        self._points = IndexPoints(index_id, dimensions=dimensions)
+        self._requests = CollectionRequests(connection, plan)
+        self._dimensions = dimensions
+        self._write_batch = max(_WRITE_BYTES // (dimensions * _NUMBER_BYTES), 1)
+        self._lock = threading.Lock()
+        self._is_ready = False
+
+    def prepare(self, generation: int) -> None:
+        """Ensure that the server has a matching collection; only an index without vectors may create a new one."""
+        with self._lock:
+            if generation == 0 or not self._is_ready:
+                self._connection.insist("prepare the collection", partial(self._prepare, generation))
+                self._is_ready = True
+
+    def at(self, generation: int) -> ServerVectors:
+        """Return read access to a generation; a server only has the newest."""
+        return ServerVectors(
+            self._requests,
+            self._points,
+            search_params(self._plan),
+            batch=self._write_batch,
+            url=self._connection.address.url,
+            is_empty=generation == 0,
+        )
+
+    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+        """Check that there are any vectors; their number depends on whether a merge was interrupted."""
+        if generation and n_vectors and not self._requests.count_once(self._points.all()):
+            raise VectorsLostError(f"the collection '{self._name}' holds no vectors of this index any more")
+
+    def require_intact(self, generation: int) -> None:
+        """Do nothing: a server has checksums of its own."""
+
+    def merge(self, generation: int, *, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> int:
+        """Delete and upsert in place, each batch acknowledged before the next is sent; return the next number."""
+        self.prepare(generation)
+        if generation == 0:
+            self.clear()
+        for ids in batches(deletes, _DELETE_BATCH):
+            self._requests.delete(models.PointIdsList(points=self._points.ids_of(ids)))
+        for points in batches(upserts, self._write_batch):
+            self._requests.upsert([self._points.point_of(point) for point in points])
+        return generation + 1
+
+    def discard_others(self, generation: int) -> None:
+        """Do nothing: a merge leaves nothing behind."""
+
+    def clear(self) -> None:
+        """Delete the vectors of this index; the collection stays, since others may share it."""
+        self._requests.delete(models.FilterSelector(filter=self._points.all()))
+
+    def health(self) -> Finding:
+        """Return the version and response time of the server, and the state of the collection."""
+        url = self._connection.address.url
+        started = time.monotonic()
+        version = self._connection.ask("tell its version", lambda client: client.info().version)
+        server = f"Qdrant {version} at {url} answers in {time.monotonic() - started:.2f} s"
+        try:
+            info = self._connection.ask("describe the collection", lambda client: client.get_collection(self._name))
+        except VectorsLostError:
+            return Finding("vector store", Verdict.OK, f"{server}; it has no collection '{self._name}' yet")
+        require_compatible(info, self._name, dimensions=self._dimensions)
+        message = f"{server}; the collection '{self._name}' is {info.status.value}"
+        if info.status is models.CollectionStatus.GREEN:
+            return Finding("vector store", Verdict.OK, message)
+        hint = "yellow: it is being optimised, grey: it will be; red: read the log of the server"
+        is_broken = info.status is models.CollectionStatus.RED
+        return Finding("vector store", Verdict.PROBLEM if is_broken else Verdict.WARNING, message, hint)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    @property
+    def _name(self) -> str:
+        return self._plan.name
+
+    def _prepare(self, generation: int, client: QdrantClient) -> None:
+        if generation and not client.collection_exists(self._name):
+            raise VectorsLostError(
+                f"the collection '{self._name}' is gone from the Qdrant server at {self._connection.address.url}",
+                hint="dirindex index makes the vectors again from the stored texts",
+            )
+        ensure_collection(client, self._plan, dimensions=self._dimensions)
+
+
+class ServerVectors:
+    """The vectors of one index in a collection, at the server with this URL; threads may share it."""
+
+    def __init__(
+        self,
+        requests: CollectionRequests,
+        points: IndexPoints,
+        params: models.SearchParams,
+        *,
+        batch: int,
+        url: str,
+        is_empty: bool,
+    ) -> None:
+        self._requests = requests
+        self._points = points
+        self._params = params
+        self._batch = batch
+        self._url = url
+        self._is_empty = is_empty
+
+    def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
+        """Return the chunks in the scope that are most similar to a vector, best first."""
+        if self._is_empty:
+            return []
+        return self._requests.query(vector, self._points.within(scope), self._params, limit)
+
+    def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
+        if self._is_empty:
+            return {}
+        return dict(self._requests.query(vector, self._points.among(ids), EXACT_SEARCH, len(ids)))
+
+    def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
+        """Return the vectors of those chunks that have one."""
+        vectors: dict[ChunkId, NDArray[np.float32]] = {}
+        for batch in batches(() if self._is_empty else ids, self._batch):
+            records = self._requests.read(self._points.ids_of(batch))
+            vectors |= {chunk_id_in(record): self._points.vector_of(record, url=self._url) for record in records}
+        return vectors
+
+    def ids(self) -> Iterator[ChunkId]:
+        """Yield the ids of all chunks that have a vector."""
+        if not self._is_empty:
+            yield from map(chunk_id_in, self._requests.all(self._points.all()))
+
+    def count(self) -> int:
+        """Count the vectors."""
+        return 0 if self._is_empty else self._requests.count(self._points.all())
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield lists of at most `size` items, one for each request."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+_PAGE = 1000
+
+
+class CollectionRequests:
+    """Requests to one collection. Searches are sent once, since users wait; all others are retried.
+
+    Raises:
+        VectorStoreError: from every method, when the server cannot be reached, refuses, or its response is invalid.
+    """
+
+    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+        self._connection = connection
+        self._plan = plan
+
+    def query(
+        self, vector: NDArray[np.float32], condition: models.Filter, params: models.SearchParams, limit: int
+    ) -> list[VectorHit]:
+        """Return the nearest points among those that satisfy a condition."""
+        response = self._connection.ask(
+            "search",
+            lambda client: client.query_points(
+                self._plan.name,
+                query=vector.tolist(),
+                query_filter=condition,
+                search_params=params,
+                limit=limit,
+                with_payload=["chunk_id"],
+                consistency=consistency_of(self._plan),
+            ),
+        )
+        return [VectorHit(chunk_id_in(point), point.score) for point in response.points]
+
+    def read(self, ids: list[models.ExtendedPointId]) -> list[models.Record]:
+        """Return the points with these ids, with their vectors."""
+        return self._connection.insist(
+            "read vectors",
+            lambda client: client.retrieve(
+                self._plan.name,
+                ids,
+                with_payload=["chunk_id"],
+                with_vectors=True,
+                consistency=consistency_of(self._plan),
+            ),
+        )
+
+    def all(self, condition: models.Filter) -> Iterator[models.Record]:
+        """Yield the points that satisfy a condition, page by page, without their vectors."""
+        offset: Any = None
+        while True:
+            records, offset = self._page(condition, offset)
+            yield from records
+            if offset is None:
+                return
+
+    def _page(self, condition: models.Filter, offset: Any) -> tuple[list[models.Record], Any]:
+        return self._connection.insist(
+            "list vectors",
+            lambda client: client.scroll(
+                self._plan.name,
+                scroll_filter=condition,
+                limit=_PAGE,
+                offset=offset,
+                with_payload=["chunk_id"],
+                consistency=consistency_of(self._plan),
+            ),
+        )
+
+    def count(self, condition: models.Filter) -> int:
+        """Count the points that satisfy a condition."""
+        return self._connection.insist("count vectors", lambda client: self._count(client, condition))
+
+    def count_once(self, condition: models.Filter) -> int:
+        """Count the points that satisfy a condition, without retries, for a waiting user."""
+        return self._connection.ask("count vectors", lambda client: self._count(client, condition))
+
+    def _count(self, client: QdrantClient, condition: models.Filter) -> int:
+        return client.count(self._plan.name, count_filter=condition, exact=True).count
+
+    def delete(self, selector: models.PointsSelector) -> None:
+        """Delete points, and wait until it is done."""
+        self._connection.insist("delete vectors", lambda client: client.delete(self._plan.name, selector, wait=True))
+
+    def upsert(self, points: list[models.PointStruct]) -> None:
+        """Write points, and wait until it is done."""
+        self._connection.insist("write vectors", lambda client: client.upsert(self._plan.name, points, wait=True))
+
+
+class IndexPoints:
+    """The points of the chunks of one index on a server."""
+
+    def __init__(self, index_id: str, *, dimensions: int) -> None:
+        self._index_id = index_id
+        self._dimensions = dimensions
+
+    def point_of(self, point: VectorPoint) -> models.PointStruct:
+        """Return the server's point of a vector.
+
+        Raises:
+            VectorStoreError: the vector has another size than those of the collection.
+        """
+        vector = np.frombuffer(point.vector, np.float32)
+        if vector.size != self._dimensions:
+            raise VectorStoreError(f"a vector has {vector.size} dimensions in place of {self._dimensions}")
+        payload = {
+            INDEX_FIELD: self._index_id,
+            "chunk_id": uuid_text(point.chunk_id),
+            "file_path": point.file_path,
+            "parent_directories": list(point.parent_directories),
+        }
+        return models.PointStruct(id=self._id_of(point.chunk_id), vector=vector.tolist(), payload=payload)
+
+    def vector_of(self, record: models.Record, *, url: str) -> NDArray[np.float32]:
+        """Return the vector of a point as the server at `url` returned it.
+
+        Raises:
+            VectorStoreError: it has another size than those of the collection.
+        """
+        vector = np.array(record.vector, np.float32)
+        if vector.shape != (self._dimensions,):
+            raise VectorStoreError(
+                f"the Qdrant server at {url} gave a vector of {vector.size} dimensions in place of {self._dimensions}",
+                hint="dirindex doctor shows whether it is the right server and collection",
+            )
+        return vector
+
+    def ids_of(self, chunk_ids: Iterable[ChunkId]) -> list[models.ExtendedPointId]:
+        """Return the ids of the points of some chunks."""
+        return [self._id_of(chunk_id) for chunk_id in chunk_ids]
+
+    def all(self) -> models.Filter:
+        """Return the filter for every point of the index."""
+        return models.Filter(must=[self._own])
+
+    def within(self, scope: VectorScope) -> models.Filter:
+        """Return the filter for the points in a scope."""
+        fields = (("parent_directories", scope.directories), ("file_path", scope.files))
+        places: list[models.Condition] = [
+            models.FieldCondition(key=field, match=models.MatchAny(any=[str(path) for path in paths]))
+            for field, paths in fields
+            if paths
+        ]
+        return models.Filter(must=[self._own], should=places or None)
+
+    def among(self, chunk_ids: Iterable[ChunkId]) -> models.Filter:
+        """Return the filter for the points of some chunks."""
+        return models.Filter(must=[self._own, models.HasIdCondition(has_id=self.ids_of(chunk_ids))])
+
+    @property
+    def _own(self) -> models.FieldCondition:
+        return models.FieldCondition(key=INDEX_FIELD, match=models.MatchValue(value=self._index_id))
+
+    def _id_of(self, chunk_id: ChunkId) -> str:
+        """Derive an id that is unique to this index, even for the same file at the same path."""
+        return str(uuid.uuid5(uuid.UUID(self._index_id), uuid_text(chunk_id)))
+
+
+def chunk_id_in(point: models.Record | models.ScoredPoint) -> ChunkId:
+    """Return the chunk of a point."""
+    return chunk_id_of((point.payload or {})["chunk_id"])

@@ -1,0 +1,345 @@
+"""Reports of index runs, done or planned, as lines.
+
+The state of the index as lines: its directories, its model, its runs, and what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from directory_indexer.core.files import SkippedFile, SkipReason
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.indexing.status import StatusReport, WaitingVectors
+from directory_indexer.storage.documents.pauses import PausedRun
+from directory_indexer.storage.documents.runs import Outcome, RunRecord
+from directory_indexer.storage.documents.statistics import DirectoryStatus
+from directory_indexer.text.formatting import (
+    Line,
+    PathStyle,
+    Span,
+    Style,
+    count,
+    duration,
+    line,
+    percent,
+    size,
+    time_ago,
+)
+from directory_indexer.text.progress import phase_name
+from directory_indexer.text.reports import (
+    FACT_WIDTH,
+    FEW,
+    fact_line,
+    failure_lines,
+    format_counts,
+    format_ending,
+    format_page_counts,
+    format_seconds_taken,
+    format_skip_reason,
+    omission_line,
+    skip_lines,
+    with_advice,
+)
+
+with lazily:
+    from directory_indexer.indexing.planner import Plan
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+
+
+def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Format the report of a run; the counts add up to the number of files seen."""
+    yield _ending(report, f", {size(report.n_bytes)} read")
+    yield _files(report)
+    yield fact_line("removed", count(report.n_removed, "file"))
+    yield fact_line("ignored", f"{report.n_ignored:,} by rules")
+    yield from _masked(report)
+    yield from _pages(report)
+    yield fact_line("chunks", f"{report.n_chunks:,} written")
+    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
+    yield fact_line("vectors", format_counts(vectors, ", "))
+    yield from _details(report, paths=paths, verbose=verbose)
+
+
+def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
+    """Format the report of a run on a terminal: one line if nothing changed, else with the next command to type."""
+    if report.has_changed_nothing:
+        unchanged = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
+        yield line(Span("up to date", Style.GOOD), unchanged)
+        yield from _problems(report, paths=paths, verbose=False)
+        return
+    by_meaning = " and by meaning" if embeds and not report.n_pending else ""
+    is_complete = report.outcome is Outcome.COMPLETED
+    yield _ending(report, f": searchable by words{by_meaning}" if is_complete else "")
+    yield _files(report)
+    if report.n_removed:
+        yield fact_line("removed", count(report.n_removed, "file"))
+    yield from _masked(report)
+    yield from _pages(report)
+    if report.n_pending and embeds:
+        yield fact_line("waiting", f"{count(report.n_pending, 'passage')} for vectors")
+    yield from _details(report, paths=paths, verbose=False)
+    if report.n_added:
+        yield fact_line("next", 'dirindex search "…"')
+
+
+def _ending(report: IndexReport, more: str) -> Line:
+    style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
+    return line(
+        Span(format_ending(report.outcome, f"{format_seconds_taken(report.outcome, report.seconds)}{more}"), style)
+    )
+
+
+def _files(report: IndexReport) -> Line:
+    kinds = {
+        "added": report.n_added,
+        "changed": report.n_changed,
+        "moved": report.n_moved,
+        "unchanged": report.n_unchanged,
+        "skipped": report.n_skipped,
+        "failed": report.n_failed,
+    }
+    return fact_line("files", f"{report.n_seen:,} seen = {format_counts(kinds, ' + ')}")
+
+
+def _masked(report: IndexReport) -> Iterator[Line]:
+    if report.n_masked:
+        yield fact_line("masked", count(report.n_masked, "secret"))
+
+
+def _details(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    if report.n_tokens:
+        yield fact_line("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
+    if report.n_truncated:
+        yield fact_line("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
+    yield from skip_lines(report.skipped)
+    yield from _problems(report, paths=paths, verbose=verbose)
+
+
+def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    if report.unavailable:
+        yield fact_line("provider", report.unavailable, style=Style.PROBLEM)
+    for root in report.unavailable_roots:
+        yield fact_line("missing", Span(paths.format(root), Style.PATH), style=Style.PROBLEM)
+    failures = (*report.failures, *report.refused)
+    yield from failure_lines(failures, len(failures), paths=paths, verbose=verbose)
+
+
+def plan_lines(
+    plans: Sequence[Plan], estimate: EmbeddingEstimate, *, paths: PathStyle, verbose: bool = False
+) -> Iterator[Line]:
+    """Format what a run would do; `verbose` lists every file and the rule that excludes one."""
+    for plan in plans:
+        yield line(Span(paths.format(plan.directory), Style.PATH))
+        kinds = {
+            "new": len(plan.requests) - len(plan.changed),
+            "changed": len(plan.changed),
+            "unchanged": plan.n_unchanged,
+            "skipped": plan.skip_counts.total(),
+            "failed": len(plan.failures) + len(plan.broken),
+        }
+        yield fact_line("files", f"{sum(kinds.values()):,} seen = {format_counts(kinds, ' + ')}")
+        yield fact_line("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
+        yield fact_line("to remove", count(len(plan.removed), "file"))
+        yield fact_line("ignored", f"{len(plan.ignored):,} by rules")
+        yield from _planned(plan, paths=paths, verbose=verbose)
+    if estimate.n_pages:
+        yield fact_line("OCR", with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
+    if estimate.n_possible_scans:
+        files = count(estimate.n_possible_scans, "PDF or picture", "PDFs and pictures")
+        yield fact_line("OCR", f"scanned pages of {files} to read are not known yet")
+    yield fact_line("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
+    for work in estimate.redone:
+        yield fact_line("to redo", work)
+    yield line(Span("nothing was written", Style.NOTE))
+
+
+def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    changes = [
+        *((_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
+        *(("remove", path, "") for path in plan.removed),
+        *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
+    ]
+    if verbose:
+        changes += [("skip", skipped.path, format_skip_reason(skipped)) for skipped in plan.skipped]
+        changes += [("ignore", ignored.path, ignored.rule) for ignored in plan.ignored]
+    listed_changes = changes if verbose else changes[:FEW]
+    for verb, path, reason in listed_changes:
+        yield fact_line(verb, Span(paths.format(path), Style.PATH), Span(f"  {reason}", Style.NOTE))
+    yield from omission_line(len(changes) - len(listed_changes))
+
+
+def _verb(plan: Plan, path: FilePath) -> str:
+    return "update" if path in plan.changed else "add"
+
+
+def _pages(report: IndexReport) -> Iterator[Line]:
+    pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
+    if any(pages.values()):
+        yield fact_line("OCR", with_advice(format_page_counts(pages), report.ocr_advice))
+    if report.ocr_usage:
+        yield fact_line("sent", report.ocr_usage)
+    for reason, n_pages in report.ocr_refusals:
+        yield fact_line("refused", f"{count(n_pages, 'page')} by {reason}", style=Style.WARNING)
+
+
+_SILENT_SECONDS: Final = 60
+
+
+def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
+    """Yield the state of the index: what is searchable by words and by meaning, and what is not and why."""
+    yield from _directory_table(report.directories, now=now, paths=paths)
+    skipped: Counter[SkipReason] = Counter()
+    for directory in report.directories:
+        skipped.update(dict(directory.skipped))
+    n_failed = sum(directory.n_failed + directory.n_refused for directory in report.directories)
+    if report.directories:
+        yield line()
+    yield from skip_lines(skipped.most_common())
+    if verbose:
+        yield from _skipped_files(report.skipped_files, skipped.total(), paths=paths)
+    if n_masked := sum(directory.n_masked for directory in report.directories):
+        yield fact_line("masked", count(n_masked, "secret"))
+    yield from _scans(report, paths=paths, verbose=verbose)
+    yield from _waiting(report.waiting)
+    yield from failure_lines(report.failures, n_failed, paths=paths, verbose=verbose)
+    yield fact_line("model", _model(report))
+    yield fact_line("on disk", _on_disk(report))
+    if report.watch_advice:
+        yield fact_line("watching", report.watch_advice)
+    yield from _runs(report, now=now, paths=paths)
+
+
+def _runs(report: StatusReport, *, now: float, paths: PathStyle) -> Iterator[Line]:
+    if report.running:
+        yield fact_line("running", _running(report.running, now=now))
+    for paused in report.paused:
+        yield fact_line("paused", f"{_paused(paused, paths)}, {time_ago(paused.paused_at, now=now)}")
+    if report.last_run and report.last_run != report.running and not report.last_run.is_paused:
+        yield fact_line("last run", _ended(report.last_run, now=now))
+
+
+def paused_lines(paused: Sequence[PausedRun], requested: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
+    """Yield the paused runs, and which of the runs to be paused had completed before."""
+    for run in paused:
+        yield fact_line("paused", _paused(run, paths))
+    for done in {record.id for record in requested} - {run.run_id for run in paused}:
+        yield fact_line("done", f"run-{done} had done everything before it could stop")
+
+
+def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, paths: PathStyle) -> Iterator[Line]:
+    if not directories:
+        yield line("no directory is indexed; add one: dirindex index PATH")
+        return
+    rows = [
+        ("words", "meaning", "to embed", "files", "size", "indexed"),
+        *(_cells(directory, now=now) for directory in directories),
+    ]
+    if not any(directory.n_tokens_to_embed for directory in directories):
+        rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    places = [
+        Span("directory", Style.NOTE),
+        *(Span(paths.format(directory.path), Style.PATH) for directory in directories),
+    ]
+    missing = [False, *(not directory.is_available for directory in directories)]
+    for row, place, is_missing in zip(rows, places, missing, strict=True):
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        style = Style.NOTE if row is rows[0] else Style.PLAIN
+        yield line(Span(f"{cells}  ", style), place, Span("  not available" if is_missing else "", Style.PROBLEM))
+
+
+def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
+    # Both are shares of the same files: a failed file is not found by meaning, either.
+    n_files = directory.n_files + directory.n_failed
+    return (
+        percent(directory.n_files, n_files),
+        percent(directory.n_files * directory.n_embedded, n_files * directory.n_chunks),
+        _cost(directory),
+        f"{directory.n_files:,}",
+        size(directory.n_bytes),
+        "never" if directory.completed_at is None else time_ago(directory.completed_at, now=now),
+    )
+
+
+def _cost(directory: DirectoryStatus) -> str:
+    if not directory.n_tokens_to_embed:
+        return "-"
+    if directory.seconds_to_embed is None:
+        return count(directory.n_tokens_to_embed, "token")
+    return duration(directory.seconds_to_embed)
+
+
+def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+    scans = report.scans
+    if any(scans):
+        pages = {"read": scans.n_read, "waiting": scans.n_waiting, "unreadable": scans.n_failed}
+        yield fact_line("OCR", with_advice(format_page_counts(pages), report.ocr_advice))
+    for path, scan in report.unreadable if verbose else ():
+        yield line(Span(paths.format(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
+
+
+def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
+    if waiting.n_chunks:
+        cover = ", found by the first pass" if waiting.is_covered else ""
+        cost = f"{waiting.n_tokens:,} tokens"
+        if waiting.seconds is not None:
+            cost += f", about {duration(waiting.seconds)}"
+        yield fact_line("waiting", f"{count(waiting.n_chunks, 'chunk')} for vectors{cover}: {cost} to embed")
+
+
+def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
+    for file in files:
+        yield line(Span(paths.format(file.path), Style.PATH), f"  {format_skip_reason(file)}", indent=FACT_WIDTH)
+    if n_skipped > len(files):
+        yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=FACT_WIDTH)
+
+
+def _on_disk(report: StatusReport) -> str:
+    # The vectors of a small index stay in the database until they are worth a file.
+    vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
+    of_all = "" if report.is_whole else ", for all directories"
+    return f"{size(report.n_database_bytes)} in the database{vectors}{of_all}"
+
+
+def _model(report: StatusReport) -> str:
+    return with_advice(_answering(report), report.model_advice)
+
+
+def _answering(report: StatusReport) -> str:
+    space = report.space
+    if space is None:
+        return "none yet"
+    dimensions = f", {space.dimensions} dimensions" if space.dimensions else ""
+    following = report.next_space
+    until = f", until all is embedded with {following.model} ({following.provider})" if following else ""
+    return f"{space.model} ({space.provider}{dimensions}){until}"
+
+
+def _running(run: RunRecord, *, now: float) -> str:
+    progress = run.progress
+    done, total, noun = (
+        (progress.chunks_done, progress.chunks_total, "chunks")
+        if progress.phase.is_measured_in_chunks
+        else (progress.files_done, progress.files_total, "files")
+    )
+    share_done = f", {done:,} of {total:,} {noun} ({percent(done, total)})" if total else ""
+    silent = now - run.heartbeat_at
+    silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
+    notice = f", {run.message}" if run.message else ""
+    process = f"process {run.pid} on {run.host}"
+    return f"{phase_name(progress.phase)}{share_done}{notice}, started {time_ago(run.started_at, now=now)} ({process}){silence}"
+
+
+def _paused(run: PausedRun, paths: PathStyle) -> str:
+    places = ", ".join(map(paths.format, run.directories)) or "all directories"
+    return f"run-{run.run_id} over {places}; dirindex index --resume goes on with it"
+
+
+def _ended(run: RunRecord, *, now: float) -> str:
+    moment = time_ago(run.heartbeat_at, now=now)
+    if run.outcome is None:
+        return f"stopped without a word {moment}"
+    return format_ending(run.outcome, moment) + (f": {run.message}" if run.message else "")

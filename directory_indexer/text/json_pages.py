@@ -1,0 +1,237 @@
+"""JSON output of every command with `--json`, made from the records in `wire`.
+
+A page is ASCII and has a size limit; items that do not fit are left out whole, and the page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from directory_indexer.api.fields import JsonObject, to_json_object
+from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.lazy import lazily
+
+with lazily:
+    from directory_indexer.api.contents import converted, found_file, grep_answer, text_answer
+    from directory_indexer.api.cursors import Position
+    from directory_indexer.api.hits import facets_answer, passage_of, search_answer
+    from directory_indexer.api.reports import (
+        ForgetAnswer,
+        KeyList,
+        config_answer,
+        doctor_answer,
+        endpoint_setting,
+        error_answer,
+        export_answer,
+        key_facts,
+        migration_answer,
+    )
+    from directory_indexer.api.runs import plan_answer, run_report
+    from directory_indexer.api.status import PausedList, paused_of, status_answer
+    from directory_indexer.config import LoadedConfig
+    from directory_indexer.core.findings import Finding
+    from directory_indexer.core.paths import FilePath
+    from directory_indexer.indexing.planner import Plan
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
+    from directory_indexer.indexing.status import StatusReport
+    from directory_indexer.integrations.exporting.exporter import ExportReport
+    from directory_indexer.search.grep import GrepMatches, GrepRequest
+    from directory_indexer.search.requests import SearchRequest, SearchResult
+    from directory_indexer.search.texts import FileText
+    from directory_indexer.storage.documents.pauses import PausedRun
+    from directory_indexer.storage.documents.statistics import Facets, IndexSummary
+    from directory_indexer.storage.registry.keys import Key
+
+
+PAGE_BYTES = 200_000
+"""Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
+
+_RESERVED_BYTES = 64  # for values that are longer than in an empty page
+_MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
+
+
+class _Part(NamedTuple):
+    """The part of a text that fits: its last line, and where the rest begins."""
+
+    text: str
+    end_line: int
+    next_start_line: int | None = None
+    next_chunks: str | None = None
+
+
+def search_json(
+    result: SearchResult,
+    *,
+    index: IndexSummary,
+    position: Position,
+    full: bool = False,
+    explain: bool = False,
+    page_bytes: int = PAGE_BYTES,
+) -> str:
+    """Format the hits that follow a position, as many as fit."""
+    hits = [passage_of(hit, full=full, explain=explain) for hit in result.hits]
+    longest = position.cursor_after(result.hits, state=result.state)
+    room = _room(to_json_object(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
+    n_shown = _n_fitting(map(to_json_object, hits), room, at_least=1)
+    is_truncated = n_shown < len(hits) or result.is_truncated
+    cursor = position.cursor_after(result.hits[:n_shown], state=result.state) if is_truncated else None
+    return _text(search_answer(result, index=index, hits=hits[:n_shown], next_cursor=cursor))
+
+
+def facets_json(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> str:
+    """Format the facets of the files that a search covers."""
+    return _text(facets_answer(request, facets, index=index))
+
+
+def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
+    """Format the text of a file, as much of it as fits, and where the rest begins."""
+    answer = text_answer(file_text)
+    part = _part_that_fits(file_text, _room(to_json_object(answer._replace(text="")), page_bytes))
+    is_cut = bool(part.next_start_line or part.next_chunks)
+    return _text(answer._replace(truncated=is_cut, **part._asdict()))
+
+
+def grep_json(
+    request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
+) -> str:
+    """Format all matches, however many there are: a part could be mistaken for all of them."""
+    found_files = (found_file(file, with_lines=with_lines) for file in files)
+    return _text(grep_answer(request.pattern.patterns, found_files, notes=notes))
+
+
+def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
+    """Format the texts of several files, each with an equal share of the page."""
+    pages = [json.loads(get_json(text, page_bytes=page_bytes // len(texts))) for text in texts]
+    return json.dumps({"texts": pages})
+
+
+def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
+    """Format the report of an index run."""
+    page = to_json_object(run_report(report))
+    return _with_lists(page, {"failures": len(page["failures"])}, page_bytes)
+
+
+def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
+    """Format the report of a migration, and the setting that makes the index use the copied vectors."""
+    return _text(migration_answer(report, endpoint=endpoint))
+
+
+def export_json(report: ExportReport) -> str:
+    """Format the report of an export."""
+    return _text(export_answer(report))
+
+
+def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
+    """Format a converted document, or the file that it was written to."""
+    return _text(converted(source, text if file is None else None, file=file))
+
+
+def record_json(record: tuple[Any, ...]) -> str:
+    """Format a record that is always small, or has its own paging."""
+    return _text(record)
+
+
+def forget_json(path: str, *, n_files: int) -> str:
+    """Format the report of `forget`."""
+    return _text(ForgetAnswer(path, n_files))
+
+
+def key_json(key: Key, *, secret: str | None = None) -> str:
+    """Format the facts of a key; with the secret itself when it is created."""
+    return _text(key_facts(key, secret=secret))
+
+
+def keys_json(keys: Sequence[Key]) -> str:
+    """Format the facts of all keys."""
+    return _text(KeyList(tuple(map(key_facts, keys))))
+
+
+def endpoint_json(endpoint: str | None) -> str:
+    """Format the part of the configuration that names the vector store."""
+    return json.dumps(endpoint_setting(endpoint), ensure_ascii=False, indent=2)
+
+
+def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
+    """Format what a run would do, path by path as far as they fit."""
+    page = to_json_object(plan_answer(plans, estimate))
+    return _with_lists(page, {"changes": len(page["changes"])}, page_bytes)
+
+
+def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
+    """Format the state of the index, with `verbose` including skipped files."""
+    page = to_json_object(status_answer(report, verbose=verbose))
+    n_refused = sum(directory.n_refused for directory in report.directories)
+    lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
+    return _with_lists(page, lists, page_bytes)
+
+
+def paused_json(paused: Iterable[PausedRun]) -> str:
+    """Format the paused runs."""
+    return _text(PausedList(tuple(map(paused_of, paused))))
+
+
+def doctor_json(findings: Sequence[Finding]) -> str:
+    """Format the findings of a check."""
+    return _text(doctor_answer(findings))
+
+
+def config_json(loaded: LoadedConfig) -> str:
+    """Format every setting with its origin; keys of services are asterisks."""
+    return _text(config_answer(loaded))
+
+
+def error_json(error: DirIndexError) -> str:
+    """Format an error that ends a command."""
+    return _text(error_answer(error))
+
+
+def _text(record: tuple[Any, ...]) -> str:
+    return json.dumps(to_json_object(record))
+
+
+def _room(empty_page: JsonObject, page_bytes: int) -> int:
+    return page_bytes - len(json.dumps(empty_page)) - _RESERVED_BYTES
+
+
+def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> int:
+    n_fitting = 0
+    for item in items:
+        n_bytes -= len(json.dumps(item)) + len(", ")
+        if n_bytes < 0:
+            break
+        n_fitting += 1
+    return max(n_fitting, at_least)
+
+
+def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
+    """Format a page with its lists cut to fit; each has a field with its full length."""
+    is_truncated = False
+    items = {name: page[name] for name in lists}
+    page |= {name: [] for name in lists}
+    for name, n_all in lists.items():
+        n_fitting = _n_fitting(items[name], _room(page, page_bytes))
+        page[name] = items[name][:n_fitting]
+        is_truncated |= n_fitting < n_all
+    return json.dumps(page | {"truncated": is_truncated})
+
+
+def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
+    """Return as many whole lines as fit, or the beginning of the first line if it is too long."""
+    lines = file_text.text.split("\n")
+    n_fitting = _n_fitting(lines, n_bytes)
+    if n_fitting == len(lines):
+        return _Part(file_text.text, file_text.end_line)
+    if n_fitting == 0:
+        start = lines[0][: max(n_bytes, 0) // _MOST_BYTES_A_CHARACTER]
+        following = f"{_chunk_at(file_text, len(start))}-{file_text.chunks[-1].ordinal + 1}"
+        return _Part(start, file_text.start_line, next_chunks=following)
+    end_line = file_text.start_line + n_fitting - 1
+    return _Part("".join(f"{text}\n" for text in lines[:n_fitting]), end_line, next_start_line=end_line + 1)
+
+
+def _chunk_at(file_text: FileText, n_chars: int) -> int:
+    """Return the number of the chunk that contains a character offset, or of an earlier one."""
+    start = file_text.chunks[0].start_char
+    return next(chunk.ordinal for chunk in file_text.chunks if chunk.end_char - start > n_chars) + 1

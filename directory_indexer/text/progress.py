@@ -1,0 +1,210 @@
+"""Progress of a run in words: share done, time left; and plain lines for a log."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from directory_indexer.storage.documents.runs import Phase, RunProgress
+from directory_indexer.text.formatting import count, duration, percent, printable, size
+
+_WINDOW_SECONDS = 15.0
+_SETTLED_SECONDS = 2.0
+_LINE_SECONDS = 10.0
+_LINE_SHARE = 0.1
+
+
+class Work(NamedTuple):
+    """Units done and their total: bytes while reading, chunks while embedding or copying, otherwise files."""
+
+    done: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """Return the share that is done, 0 while the total is not known."""
+        return min(self.done / self.total, 1.0) if self.total else 0.0
+
+
+class Pace(NamedTuple):
+    """Units a second, and seconds until the phase ends; None while unknown."""
+
+    per_second: float | None = None
+    seconds_left: float | None = None
+
+
+def work_of(progress: RunProgress) -> Work:
+    """Return the progress of the phase in its own unit."""
+    if progress.phase is Phase.READING:
+        return Work(progress.bytes_done, progress.bytes_total)
+    if progress.phase.is_measured_in_chunks:
+        return Work(progress.chunks_done, progress.chunks_total)
+    if progress.phase is Phase.RECOGNISING:
+        return Work(progress.pages_done, progress.pages_total)
+    return Work(progress.files_done, progress.files_total)
+
+
+class PaceMeter:
+    """Measures the pace of a phase over the last seconds, so that a slow file shows and a fast start is forgotten."""
+
+    def __init__(self) -> None:
+        self._phase: Phase | None = None
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def observe(self, progress: RunProgress, *, at: float) -> Pace:
+        """Record the progress at a time in seconds, and return the pace."""
+        work = work_of(progress)
+        if progress.phase is not self._phase:
+            self._phase = progress.phase
+            self._samples.clear()
+        self._samples.append((at, work.done))
+        while len(self._samples) > 2 and self._samples[1][0] <= at - _WINDOW_SECONDS:  # noqa: PLR2004 - a pace needs two
+            self._samples.popleft()
+        return self._pace(work)
+
+    def _pace(self, work: Work) -> Pace:
+        (first_at, first_done), (last_at, last_done) = self._samples[0], self._samples[-1]
+        seconds, done = last_at - first_at, last_done - first_done
+        if seconds < _SETTLED_SECONDS or done <= 0:
+            return Pace()
+        per_second = done / seconds
+        return Pace(per_second, (work.total - work.done) / per_second if work.total else None)
+
+
+def headline(progress: RunProgress, pace: Pace) -> str:
+    """Format the share done and the time left of a phase."""
+    work = work_of(progress)
+    parts = [percent(work.done, work.total)] if work.total else []
+    if pace.seconds_left is not None:
+        parts.append(f"{_whole_seconds(pace.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def details(progress: RunProgress, pace: Pace) -> str:
+    """Format the amount done, the pace and the failures of a phase."""
+    return ", ".join(_details(progress, pace))
+
+
+def phase_name(phase: Phase) -> str:
+    """Return the name of a phase for people."""
+    return _NAMES.get(phase, phase)
+
+
+class IndexSteps:
+    """The three steps of an index run as a user sees them, and the results of those that are completed.
+
+    A run over few passages has no first pass; embedding then makes them searchable by meaning.
+    """
+
+    def __init__(self) -> None:
+        self.completed: tuple[tuple[str, str], ...] = ()
+        self._last = RunProgress(Phase.STARTING)
+
+    def observe(self, progress: RunProgress) -> None:
+        """Record the progress of the run."""
+        last, self._last = self._last, progress
+        if progress.phase is last.phase and not work_of(progress).total:
+            self._last = last  # the phase goes on with work that is not counted
+        if last.phase in _COMPLETED and progress.phase is not last.phase and progress.phase is not Phase.WAITING:
+            self.completed = (*self.completed, (_STEPS[last.phase], _COMPLETED[last.phase](last)))
+
+    @property
+    def name(self) -> str:
+        """The current step."""
+        phase = self._last.phase
+        if phase is Phase.EMBEDDING and _STEPS[Phase.COVERING] not in dict(self.completed):
+            return _STEPS[Phase.COVERING]
+        return _STEPS.get(phase, phase_name(phase))
+
+    @property
+    def hint(self) -> str:
+        """Advice on what a user can do during the current step."""
+        is_searchable = self._last.phase in {Phase.RECOGNISING, Phase.EMBEDDING}
+        return 'Ctrl+C is safe; to search meanwhile, in another terminal: dirindex search "…"' if is_searchable else ""
+
+
+class ProgressLines:
+    """Writes a line about a run now and then; none about a short run."""
+
+    def __init__(self, write: Callable[[str], None], *, clock: Callable[[], float]) -> None:
+        self._write = write
+        self._clock = clock
+        self._meter = PaceMeter()
+        self._phase: Phase | None = None
+        self._written_at = clock()
+        self._written_share = 0.0
+        self._notice = ""
+
+    def __call__(self, progress: RunProgress) -> None:
+        """Record the progress of the run."""
+        if progress.notice != self._notice:
+            self._notice = progress.notice
+            self._write(progress.notice)
+        now, share = self._clock(), work_of(progress).share
+        pace = self._meter.observe(progress, at=now)
+        begins_to_wait = progress.phase is Phase.WAITING and self._phase is not Phase.WAITING
+        if progress.phase is not self._phase:
+            self._phase, self._written_share = progress.phase, 0.0
+        silent = now - self._written_at
+        has_advanced = share - self._written_share >= _LINE_SHARE
+        if begins_to_wait or silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
+            self._written_at, self._written_share = now, share
+            parts = (headline(progress, pace), details(progress, pace))
+            self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
+
+
+def _whole_seconds(seconds: float) -> str:
+    whole = math.ceil(seconds)
+    return f"{whole} s" if whole < _LINE_SECONDS else duration(whole)
+
+
+def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
+    if progress.phase is Phase.WAITING:
+        yield printable(progress.waits_for) or "another process is writing to the index"
+    elif progress.phase in _COUNTED:
+        yield f"{work_of(progress).done:,} of {count(work_of(progress).total, _COUNTED[progress.phase])}"
+        if pace.per_second:
+            yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"
+    else:
+        yield from _files(progress, pace)
+    if progress.n_failed:
+        yield f"{progress.n_failed:,} failed"
+    if progress.notice:
+        yield progress.notice
+
+
+def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
+    total = f" of {progress.files_total:,}" if progress.files_total else ""
+    yield f"{progress.files_done:,}{total} files"
+    if progress.phase is Phase.READING:
+        yield f"{size(progress.bytes_done)} of {size(progress.bytes_total)}"
+        if pace.per_second:
+            yield f"{size(pace.per_second)}/s"
+
+
+_NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
+
+_STEPS = {
+    Phase.WALKING: "looking for files",
+    Phase.READING: "1/3 reading",
+    Phase.COVERING: "2/3 meaning",
+    Phase.RECOGNISING: "3/3 scanned pages",
+    Phase.EMBEDDING: "3/3 improving",
+    Phase.MERGING: "3/3 saving",
+}
+"""Phases named by what they do for a user, rather than by what they compute."""
+
+_COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
+    Phase.READING: lambda last: f"{count(last.files_total, 'file')}, searchable by words now",
+    Phase.COVERING: lambda last: f"{count(last.chunks_total, 'passage')}, searchable by meaning now",
+}
+
+_COUNTED = {
+    Phase.COVERING: "passage",
+    Phase.EMBEDDING: "passage",
+    Phase.COPYING: "vector",
+    Phase.RECOGNISING: "page",
+}
+"""Units of the phases that do not count files."""

@@ -1,0 +1,296 @@
+"""Search results and file texts as lines: hits with the matched words marked, and the text of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.query import parse_query
+from directory_indexer.text.excerpts import StyledRange, format_confidence, head_line, name_hit_kind, window
+from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, day, line, printable, single_line
+
+with lazily:
+    from directory_indexer.api.contents import metadata_of
+    from directory_indexer.api.hits import page_range
+    from directory_indexer.integrations.previewing.colours import colours_of
+    from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
+    from directory_indexer.search.texts import FileText
+
+
+DEFAULT_LINES: Final = 4
+"""Lines shown per hit on a terminal."""
+
+_INDENT = 8
+_NUMBER_WIDTH = 6
+_MOST_PAGES = 12
+_MOST_AGREEMENTS = 2
+_MOST_NEAR = 3
+_MOST_COPIES = 2
+_NEAR_ZERO = 0.15
+"""If nothing matches well, hits below this score are mentioned, not shown."""
+
+_LEAST_SCORE = 0.01
+_ALL_LINES = 2**31
+_MOST_COLOURED = 20_000
+"""Characters of code that are highlighted at most: some Pygments patterns are slow on text in no language."""
+
+_CODE_STYLES: Final = {
+    "keyword": Style.KEYWORD,
+    "literal": Style.LITERAL,
+    "comment": Style.NOTE,
+    "definition": Style.DEFINITION,
+}
+
+
+class View(StrEnum):
+    """Amount of each hit that is shown."""
+
+    EXCERPTS = "excerpts"
+    FILES = "files"
+    SCORED_FILES = "scored files"
+    FULL = "full"
+
+
+_FILES = (View.FILES, View.SCORED_FILES)
+
+
+def search_lines(
+    result: SearchResult,
+    *,
+    paths: PathStyle,
+    view: View = View.EXCERPTS,
+    explain: bool = False,
+    n_lines: int = DEFAULT_LINES,
+) -> Iterator[Line]:
+    """Format hits for a person: number, clickable location, heading, date and score, and the lines that matched.
+
+    Hits by name form groups of their own.
+    """
+    hits = first_hit_per_file(result.hits) if view in _FILES else result.hits
+    has_scores = _are_ranked(result.request)
+    for number, (before, hit) in enumerate(zip((None, *hits), hits, strict=False), 1):
+        if view not in _FILES:
+            yield from _separator(before, hit)
+        yield head_line(number, hit, paths=paths, is_file=view in _FILES, has_score=has_scores)
+        if view not in _FILES:
+            yield from passage_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
+            if hit.n_more_in_file:
+                more = count(hit.n_more_in_file, "more passage")
+                yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
+            yield from _copies(hit, paths)
+        yield from _agreements(hit)
+        if explain:
+            yield line(Span(format_explanation(hit.explanation), Style.NOTE), indent=_INDENT)
+
+
+def _are_ranked(request: SearchRequest) -> bool:
+    """Whether hits are ranked: those of a query with filters only are not."""
+    queries = map(parse_query, (request.query, *request.queries))
+    return any(query.text.strip() and not query.has_only_filters for query in queries)
+
+
+def _separator(before: Hit | None, hit: Hit) -> Iterator[Line]:
+    """Separate a hit from the one before it; consecutive hits by name alone form a list without blank lines."""
+    is_new_group = bool(hit.named) != bool(before and before.named)
+    if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
+        yield line()
+    if is_new_group:
+        yield line(Span("by name" if hit.named else "in texts", Style.NOTE))
+
+
+def _is_name_alone(hit: Hit) -> bool:
+    """Whether a hit matched by name only, not by text."""
+    return bool(hit.named) and not hit.excerpt.marks
+
+
+def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
+    """Yield up to `n_lines` lines of the passage of a hit, or the names that matched if its text did not."""
+    if not _is_name_alone(hit):
+        yield from _numbered_lines(hit, n_lines)
+    elif not hit.is_passage and hit.text:
+        yield line(Span(", ".join(hit.text.splitlines()), Style.NOTE), indent=_INDENT)
+
+
+def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
+    if hit.also_in:
+        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
+        more = len(hit.also_in) - _MOST_COPIES
+        yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
+
+
+def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, ...]]:
+    """Split off hits with negligible scores, if nothing matches well and not all hits were requested."""
+    if not result.is_weak or not result.request.only_good:
+        return result, ()
+    hits = tuple(hit for hit in result.hits if hit.score >= _NEAR_ZERO)
+    return result._replace(hits=hits), result.hits[len(hits) :]
+
+
+def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
+    """Return a one-line note about hits that were not shown."""
+    named = ", ".join(f"{printable(paths.format(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
+    more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
+    and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
+    score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
+    return f"not near enough to show{score}: {named}{more}; --all shows {them}"
+
+
+def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
+    """Return the notes on how far to trust an answer; `is_near` if it had near misses."""
+    notes = (*result.degraded, *(correction.note for correction in result.corrections))
+    if not result.hits:
+        return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
+    weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
+    return (*notes, *weak, *_freshness_notes(result.hits))
+
+
+def _why_nothing(request: SearchRequest) -> str:
+    if not any(text.strip() for text in (request.query, *request.queries)) and not request.has_filters:
+        return "the query is empty: ask a question, name some words, or give a filter such as since:7d"
+    return "nothing found"
+
+
+def closing_notes(result: SearchResult) -> tuple[str, ...]:
+    """Return notes on what else could be requested, for standard error."""
+    n_more = result.n_named - sum(hit.named is not None for hit in result.hits)
+    return (
+        *([f"{count(n_more, 'more name matches', 'more names match')}; more words narrow them"] if n_more > 0 else []),
+        *(["hits that are much weaker than the best are left out; --all shows them"] if result.was_cut else []),
+    )
+
+
+def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
+    for became in (OnDisk.GONE, OnDisk.CHANGED):
+        if paths := {hit.path for hit in hits if hit.on_disk is became}:
+            yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
+
+
+def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
+    """Return the text of a file: exactly in a pipe, without control characters on a terminal."""
+    text = _lines_of(file_text.text) if for_terminal else file_text.text
+    if not is_numbered:
+        return text
+    rows = text.removesuffix("\n").split("\n")
+    return "".join(f"{number:>6}\t{row}\n" for number, row in enumerate(rows, file_text.start_line))
+
+
+def title_line(file_text: FileText, *, paths: PathStyle) -> str:
+    """Return the header line above the text of one of several files."""
+    return f"==> {single_line(paths.format(file_text.path))}:{file_text.start_line}-{file_text.end_line} <=="
+
+
+def markdown(text: str, *, for_terminal: bool) -> str:
+    """Return a converted document, escaped like `get_text` for a terminal."""
+    return _lines_of(text) if for_terminal else text
+
+
+def _lines_of(text: str) -> str:
+    rows = text.removesuffix("\n").split("\n")
+    return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
+
+
+def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
+    """Return notes on which part of a file was printed, and whether the file has changed, for standard error."""
+    path = printable(paths.format(file_text.path))
+    part = f"{path}: {_lines_between(file_text.start_line, file_text.end_line)} of {file_text.n_lines}"
+    is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
+    became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"
+    changed = f"{path} {became} since it was indexed; this is the text as it was then"
+    return (
+        *(() if is_whole else (part,)),
+        *_facts(file_text, path),
+        *((changed,) if file_text.on_disk else ()),
+        *_missing(file_text.unread_pages, path),
+    )
+
+
+def _lines_between(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
+    """Yield a note that names the first scanned pages whose text is missing."""
+    if pages:
+        more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
+        word = "page" if len(pages) == 1 else "pages"
+        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MOST_PAGES]))}{more}"
+
+
+def _facts(file_text: FileText, path: str) -> Iterator[str]:
+    """Yield a note with the title of a document and its metadata."""
+    title = file_text.facts.title
+    facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
+    facts = {**facts, **(metadata_of(file_text.metadata) or {})}
+    if facts:
+        yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
+
+
+def heading_of(hit: Hit) -> str:
+    """Return the location of a hit in its document: page, and heading or title."""
+    page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
+    return " · ".join(
+        part for part in (page + format_confidence(hit), hit.heading or hit.facts.title, name_hit_kind(hit)) if part
+    )
+
+
+def date_of(hit: Hit) -> str:
+    """Return the date of a document: its own, else that of the last modification on disk."""
+    return "" if hit.dated_at is None else day(hit.dated_at)
+
+
+def first_hit_per_file(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the first hit of each file."""
+    first: dict[FilePath, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.path, hit)
+    return list(first.values())
+
+
+def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
+    for row in window(hit, n_lines=n_lines, colours=_code_colours(hit.text, hit.facts.kind)):
+        yield Line(row.spans, _INDENT, Span(f"{row.number:>{_NUMBER_WIDTH}}", Style.NOTE))
+
+
+def _code_colours(text: str, kind: str) -> list[StyledRange]:
+    if kind not in GROUPS["code"] or len(text) > _MOST_COLOURED:
+        return []
+    return [StyledRange(start, end, _CODE_STYLES[style]) for start, end, style in colours_of(text, kind)]
+
+
+def _agreements(hit: Hit) -> Iterator[Line]:
+    """Yield the passages of a similar file, each once, with the passage of the compared file that it resembles most."""
+    best = {agreement.start_line: agreement for agreement in reversed(hit.agreements)}
+    for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MOST_AGREEMENTS]:
+        yield line(
+            Span(f"{'':{_INDENT}}{_lines(agreement.start_line, agreement.end_line)}", Style.NOTE),
+            Span(f"  {agreement.heading}" if agreement.heading else "", Style.PLACE),
+            Span(f"  like {_lines(agreement.own_start_line, agreement.own_end_line)}", Style.NOTE),
+            Span(f"  {agreement.own_heading}" if agreement.own_heading else "", Style.PLACE),
+            Span(f"  {agreement.score:.2f}", Style.NUMBER),
+        )
+
+
+def _lines(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def format_explanation(explanation: Explanation) -> str:
+    """Format the ranks, scores and signals of a hit."""
+    parts = [
+        _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
+        _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
+        *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
+    ]
+    return "; ".join(parts)
+
+
+def _ranked(kind: str, rank: int | None, score: float | None) -> str:
+    if score is None:
+        return f"no {kind} score"
+    place = "below the top results" if rank is None else f"rank {rank}"
+    return f"{kind} {place} (score {score:.2f})"

@@ -1,0 +1,207 @@
+"""Lines with colour and links for a terminal, and the live display of a run. The only module that imports rich.
+
+Only the sixteen colours of the terminal's own scheme are used, and none carries a meaning that the words do not. Plain
+blue is left out, since it is hard to read on black.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, chain, takewhile
+from typing import TextIO
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.style import Style as RichStyle
+from rich.table import Table
+from rich.text import Text
+
+from directory_indexer.storage.documents.runs import RunProgress
+from directory_indexer.text.formatting import Line, Span, Style, printable
+from directory_indexer.text.progress import IndexSteps, Pace, PaceMeter, details, headline, phase_name, work_of
+
+_STYLES = {
+    Style.PLAIN: RichStyle(),
+    Style.PATH: RichStyle(color="magenta"),
+    Style.HIT: RichStyle(color="magenta"),
+    Style.NAME: RichStyle(),
+    Style.MATCH: RichStyle(color="red", bold=True, underline=True),
+    Style.PLACE: RichStyle(color="cyan"),
+    Style.NUMBER: RichStyle(color="green"),
+    Style.NOTE: RichStyle(dim=True),
+    Style.GOOD: RichStyle(color="green"),
+    Style.WARNING: RichStyle(color="yellow", bold=True),
+    Style.PROBLEM: RichStyle(color="red", bold=True),
+    Style.KEYWORD: RichStyle(color="bright_blue"),
+    Style.LITERAL: RichStyle(color="green"),
+    Style.DEFINITION: RichStyle(bold=True),
+}
+_REFRESHES_A_SECOND = 5
+_LEAST_WIDTH = 20
+_TAB_SIZE = 4
+
+
+def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> str:
+    """Format lines for a terminal; indented ones wrap below their indentation."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        no_color=bool(environ.get("NO_COLOR")),
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for line in lines:
+        if not line.indent:
+            # The terminal wraps the line, so that a path can be copied and clicked as a whole.
+            console.print(_text(*_fitted(line.spans, width)), soft_wrap=True)
+            continue
+        head, body = _text(line.head), _text(*line.spans)
+        for part in body.wrap(console, max(width - line.indent, _LEAST_WIDTH)) or [body]:
+            head.pad_right(line.indent - head.cell_len)
+            console.print(head.append_text(part), soft_wrap=True)
+            head = Text()
+    return out.getvalue()
+
+
+def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[str, str]) -> str:
+    """Return the escape sequences that draw lines over the whole screen, cut at its height.
+
+    The cursor ends after the first line.
+    """
+    rows = styled(lines, width=width, environ=environ).removesuffix("\n").split("\n")[:height]
+    # Each row is cleared before it is written: clearing afterwards would erase the last character of a full row.
+    drawn = "\r\n".join(f"\x1b[2K{row}" for row in rows)
+    rest = "\r\n\x1b[J" if len(rows) < height else ""
+    return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
+
+
+@contextmanager
+def live_progress(
+    stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
+) -> Iterator[Callable[[RunProgress], None]]:
+    """Show a run live on a terminal, with its `steps` if any; yield the listener of its progress."""
+    display = _Display(clock, steps)
+    console = Console(file=stream, force_terminal=True, highlight=False)
+    with Live(
+        get_renderable=display.renderable,
+        console=console,
+        transient=True,
+        refresh_per_second=_REFRESHES_A_SECOND,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield display.update
+
+
+def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None) -> Group:
+    """Return the display of a run: completed steps, the current one with a moving bar, and details below it."""
+    completed, work = steps.completed if steps else (), work_of(progress)
+    name = steps.name if steps else phase_name(progress.phase)
+    width = max(len(step) for step in (name, *dict(completed)))
+    above = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(width=width)
+    grid.add_column(ratio=1)
+    grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
+    bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.done, animation_time=at)
+    grid.add_row(Text(name), bar, Text(headline(progress, pace)))
+    below = (details(progress, pace), steps.hint if steps else "")
+    notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
+    return Group(*above, grid, *notes)
+
+
+class _Display:
+    """State of the live display: rich renders it in a thread of its own."""
+
+    def __init__(self, clock: Callable[[], float], steps: IndexSteps | None) -> None:
+        self._clock = clock
+        self._meter = PaceMeter()
+        self._steps = steps
+        self._latest: tuple[RunProgress, Pace] | None = None
+
+    def update(self, progress: RunProgress) -> None:
+        if self._steps:
+            self._steps.observe(progress)
+        self._latest = (progress, self._meter.observe(progress, at=self._clock()))
+
+    def renderable(self) -> Group:
+        return progress_display(*self._latest, at=self._clock(), steps=self._steps) if self._latest else Group()
+
+
+def _text(*spans: Span) -> Text:
+    text = Text.assemble(*((printable(span.text), _style(span)) for span in spans), tab_size=_TAB_SIZE)
+    text.rstrip()
+    return text
+
+
+def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+    """Shorten headings, names and paths of hits until a line fits; its first span stays whole."""
+    fitted = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
+    for style, least, shortened in _SHORTENED:
+        for number, span in enumerate(fitted[1:], 1):
+            excess = cell_len("".join(part.text for part in fitted).rstrip()) - width
+            if excess > 0 and span.style is style:
+                n_cells = cell_len(span.text)
+                room = max(n_cells - excess, min(least, n_cells))
+                fitted[number] = span._replace(text=shortened(span.text, room))
+    return fitted
+
+
+def _heading_within(heading: str, room: int) -> str:
+    """Drop outer headings first, then the end of the innermost one."""
+    if cell_len(heading) <= room:
+        return heading
+    indent = heading[: len(heading) - len(heading.lstrip())]
+    headings = heading.strip().split(_BETWEEN_HEADINGS)
+    # Starts at the innermost: of a hundred thousand headings, only as many are joined as fit.
+    shorter = (f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[-n:])}" for n in range(1, len(headings)))
+    innermost = next(shorter, heading)
+    *_, fitting = "", *takewhile(lambda text: cell_len(text) <= room, chain([innermost], shorter))
+    return fitting or (_beginning_within(innermost, room) if room >= _LEAST_HEADING else "")
+
+
+def _beginning_within(name: str, room: int) -> str:
+    text = Text(name)
+    text.truncate(room, overflow="ellipsis")
+    return text.plain
+
+
+def _path_within(path: str, room: int) -> str:
+    """Drop the middle of a path, and keep its last component."""
+    if cell_len(path) <= room:
+        return path
+    directories, separator, name = path.rpartition("/")
+    name = f"{separator}{name}"
+    n_cells = room - cell_len(name) - 1
+    if directories and n_cells > 0:
+        return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"
+    widths = accumulate(map(cell_len, reversed(name)))
+    n_kept = sum(1 for _ in takewhile(lambda width: width < room, widths))
+    return f"…{name[len(name) - n_kept :]}"
+
+
+_BETWEEN_HEADINGS = " > "
+_LEAST_HEADING = 16
+_LEAST_PATH = 32
+_LEAST_NAME = 20
+_SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
+    (Style.PLACE, _LEAST_HEADING, _heading_within),
+    (Style.HIT, _LEAST_PATH, _path_within),
+    (Style.PLACE, 0, _heading_within),
+    (Style.NAME, _LEAST_NAME, _beginning_within),
+    (Style.HIT, _LEAST_WIDTH // 2, _path_within),
+)
+"""Styles that are shortened, in this order, and the minimum width of each."""
+
+
+def _style(span: Span) -> RichStyle:
+    return _STYLES[span.style] + RichStyle(link=span.link) if span.link else _STYLES[span.style]
