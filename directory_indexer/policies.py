@@ -33,8 +33,9 @@ with lazily:
     from directory_indexer.core.ids import content_hash
     from directory_indexer.embedding import wordpiece
     from directory_indexer.embedding.loading import Access, planned_space
-    from directory_indexer.formats import format, table
+    from directory_indexer.formats import table
     from directory_indexer.formats.external import Command, Extension, version_of
+    from directory_indexer.formats.format import AddedFormat
     from directory_indexer.formats.limited_program import find_program
     from directory_indexer.indexing.options import IndexPolicy
     from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
@@ -232,7 +233,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
     )
 
 
-def added_formats(indexing: IndexingConfig) -> tuple[format.AddedFormat, ...]:
+def added_formats(indexing: IndexingConfig) -> tuple[AddedFormat, ...]:
     """Return the formats that the configuration adds.
 
     Raises:
@@ -248,16 +249,16 @@ def added_formats(indexing: IndexingConfig) -> tuple[format.AddedFormat, ...]:
     return tuple(map(_added_format, indexing.extractors))
 
 
-def _added_format(extractor: ExtractorConfig) -> format.AddedFormat:
+def _added_format(extractor: ExtractorConfig) -> AddedFormat:
     suffixes = tuple(suffix.lower() for suffix in extractor.suffixes)
     if extractor.entry_point:
         recipe = f"{extractor.entry_point} {version_of(extractor.entry_point)}"
-        return format.AddedFormat(
+        return AddedFormat(
             extractor.kind, suffixes, Extension(extractor.entry_point), f"{suffixes} {recipe}", extractor.seconds
         )
     program = find_program(extractor.command[0])
     command = Command(program, extractor.command, suffixes[0] if suffixes else "", extractor.output, extractor.seconds)
-    return format.AddedFormat(
+    return AddedFormat(
         extractor.kind, suffixes, command, f"{suffixes} {command.arguments} {command.output}", extractor.seconds
     )
 

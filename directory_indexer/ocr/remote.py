@@ -126,7 +126,9 @@ def _white(size: int) -> EncodedPage:
 _EMPTY_PAGE: Final = _white(128)
 _HINTS: Final = {
     FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
-    FailureKind.THROTTLED: "run dirindex index again later, or lower the concurrency of the service; what is read is kept",
+    FailureKind.THROTTLED: (
+        "run dirindex index again later, or lower the concurrency of the service; what is read is kept"
+    ),
 }
 
 

@@ -183,15 +183,14 @@ def loaded(content: bytes) -> Any:
 _RECORDS = frozenset(
     f"directory_indexer.{module}"
     for module in (
-        "files",
-        "scans",
-        "extractors.document",
-        "chunker.chunks",
+        "core.files",
+        "formats.document",
+        "chunking.chunks",
         "parsing.outcomes",
         "parsing.tasks",
         "ocr.requests",
-        "previewing.requests",
-        "extractors.pdf.raster",
+        "integrations.previewing.requests",
+        "formats.pdf.raster",
     )
 )
 

@@ -143,9 +143,9 @@ def _n_header_rows(hit: Hit, rows: Sequence[tuple[int, int]]) -> int:
 
 def _rows(text: str) -> list[tuple[int, int]]:
     rows, start = [], 0
-    for line in text.removesuffix("\n").split("\n"):
-        rows.append((start, start + len(line.removesuffix("\r"))))
-        start += len(line) + 1
+    for row in text.removesuffix("\n").split("\n"):
+        rows.append((start, start + len(row.removesuffix("\r"))))
+        start += len(row) + 1
     return rows
 
 

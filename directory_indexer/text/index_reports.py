@@ -330,7 +330,8 @@ def _running(run: RunRecord, *, now: float) -> str:
     silence = f"; no sign of life for {duration(silent)}" if silent > _SILENT_SECONDS else ""
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
-    return f"{phase_name(progress.phase)}{share_done}{notice}, started {time_ago(run.started_at, now=now)} ({process}){silence}"
+    started = f"started {time_ago(run.started_at, now=now)}"
+    return f"{phase_name(progress.phase)}{share_done}{notice}, {started} ({process}){silence}"
 
 
 def _paused(run: PausedRun, paths: PathStyle) -> str:

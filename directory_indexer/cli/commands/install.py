@@ -117,7 +117,7 @@ def install(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _require_consent(plan: "Plan", output: Output, *, is_named: bool, yes: bool) -> None:
+def _require_consent(plan: Plan, output: Output, *, is_named: bool, yes: bool) -> None:
     if yes or not plan.drafts or output.confirm(f"{count(len(plan.drafts), 'file')} will be written"):
         return
     if output.can_ask or not is_named:
@@ -127,7 +127,7 @@ def _require_consent(plan: "Plan", output: Output, *, is_named: bool, yes: bool)
         )
 
 
-def _closing_notes(change: "Change", *, dry_run: bool) -> tuple[str, ...]:
+def _closing_notes(change: Change, *, dry_run: bool) -> tuple[str, ...]:
     if not change.plan.steps:
         return ("this command has put nothing in",)
     return ("nothing was written",) if dry_run or not change.plan.drafts else change.advice

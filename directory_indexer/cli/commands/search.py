@@ -258,7 +258,7 @@ def _interact(team: Collections, request: SearchRequest, collections: Sequence[s
     return ExitCode.DONE
 
 
-def _with_whole_sections(app: "App", result: SearchResult) -> SearchResult:
+def _with_whole_sections(app: App, result: SearchResult) -> SearchResult:
     with app.docstore.snapshot() as snapshot:
         return result._replace(hits=expand_to_sections(snapshot, result.hits))
 

@@ -121,8 +121,9 @@ class ReturnedLines(NamedTuple):
 
 
 returned_lines: Final[contextvars.ContextVar[Mapping[str, ReturnedLines]]] = contextvars.ContextVar(
-    "shown_before", default={}
-)  # noqa: B039 - it is never modified
+    "shown_before",
+    default={},  # noqa: B039 - it is never modified
+)
 """The lines returned in the session of the current call, by passage id."""
 
 _MAX_PASSAGES = 300

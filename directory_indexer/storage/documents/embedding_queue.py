@@ -217,7 +217,8 @@ class SearchVectors(ScopedQueries):
         vectors: dict[ContentHash, bytes] = {}
         for batch in batches(text_hashes):
             rows = self._connection.execute(
-                f"SELECT text_hash, vector FROM search_vectors WHERE space = ? AND text_hash IN ({placeholders(batch)})",  # noqa: S608
+                "SELECT text_hash, vector FROM search_vectors"  # noqa: S608
+                f" WHERE space = ? AND text_hash IN ({placeholders(batch)})",
                 [space, *batch],
             )
             vectors.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))

@@ -126,7 +126,8 @@ class SharedTexts(SnapshotQueries):
         sharing: dict[int, list[SharingFile]] = defaultdict(list)
         for batch in batches(holder_ids if self.any() else ()):
             rows = self._connection.execute(
-                f"SELECT holder_id, id, path, mtime_ns FROM files WHERE holder_id IN ({placeholders(batch)}) ORDER BY path",  # noqa: S608
+                "SELECT holder_id, id, path, mtime_ns FROM files"  # noqa: S608
+                f" WHERE holder_id IN ({placeholders(batch)}) ORDER BY path",
                 batch,
             )
             for holder_id, *file in rows:

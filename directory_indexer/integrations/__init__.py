@@ -1,0 +1,1 @@
+"""Services for other programs: assistants, conversion, export, previews, usage and the doctor."""

@@ -1,0 +1,1 @@
+"""The MCP server: its tools, their arguments, answers and token budgets."""

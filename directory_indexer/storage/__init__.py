@@ -1,0 +1,1 @@
+"""The stores of an index: texts and metadata in SQLite, vectors in Qdrant, and the registry beside them."""
