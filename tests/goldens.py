@@ -178,6 +178,7 @@ class Session:
         yield "openapi.json", self._settled(_pretty(json.loads(pages(OPERATIONS)[OPENAPI_PATH].content)))
         with RawClient(environ=self.environ, directory=self.work / "tree") as client:
             client.shake_hands()
+            client.call("search", query="load the model", mode="semantic", path="privat", limit=1)
             yield "tools.json", self._settled(_pretty(client.request("tools/list")["result"]))
             yield "calls.json", "".join(self._call(client, name, arguments) for name, arguments in _CALLS)
             yield "ranking.txt", "".join(self._ranked(client, query) for query in _queries())
