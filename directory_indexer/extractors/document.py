@@ -19,7 +19,10 @@ class Section(NamedTuple):
 
 
 class CellMark(NamedTuple):
-    """The cell whose row begins at character `start` of a document, as people name it: `Budget!A17`."""
+    """The first cell of the row at character `start` of a document, as people name it: `Budget!A17`.
+
+    It has no column where cells of the row were left out.
+    """
 
     start: int
     cell: str

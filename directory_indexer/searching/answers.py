@@ -148,7 +148,10 @@ class Hit(NamedTuple):
     """Other files with the very passage, which is shown once."""
 
     row: int = 0
-    """The row of a sheet in which it begins, counted from 1; 0 where it is not known."""
+    """The row of a sheet in which it matches, counted from 1; 0 where it is not known."""
+
+    cell: str = ""
+    """The first cell of that row that matches, as people name it: `C333`."""
 
     named: NamedPlace | None = None
     """What the query names, if that is why it stands here; `text` is that of the best passage, if there is any."""

@@ -27,7 +27,7 @@ from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
 from directory_indexer.searching.answers import EXCERPT_CHARS, Agreement, Hit, SearchRequest, SearchResult
 from directory_indexer.searching.copies import all_placed
-from directory_indexer.searching.hits import with_documents
+from directory_indexer.searching.hits import sheet_place, with_documents
 from directory_indexer.searching.readiness import coverage, require_comparable, require_indexed
 from directory_indexer.searching.scope import Scope, resolve_scope
 from directory_indexer.vectorstore import VectorHit
@@ -200,7 +200,9 @@ def _agreement(pair: _Pair) -> Agreement:
 def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
-    shown = chunk.text[:EXCERPT_CHARS].rstrip()
+    text = chunk.text[:EXCERPT_CHARS].rstrip()
+    shown = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
+    row, cell = sheet_place(chunk, shown)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -212,8 +214,10 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=Excerpt(shown, chunk.start_line, chunk.start_line + shown.count("\n")),
+        excerpt=shown,
         explanation=Explanation(semantic_score=score),
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MOST_AGREEMENTS])),
+        row=row,
+        cell=cell,
     )

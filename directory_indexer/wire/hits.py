@@ -125,6 +125,7 @@ class Passage(NamedTuple):
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     row: Annotated[int | None, "Of a sheet, the row that people see there, where it is known."] = None
+    cell: Annotated[str | None, "Of a sheet, the first cell that matches, as people name it: C333."] = None
     matched: Annotated[str | None, "name: the query names the file or directory."] = None
     no_text: Annotated[str | None, "Why the index has no text of it, so that it is found by its name alone."] = None
     date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
@@ -230,6 +231,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         no_text=(hit.named.why_without_text or None) if hit.named else None,
         pages=hit.pages if len(hit.pages) > 1 else None,
         row=hit.row or None,
+        cell=hit.cell or None,
         date=None if hit.dated_at is None else (timestamp(hit.dated_at) or "")[:_DAY],
         agreements=tuple(map(_agreeing, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,

@@ -258,8 +258,8 @@ function directory({ path, kind }) {
 
 const KEPT_DIRECTORIES = 2;
 
-function whereabouts({ page, pages, line, row, kind }) {
-  if (row) return words.hits.row(row);
+function whereabouts({ page, pages, line, row, cell, kind }) {
+  if (row) return words.hits.row(row, cell);
   if (pages) return words.hits.pages(pages[0], pages.at(-1));
   if (page) return words.hits.page(page);
   return hasLines(kind) ? words.hits.line(line) : "";
