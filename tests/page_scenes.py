@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 _ASKED = "**/api/**"
+_INDEXED_SECONDS = 400
 
 
 class Scene(NamedTuple):
@@ -51,7 +52,8 @@ def index_quietly(*paths: Path, data_dir: Path) -> None:
 
 def _run(verb: str, *paths: Path, data_dir: Path) -> None:
     command: list[str | Path] = [DIRINDEX, verb, *paths, "--quiet", "--data-dir", data_dir]
-    run_command(command, check=False, env=dict(os.environ))  # one of the files cannot be read
+    # One of the files cannot be read, and a busy machine takes minutes.
+    run_command(command, check=False, env=dict(os.environ), timeout=_INDEXED_SECONDS)
 
 
 def go_there(page: Page, root: str, scene: Scene) -> None:

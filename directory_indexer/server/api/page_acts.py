@@ -105,10 +105,11 @@ def _with_setting(text: str, keys: list[str], value: object) -> str:
 
 def _loaded_anew(services: Services) -> LoadedConfig:
     loaded = services.collections.loaded
-    places = loaded.settings[:2]
-    file = Path(str(places[0].value)) if loaded.file else None
+    # Where they lie was settled when the server started, and their origin stays that: an option of its command line.
+    places = {one.key: one for one in loaded.settings if one.key in {"config_file", "data_dir"}}
+    file = Path(str(places["config_file"].value)) if loaded.file else None
     anew = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
-    return anew._replace(settings=(*places, *anew.settings[2:]))
+    return anew._replace(settings=tuple(places.get(one.key, one) for one in anew.settings))
 
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:
