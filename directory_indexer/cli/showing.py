@@ -13,12 +13,12 @@ with lazily:
     from directory_indexer.cli.note_history import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.notes import Note
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
     from directory_indexer.searching.answers import Hit, SearchResult
-    from directory_indexer.searching.standing_notes import StandingNote
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3
@@ -84,10 +84,11 @@ def show_result(
     shown, near = answers.without_near_misses(result)
     n_found = len(shown.hits)
     shown = _within_tokens(shown, output, how) if how.max_tokens else shown
-    notes, is_text = answers.search_notes(shown, is_near=bool(near)), output.is_terminal and how.form == Format.TEXT
-    standing = shown.standing if is_text else ()
+    is_text = output.is_terminal and how.form == Format.TEXT
+    standing = [note for note in shown.notes if note.is_standing] if is_text else []
     # How far to trust the hits comes first; what is missing for every question comes last.
-    output.notes(note for note in notes if note not in standing)
+    first = shown._replace(notes=tuple(note for note in shown.notes if note not in standing))
+    output.notes(answers.search_notes(first, is_near=bool(near)))
     if is_text:
         n_lines = how.n_lines or answers.DEFAULT_LINES
         if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
@@ -106,9 +107,9 @@ def show_result(
         output.notes([f"{count(n_found - len(shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"])
 
 
-def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+def _standing_notes(app: App, standing: Sequence[Note], *, is_good: bool) -> list[str]:
     """Return the notes that hold for every question; a good answer repeats none that was shown before."""
-    notes = {note.key: str(note) for note in standing}
+    notes = {note.identity: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
     return unseen(app.loaded.data_dir, notes) if is_good else list(notes.values())

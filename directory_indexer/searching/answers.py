@@ -7,12 +7,12 @@ from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
+from directory_indexer.notes import Note
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.name_match import NameMatch
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
-from directory_indexer.searching.standing_notes import StandingNote
 
 EXCERPT_CHARS: Final = 600
 
@@ -165,15 +165,15 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """An answer: the hits, best first, and what a reader must know to trust them.
 
-    `summary` sums up what it was drawn from, and `state` names that moment. `degraded` holds sentences on what could
-    not be used; `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out.
-    `corrections` are words that were looked for in place of typing errors. `n_named` files and directories have names
-    that match, of which the first are among the hits.
+    `summary` sums up what it was drawn from, and `state` names that moment. `notes` say what could not be used;
+    `is_weak` says that nothing good was found, `has_weaker` that `only_good` left hits out. `corrections` are words
+    that were looked for in place of typing errors. `n_named` files and directories have names that match, of which the
+    first are among the hits.
     """
 
     request: SearchRequest
     hits: tuple[Hit, ...]
-    degraded: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
     has_weaker: bool = False
@@ -183,9 +183,9 @@ class SearchResult(NamedTuple):
     n_named: int = 0
 
     @property
-    def standing(self) -> tuple[StandingNote, ...]:
-        """The notes that hold for other questions, too."""
-        return tuple(note for note in self.degraded if isinstance(note, StandingNote))
+    def degraded(self) -> tuple[str, ...]:
+        """The texts of the notes."""
+        return tuple(map(str, self.notes))
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:

@@ -10,8 +10,8 @@ from typing import Final
 from directory_indexer.docstore.left_out import Gap
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.paths import FilePath, display, lies_in
-from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
@@ -40,7 +40,7 @@ _WHERE_NOTHING_WAS_FOUND: Final = {
 """What is usual in every tree, and tells something only who does not find what he looks for."""
 
 
-def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
+def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[Note]:
     """Say how much of what a request looks into no search can find; more of it where nothing good was found."""
     names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
     found = _gaps(snapshot, names)
@@ -50,7 +50,7 @@ def gaps_in(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak
     yield from _told(found, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)])
 
 
-def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+def all_gaps(snapshot: Snapshot, *, is_weak: bool) -> Iterator[Note]:
     """Say the same of all that is indexed, and of what is found by words."""
     names = _names(is_weak=is_weak, by_words=True)
     yield from _told(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
@@ -74,11 +74,12 @@ def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Gap]:
     return [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
 
 
-def _told(found: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]) -> Iterator[str]:
+def _told(found: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]) -> Iterator[Note]:
     if counted := list(_counted(found, names)):
-        yield StandingNote(f"missing here: {', '.join(counted)}; dirindex status -v names them")
+        yield Note(f"missing here: {', '.join(counted)}", NoteKind.MISSING, "dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
-        yield StandingNote(f"the first run over {roots} has not ended; dirindex status tells how far it is")
+        note = f"the first run over {roots} has not ended"
+        yield Note(note, NoteKind.UNFINISHED, "dirindex status tells how far it is")
 
 
 def _counted(found: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:

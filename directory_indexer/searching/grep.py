@@ -110,7 +110,7 @@ def grep_notes(
         gaps = all_gaps(snapshot, is_weak=not has_any)
     else:
         gaps = gaps_in(snapshot, *_asked(request), is_weak=not has_any)
-    return (*((_ALL_READ,) if is_slow else ()), *gaps)
+    return (*((_ALL_READ,) if is_slow else ()), *map(str, gaps))
 
 
 class _Files(NamedTuple):

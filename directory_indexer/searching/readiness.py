@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.paths import FilePath, display
-from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.searching.scope import Scope
@@ -44,14 +44,15 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
         )
 
 
-def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[str]:
+def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None) -> Iterator[Note]:
     """Yield notes on what in these scopes cannot be found by meaning yet, and on what a question had embedded."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
         # The new vectors answer when the last chunk has one, wherever it lies.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
         wait = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
-        yield StandingNote(f"{wait} to be embedded again; until then {former.space.name} answers")
+        note = f"{wait} to be embedded again; until then {former.space.name} answers"
+        yield Note(note, NoteKind.EMBEDDING)
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
@@ -59,7 +60,7 @@ def coverage(snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking |
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
         note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_found_so_far(making)}"
-        yield StandingNote(note, f"not all of {passages} are embedded yet")
+        yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

@@ -97,7 +97,7 @@ class SimilarFiles:
         return SearchResult(
             request,
             with_documents(snapshot, shown, NoPages()),
-            degraded=tuple(coverage(snapshot, [scope])),
+            notes=tuple(coverage(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),

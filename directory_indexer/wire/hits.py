@@ -10,6 +10,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.files import DIRECTORY
 from directory_indexer.ids import document_id, uuid_text
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.paths import FilePath
 from directory_indexer.scans import WHOLE, Box, ScannedPassage
 from directory_indexer.wire.documents import Language, Metadata, Title, metadata_of
@@ -25,7 +26,7 @@ with lazily:
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
 _MOST_COPIES = 3
-_WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
+_WEAKER_LEFT_OUT = Note("hits that are much weaker than the best are left out", NoteKind.WEAKER, "`all` gives them")
 
 
 class IndexState(NamedTuple):
@@ -151,6 +152,17 @@ class PlainHit(NamedTuple):
     ]
 
 
+class Remark(NamedTuple):
+    """A note on an answer."""
+
+    kind: Annotated[
+        str,
+        "What it is about: answer, correction, weaker, changes, arriving, missing, unfinished, embedding or elsewhere.",
+    ]
+    text: Annotated[str, "The note, without what to type."]
+    command: Annotated[str | None, "What to type to know more, or to change it."] = None
+
+
 class SearchAnswer(NamedTuple):
     """What a search found."""
 
@@ -165,6 +177,9 @@ class SearchAnswer(NamedTuple):
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
     notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
+    remarks: Annotated[tuple[Remark, ...] | None, "The notes once more, each with what it is about.", Only.PROGRAMS] = (
+        None
+    )
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
@@ -316,6 +331,7 @@ def search_answer(
     result: SearchResult, *, index: IndexSummary, hits: Sequence[Passage], next_cursor: str | None
 ) -> SearchAnswer:
     """Describe an answer of which these hits are shown."""
+    notes = _notes(result)
     return SearchAnswer(
         query=result.request.query,
         mode=result.request.mode,
@@ -326,14 +342,15 @@ def search_answer(
         weak=result.is_weak,
         weaker_left_out=result.has_weaker,
         corrections={one.typed: one.searched for one in result.corrections} or None,
-        notes=_notes(result),
+        notes=tuple(map(str, notes)),
+        remarks=tuple(Remark(note.kind, note.text, note.command or None) for note in notes) or None,
         named=result.n_named if result.n_named > sum(hit.matched is not None for hit in hits) else None,
     )
 
 
-def _notes(result: SearchResult) -> tuple[str, ...]:
-    corrections = (one.note for one in result.corrections)
-    return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
+def _notes(result: SearchResult) -> tuple[Note, ...]:
+    corrections = (Note(one.note, NoteKind.CORRECTION) for one in result.corrections)
+    return (*corrections, *result.notes, *([_WEAKER_LEFT_OUT] if result.has_weaker else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:

@@ -212,7 +212,7 @@ def search(
     found = _found_fresh(team, request, collections or ())
     result = sorted_by(order, position.rest(found, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
-        result = result._replace(degraded=(*result.degraded, *whence(app)))
+        result = result._replace(notes=(*result.notes, *whence(app)))
     result = _widened(app, result) if full and not collections else result
     show_result(
         result,
@@ -255,7 +255,7 @@ def _found_fresh(team: Collections, request: SearchRequest, collections: Sequenc
     names = collections or (DEFAULT,)
     notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
     found = search_collections(team, collections, request)
-    return found._replace(degraded=(*notes, *found.degraded))
+    return found._replace(notes=(*notes, *found.notes))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:

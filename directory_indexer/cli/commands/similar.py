@@ -66,7 +66,7 @@ def similar(
     position = position_of(cursor, question=("similar", like, *within))
     notes = app.refresh(within)
     found = app.similar_files.find(like, within=within, limit=position.limit(limit))
-    result = position.rest(found._replace(degraded=(*notes, *found.degraded)), limit=limit)
+    result = position.rest(found._replace(notes=(*notes, *found.notes)), limit=limit)
     show_result(
         result,
         output,
