@@ -23,7 +23,7 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     width = max((len(one.name) for one in collections), default=0)
     for one in collections:
         n_documents = sum(one.documents.values())
-        holds = f"{count(n_documents, 'document')}, {count(one.files, 'file')}, {count(one.chunks, 'chunk')}"
+        holds = f"{count(n_documents, 'document')}, {count(one.files, 'file')}, {count(one.chunks, 'passage')}"
         yield line(Span(one.name.ljust(width), Style.PATH), f"  {holds}, {one.embedded:,} embedded")
         if one.description:
             yield line(Span(single_line(one.description), Style.NOTE), indent=2)
@@ -39,7 +39,7 @@ def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
         yield line(
             Span(one.doc_id.ljust(ids), Style.PATH),
             Span(f"  {one.state:{states}}", Style.PROBLEM if one.state == _FAILED else Style.NOTE),
-            f"  {size(one.bytes):>8}  {one.chunks:{chunks},} {'chunk ' if one.chunks == 1 else 'chunks'}",
+            f"  {size(one.bytes):>8}  {one.chunks:{chunks},} {'passage ' if one.chunks == 1 else 'passages'}",
             f"  {printable(single_line(one.title or one.filename))}",
         )
         if one.message:
@@ -73,7 +73,7 @@ def sent_lines(sent: Iterable[SentAnswer]) -> Iterator[Line]:
         yield line(
             Span(document.doc_id, Style.PATH),
             f"  {effect}, {document.state}: {printable(single_line(document.filename))}, ",
-            f"{count(document.chunks, 'chunk')}{masked}",
+            f"{count(document.chunks, 'passage')}{masked}",
         )
         if document.message:
             yield line(Span(printable(single_line(document.message)), Style.WARNING), indent=2)
