@@ -40,8 +40,8 @@ class Sheet:
             texts.append(text)
             next_column = column + 1
         if texts:
-            column = "" if n_left_out else column_name(first)
-            self._draft.row(row_line(texts), f"{self._name}!{column}{number}")
+            letters = "" if n_left_out else column_name(first)
+            self._draft.row(row_line(texts), f"{self._name}!{letters}{number}")
 
 
 def column_name(column: int) -> str:
