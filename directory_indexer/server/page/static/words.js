@@ -14,6 +14,7 @@ export const words = {
   field: {
     label: "Search your files",
     placeholder: "A question, words, “a phrase”, -without, type:pdf",
+    shortPlaceholder: "A question or words",
     clear: "Clear",
     suggestions: "Suggestions",
   },
@@ -231,6 +232,7 @@ export const words = {
     resume: "Resume",
     stop: "Stop",
     update: "Bring up to date",
+    look: "Look for changes",
     isPaused: "Indexing is paused.",
     pausedAdvice: "Nothing is indexed automatically until you resume.",
     asked: { pause: "It will pause after the current step.", stop: "It will stop after the current step. The next run continues from there.", resume: "Indexing has resumed.", update: "Indexing has started." },
