@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 
 class NoteKind(StrEnum):
-    """What a note is about."""
+    """Subject of a note."""
 
     ANSWER = "answer"
     """The question and what was found."""
@@ -34,7 +34,7 @@ class NoteKind(StrEnum):
 
 
 class Note(NamedTuple):
-    """What somebody should know about an answer, and what to type to know more.
+    """A remark on an answer, and the command that tells more or changes it.
 
     Those that mean the same have the same `key`, even if they count differently for each question.
     """
@@ -51,7 +51,7 @@ class Note(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What it has in common with notes that mean the same."""
+        """Key that notes share which mean the same."""
         return self.key or str(self)
 
     def __str__(self) -> str:

@@ -31,8 +31,8 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
     """Show a passage that was ranked: its place, and the part of it that matched."""
     stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
-    shown = excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
-    row, cell = sheet_place(chunk, shown)
+    best = excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
+    row, cell = sheet_place(chunk, best)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -44,7 +44,7 @@ def hit_of(passage: Passage, *, excerpt_chars: int) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=shown,
+        excerpt=best,
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,
@@ -88,21 +88,21 @@ def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
     return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
 
 
-def sheet_place(chunk: Chunk, shown: Excerpt) -> tuple[int, str]:
+def sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" where they are not known."""
-    n_lines = shown.line - chunk.start_line
+    n_lines = excerpt.line - chunk.start_line
     if (place := row_at(chunk.cell, n_lines)) is None:
         return 0, ""
     column, number = place
-    n_cells = _cells_before_match(chunk, shown)
+    n_cells = _cells_before_match(chunk, excerpt)
     return number, f"{column_name((column_number(column) or 0) + n_cells)}{number}" if column and n_cells >= 0 else ""
 
 
-def _cells_before_match(chunk: Chunk, shown: Excerpt) -> int:
+def _cells_before_match(chunk: Chunk, excerpt: Excerpt) -> int:
     """Count the cells before the first one that matches in the line of an excerpt; -1 where none does or it is cut."""
-    at = max(chunk.text.find(shown.text), 0)
-    for start, _ in shown.marks:
-        if chunk.text.count("\n", 0, at + start) == shown.line - chunk.start_line:
+    at = max(chunk.text.find(excerpt.text), 0)
+    for start, _ in excerpt.marks:
+        if chunk.text.count("\n", 0, at + start) == excerpt.line - chunk.start_line:
             line_start = chunk.text.rfind("\n", 0, at + start) + 1
             is_cut = line_start == 0 and chunk.line_cut != LineCut.NONE
             return -1 if is_cut else chunk.text.count("|", line_start, at + start) - 1

@@ -201,8 +201,8 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
     text = chunk.text[:EXCERPT_CHARS].rstrip()
-    shown = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
-    row, cell = sheet_place(chunk, shown)
+    opening = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
+    row, cell = sheet_place(chunk, opening)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -214,7 +214,7 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=shown,
+        excerpt=opening,
         explanation=Explanation(semantic_score=score),
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MOST_AGREEMENTS])),
