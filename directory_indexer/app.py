@@ -19,6 +19,7 @@ from directory_indexer.docstore.runs import Origin, RunRequest, Verb
 from directory_indexer.docstore.store import DocStore
 from directory_indexer.errors import VectorStoreError
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.permissions import share_with_group
 
 with lazily:
@@ -212,7 +213,7 @@ class App:
             origin=self.origin,
         )
 
-    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
 
         If the directories are watched, a quick check is enough.
@@ -220,7 +221,7 @@ class App:
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look
         is_limited = watch_limits.is_limited(self._config.storage.sqlite_path)
-        limit = (watch_limits.MESSAGE,) if is_limited else ()
+        limit = (Note(watch_limits.MESSAGE, NoteKind.CHANGES),) if is_limited else ()
         return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
 
     def language_advice(self) -> LanguageAdvice | None:

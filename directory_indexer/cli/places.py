@@ -11,7 +11,7 @@ from directory_indexer.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
     from directory_indexer.app import App
-    from directory_indexer.searching.standing_notes import StandingNote
+    from directory_indexer.notes import Note, NoteKind
 
 _MOST_NAMED = 3
 
@@ -40,7 +40,7 @@ def root_around(app: App, directory: Path) -> FilePath:
     raise NotIndexedError(f"{display(here)} lies in no tracked directory", hint="dirindex index . adds it")
 
 
-def whence(app: App) -> Iterator[str]:
+def whence(app: App) -> Iterator[Note]:
     """Yield a note that names the tracked directories, if the working directory is not among them."""
     here = working_directory()
     tracked = _tracked(app)
@@ -48,7 +48,8 @@ def whence(app: App) -> Iterator[str]:
         return
     named = ", ".join(map(display, tracked[:_MOST_NAMED]))
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
-    yield StandingNote(f"the working directory is not indexed; the answer comes from {named}{more}")
+    note = f"the working directory is not indexed; the answer comes from {named}{more}"
+    yield Note(note, NoteKind.ELSEWHERE)
 
 
 def _tracked(app: App) -> list[FilePath]:

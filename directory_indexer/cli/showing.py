@@ -13,12 +13,12 @@ with lazily:
     from directory_indexer.cli.note_history import unseen
     from directory_indexer.cli.viewing import open_hit
     from directory_indexer.docstore.summaries import IndexSummary
+    from directory_indexer.notes import Note
     from directory_indexer.render import answers, json_pages
     from directory_indexer.render.answers import View
     from directory_indexer.render.quantities import count
     from directory_indexer.render.rows import Format, rows
     from directory_indexer.searching.answers import Hit, SearchResult
-    from directory_indexer.searching.standing_notes import StandingNote
     from directory_indexer.searching.surroundings import with_surroundings
 
 _BYTES_PER_TOKEN = 3
@@ -84,13 +84,11 @@ def show_result(
     result_shown, near = answers.without_near_misses(result)
     n_hits = len(result_shown.hits)
     result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
-    notes, is_text = (
-        answers.search_notes(result_shown, is_near=bool(near)),
-        output.is_terminal and how.form == Format.TEXT,
-    )
-    standing = result_shown.standing if is_text else ()
+    is_text = output.is_terminal and how.form == Format.TEXT
+    standing = [note for note in result_shown.notes if note.is_standing] if is_text else []
     # Notes about how far to trust the hits come first; those that apply to every question come last.
-    output.notes(note for note in notes if note not in standing)
+    without_standing = result_shown._replace(notes=tuple(note for note in result_shown.notes if note not in standing))
+    output.notes(answers.search_notes(without_standing, is_near=bool(near)))
     if is_text:
         n_lines = how.n_lines or answers.DEFAULT_LINES
         if n_lines > answers.DEFAULT_LINES and how.view is View.EXCERPTS:
@@ -113,9 +111,9 @@ def show_result(
         )
 
 
-def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+def _standing_notes(app: App, standing: Sequence[Note], *, is_good: bool) -> list[str]:
     """Return the notes that apply to every question; with good hits, only those not shown recently."""
-    notes = {note.key: str(note) for note in standing}
+    notes = {note.identity: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
     return unseen(app.loaded.data_dir, notes) if is_good else list(notes.values())

@@ -45,7 +45,7 @@ def place_of(hit: Hit) -> str:
     if not hit.is_passage:
         return ""
     if hit.row:
-        return f", row {hit.row}"
+        return f", row {hit.row}{f', {hit.cell}' if hit.cell else ''}"
     if hit.page:
         return f", page {hit.page}{certainty(hit)}"
     file_format = FORMATS.get(hit.facts.kind)

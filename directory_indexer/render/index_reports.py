@@ -37,7 +37,7 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield fact("ignored", f"{report.n_ignored:,} by rules")
     yield from _masked(report)
     yield from _pages(report)
-    yield fact("chunks", f"{report.n_chunks:,} written")
+    yield fact("passages", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield fact("vectors", listed(vectors, ", "))
     yield from _details(report, paths=paths, verbose=verbose)

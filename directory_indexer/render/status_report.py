@@ -128,7 +128,7 @@ def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
-        yield fact("waiting", f"{count(waiting.n_chunks, 'chunk')} for vectors{cover}: {cost} to embed")
+        yield fact("waiting", f"{count(waiting.n_chunks, 'passage')} for vectors{cover}: {cost} to embed")
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
@@ -162,7 +162,7 @@ def _answering(report: StatusReport) -> str:
 def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
-        (progress.chunks_done, progress.chunks_total, "chunks")
+        (progress.chunks_done, progress.chunks_total, "passages")
         if progress.phase.counts_chunks
         else (progress.files_done, progress.files_total, "files")
     )

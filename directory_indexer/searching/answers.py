@@ -7,12 +7,12 @@ from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.extractors.document import FileFacts, Metadata
 from directory_indexer.files import SourceFile
 from directory_indexer.ids import ChunkId
+from directory_indexer.notes import Note
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.relevance.name_match import NameMatch
 from directory_indexer.relevance.spelling import Correction
 from directory_indexer.scans import ScannedPassage
-from directory_indexer.searching.standing_notes import StandingNote
 
 EXCERPT_CHARS: Final = 600
 
@@ -147,7 +147,10 @@ class Hit(NamedTuple):
     """Other files with the same passage, which is shown once."""
 
     row: int = 0
-    """The row of a sheet in which it begins, counted from 1; 0 if it is unknown."""
+    """The row of a sheet in which it matches, counted from 1; 0 if it is unknown."""
+
+    cell: str = ""
+    """The name of the first cell of that row that matches: `C333`."""
 
     named: NamedPath | None = None
     """The file or directory, if it was found by name; `text` is that of its best passage, if there is any."""
@@ -161,15 +164,15 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """Hits, best first, and what a reader must know to trust them.
 
-    `summary` describes the index that was searched, and `state` identifies that moment. `degraded` contains sentences
-    on what could not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits.
-    `corrections` are words that were searched for instead of typing errors. `n_named` counts the files and directories
-    with matching names, the first of which are among the hits.
+    `summary` describes the index that was searched, and `state` identifies that moment. `notes` describe what could
+    not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits. `corrections` are
+    words that were searched for instead of typing errors. `n_named` counts the files and directories with matching
+    names, the first of which are among the hits.
     """
 
     request: SearchRequest
     hits: tuple[Hit, ...]
-    degraded: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
     has_weaker: bool = False
@@ -179,9 +182,9 @@ class SearchResult(NamedTuple):
     n_named: int = 0
 
     @property
-    def standing(self) -> tuple[StandingNote, ...]:
-        """The notes that apply to other queries, too."""
-        return tuple(note for note in self.degraded if isinstance(note, StandingNote))
+    def degraded(self) -> tuple[str, ...]:
+        """The texts of the notes."""
+        return tuple(map(str, self.notes))
 
 
 def sorted_by(order: str, result: SearchResult) -> SearchResult:

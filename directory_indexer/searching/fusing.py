@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.ids import ChunkId
+from directory_indexer.notes import Note
 from directory_indexer.paths import FilePath
 from directory_indexer.relevance.matchplan import MatchPlan
 from directory_indexer.relevance.ranking import Ranked
@@ -36,7 +37,7 @@ class QueryAnswer(NamedTuple):
     """The passages that a query finds, best first, before their hits are made; the rest as in `SearchResult`."""
 
     passages: tuple[RankedPassage, ...]
-    degraded: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
     has_weaker: bool = False
@@ -52,7 +53,7 @@ def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
     bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
     return QueryAnswer(
         passages=tuple(_with_bests(passages, frozenset(bests), limit)),
-        degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
         is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
         is_weak=all(answer.is_weak for answer in answers),
         has_weaker=any(answer.has_weaker for answer in answers),

@@ -10,8 +10,8 @@ from typing import Final
 from directory_indexer.docstore.left_out import Gap
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.paths import FilePath, display, lies_in
-from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.extractors.kinds import GROUPS, kind_for_alias
@@ -40,7 +40,7 @@ _IF_WEAK: Final = {
 """Usual in every tree, and relevant only to a search that finds nothing good."""
 
 
-def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
+def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[Note]:
     """Yield warnings on what no search can find within the scope of a request; more of them if no hit is good."""
     names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
     gaps = _gaps(snapshot, names)
@@ -52,7 +52,7 @@ def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, 
     )
 
 
-def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[Note]:
     """Yield the same warnings for the whole index and a keyword search."""
     names = _names(is_weak=is_weak, by_words=True)
     yield from _format_warnings(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
@@ -78,11 +78,12 @@ def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Gap]:
 
 def _format_warnings(
     gaps: Iterable[Gap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]
-) -> Iterator[str]:
+) -> Iterator[Note]:
     if counted := list(_format_counts(gaps, names)):
-        yield StandingNote(f"missing here: {', '.join(counted)}; dirindex status -v names them")
+        yield Note(f"missing here: {', '.join(counted)}", NoteKind.MISSING, "dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
-        yield StandingNote(f"the first run over {roots} has not ended; dirindex status tells how far it is")
+        note = f"the first run over {roots} has not ended"
+        yield Note(note, NoteKind.UNFINISHED, "dirindex status tells how far it is")
 
 
 def _format_counts(gaps: Iterable[Gap], names: dict[str, tuple[str, str]]) -> Iterator[str]:

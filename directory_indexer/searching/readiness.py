@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, NoteKind
 from directory_indexer.paths import FilePath, display
-from directory_indexer.searching.standing_notes import StandingNote
 
 with lazily:
     from directory_indexer.searching.scope import Scope
@@ -46,14 +46,15 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 def embedding_warnings(
     snapshot: Snapshot, scopes: Sequence[Scope], making: VectorMaking | None = None
-) -> Iterator[str]:
+) -> Iterator[Note]:
     """Yield warnings on passages of these scopes without vectors, and on those embedded during the search."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
         # The new vectors answer once every chunk of the index has one.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
         status = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
-        yield StandingNote(f"{status} to be embedded again; until then {former.space.name} answers")
+        note = f"{status} to be embedded again; until then {former.space.name} answers"
+        yield Note(note, NoteKind.EMBEDDING)
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
@@ -61,7 +62,7 @@ def embedding_warnings(
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
         note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_searchable_so_far(making)}"
-        yield StandingNote(note, f"not all of {passages} are embedded yet")
+        yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:

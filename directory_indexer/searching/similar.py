@@ -27,7 +27,7 @@ from directory_indexer.relevance.query import parse_query
 from directory_indexer.scans import NoPages
 from directory_indexer.searching.answers import EXCERPT_CHARS, Agreement, Hit, SearchRequest, SearchResult
 from directory_indexer.searching.copies import copies_in_scope
-from directory_indexer.searching.hits import add_document_facts
+from directory_indexer.searching.hits import add_document_facts, sheet_place
 from directory_indexer.searching.readiness import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.searching.scope import Scope, resolve_scope
 from directory_indexer.vectorstore import VectorHit
@@ -99,7 +99,7 @@ class SimilarFiles:
         return SearchResult(
             request,
             add_document_facts(snapshot, shown_hits, NoPages()),
-            degraded=tuple(embedding_warnings(snapshot, [scope])),
+            notes=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
@@ -208,7 +208,9 @@ def _agreement(pair: _Pair) -> Agreement:
 def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
-    excerpt = chunk.text[:EXCERPT_CHARS].rstrip()
+    text = chunk.text[:EXCERPT_CHARS].rstrip()
+    excerpt = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
+    row, cell = sheet_place(chunk, excerpt)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -220,8 +222,10 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=Excerpt(excerpt, chunk.start_line, chunk.start_line + excerpt.count("\n")),
+        excerpt=excerpt,
         explanation=Explanation(semantic_score=score),
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])),
+        row=row,
+        cell=cell,
     )

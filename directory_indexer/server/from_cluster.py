@@ -15,6 +15,7 @@ from directory_indexer.docstore.summaries import DirectoryStatus, IndexSummary
 from directory_indexer.errors import DirIndexError, NotHereError
 from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note
 from directory_indexer.scratch import ScratchDirectory, scratch_beside
 from directory_indexer.searching.cluster_inquiry import ClusterInquiry
 from directory_indexer.searching.searcher import Searcher
@@ -68,7 +69,7 @@ class ClusterApp(App):
         """The status of the cluster index."""
         return ClusterStatus(self)
 
-    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Do nothing: the files are on another machine."""
         del scope
         return ()

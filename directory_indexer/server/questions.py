@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchRequest, SearchResult
 from directory_indexer.searching.conditions import metadata_conditions, since_moment, until_moment
@@ -62,7 +63,7 @@ class ResolvedScope(NamedTuple):
     """The resolved scope of a call in a collection, with notes about it and about changes there."""
 
     scope: tuple[FilePath, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def look_at(opened: OpenCollection, path: str) -> ResolvedScope:
@@ -82,7 +83,7 @@ def as_it_is(opened: OpenCollection, path: str) -> ResolvedScope:
         NotIndexedError: nothing is indexed there.
     """
     scope = scope_at(opened, path)
-    return ResolvedScope(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
+    return ResolvedScope(scope, tuple(map(Note, roots_note(scope))) if _uses_client_roots(opened, path) else ())
 
 
 Look: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
@@ -102,7 +103,7 @@ def search_in(opened: OpenCollection, request: SearchRequest, path: str, *, look
     """Search a collection at a path, after the scope is resolved by `look`."""
     scope, notes = look(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
-    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
+    return result._replace(summary=opened.app.status.checked(result.summary), notes=(*notes, *result.notes))
 
 
 def _uses_client_roots(opened: OpenCollection, path: str) -> bool:

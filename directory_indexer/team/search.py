@@ -13,10 +13,10 @@ from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_o
 from directory_indexer.docstore.summaries import IndexSummary
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
+from directory_indexer.notes import Note, prefixed
 from directory_indexer.paths import lies_in
 from directory_indexer.relevance.ranking import good_ones
 from directory_indexer.searching.answers import Hit, SearchMode, SearchRequest, SearchResult, SentPlace
-from directory_indexer.searching.standing_notes import prefixed
 from directory_indexer.team.collections import Collections
 from directory_indexer.team.opened import OpenCollection
 
@@ -56,21 +56,21 @@ def search_collections(
                 )
                 continue
             hits = with_senders(opened, result.hits)
-            degraded = tuple(prefixed(note, name) for note in result.degraded) if len(names) > 1 else result.degraded
+            notes = tuple(prefixed(note, name) for note in result.notes) if len(names) > 1 else result.notes
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
                 result._replace(
                     summary=summary,
                     hits=tuple(hit._replace(collection=name) for hit in hits) if is_named else hits,
-                    degraded=degraded,
+                    notes=notes,
                 )
             )
     if not results:
         raise missing[0]
-    return merged(request, results, notes=tuple(error.message for error in missing))
+    return merged(request, results, notes=tuple(Note(error.message) for error in missing))
 
 
-def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()) -> SearchResult:
+def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[Note, ...] = ()) -> SearchResult:
     """Return the merged results of one request, best hits first."""
     all_hits = [hit for result in results for hit in result.hits]
     texts = sorted((hit for hit in all_hits if not hit.named), key=attrgetter("score"), reverse=True)
@@ -83,7 +83,7 @@ def merged(request: SearchRequest, results: Sequence[SearchResult], *, notes: tu
     return SearchResult(
         request=request,
         hits=hits[: request.limit],
-        degraded=(*(note for result in results for note in result.degraded), *notes),
+        notes=(*(note for result in results for note in result.notes), *notes),
         is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
         is_weak=all(result.is_weak for result in results),
         has_weaker=n_weaker > 0 or any(result.has_weaker for result in results),

@@ -8,6 +8,7 @@ from directory_indexer.chunker.chunks import Chunk
 from directory_indexer.docstore.chunks import IndexedChunk
 from directory_indexer.extractors.document import FileFacts
 from directory_indexer.ids import ChunkId
+from directory_indexer.notes import Note
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Explanation
 from directory_indexer.relevance.matchplan import MatchPlan
@@ -25,7 +26,7 @@ def passage(name: str, score: float) -> RankedPassage:
 
 
 def found(*hits: tuple[str, float], weak: bool = False) -> QueryAnswer:
-    return QueryAnswer(tuple(passage(*hit) for hit in hits), degraded=("the same note",), is_weak=weak)
+    return QueryAnswer(tuple(passage(*hit) for hit in hits), notes=(Note("the same note"),), is_weak=weak)
 
 
 def names(answer: QueryAnswer) -> list[str]:
@@ -37,7 +38,7 @@ def test_what_several_queries_find_stands_before_what_one_finds() -> None:
     assert names(answer) == ["b", "a", "c"]
     assert answer.passages[0].ranked.score == pytest.approx(1 - 0.4 * 0.5)
     assert answer.passages[0].plan.query.text == "scored 0.6"
-    assert answer.degraded == ("the same note",)
+    assert answer.notes == (Note("the same note"),)
 
 
 def test_the_best_of_every_query_has_a_place_unless_it_is_weak() -> None:

@@ -212,7 +212,7 @@ def search(
     unpaged = _refresh_and_search(team, request, collections or ())
     result = sorted_by(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
-        result = result._replace(degraded=(*result.degraded, *whence(app)))
+        result = result._replace(notes=(*result.notes, *whence(app)))
     result = _with_whole_sections(app, result) if full and not collections else result
     show_result(
         result,
@@ -255,7 +255,7 @@ def _refresh_and_search(team: Collections, request: SearchRequest, collections: 
     names = collections or (DEFAULT,)
     notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
     result = search_collections(team, collections, request)
-    return result._replace(degraded=(*notes, *result.degraded))
+    return result._replace(notes=(*notes, *result.notes))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.extractors.document import FileFacts
+from directory_indexer.notes import Note
 from directory_indexer.paths import file_path
 from directory_indexer.relevance.evidence import Excerpt, Explanation
 from directory_indexer.render.answers import (
@@ -169,7 +170,7 @@ def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: Sear
 
 def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
     assert search_notes(result) == ()
-    assert search_notes(result._replace(hits=(), degraded=("by keywords alone",))) == (
+    assert search_notes(result._replace(hits=(), notes=(Note("by keywords alone"),))) == (
         "by keywords alone",
         "nothing found",
     )
