@@ -8,17 +8,17 @@ class NoteKind(StrEnum):
     """Subject of a note."""
 
     ANSWER = "answer"
-    """The question and what was found."""
+    """The query and its hits."""
 
     CORRECTION = "correction"
     WEAKER = "weaker"
-    """Hits that were left out, since they are much weaker than the best."""
+    """Hits that were dropped because they are much weaker than the best."""
 
     CHANGES = "changes"
     """Files that changed and are not in the index yet, until a run reads them."""
 
     ARRIVING = "arriving"
-    """Files that changed and come in by themselves."""
+    """Files that changed and will be indexed without a command."""
 
     MISSING = "missing"
     """Files and pages that the index holds no text of."""
@@ -27,16 +27,16 @@ class NoteKind(StrEnum):
     """Directories whose first run has not ended."""
 
     EMBEDDING = "embedding"
-    """Passages that wait for a vector."""
+    """Passages without a vector yet."""
 
     ELSEWHERE = "elsewhere"
-    """Directories that an answer comes from while the working directory is not indexed."""
+    """Directories that were searched although the working directory is not indexed."""
 
 
 class Note(NamedTuple):
-    """A remark on an answer, and the command that tells more or changes it.
+    """A remark on an answer, and the command that shows details or changes it.
 
-    Those that mean the same have the same `key`, even if they count differently for each question.
+    Notes with the same meaning have the same `key`, even if their counts differ between queries.
     """
 
     text: str
@@ -46,12 +46,12 @@ class Note(NamedTuple):
 
     @property
     def is_standing(self) -> bool:
-        """Whether it holds for every question until the index changes."""
+        """Whether it applies to every query until the index changes."""
         return self.kind in _STANDING
 
     @property
     def identity(self) -> str:
-        """Key that notes share which mean the same."""
+        """The key shared by notes with the same meaning."""
         return self.key or str(self)
 
     def __str__(self) -> str:

@@ -224,7 +224,7 @@ def _page(document: Document, starts: list[int], start: int) -> int | None:
 
 
 class _SheetLines:
-    """The lines of a document on which rows of spreadsheets stand."""
+    """The lines of a document that are rows of spreadsheets."""
 
     def __init__(self, document: Document) -> None:
         self._marks = document.cells
@@ -233,10 +233,10 @@ class _SheetLines:
         self._lines = list(accumulate(n_lines, initial=1))[1:]
 
     def between(self, start_line: int, end_line: int) -> list[SheetRows]:
-        """Return the rows on these lines, those together that follow each other in the same column."""
+        """Return the rows on these lines; consecutive ones that begin in the same column are one entry."""
         rows: list[SheetRows] = []
         for at in range(bisect_left(self._lines, start_line), bisect_right(self._lines, end_line)):
-            line, (column, number) = self._lines[at] - start_line, _place(self._marks[at])
+            line, (column, number) = self._lines[at] - start_line, _parse_place(self._marks[at])
             last = rows[-1] if rows else None
             if last and (last.line + last.n_rows, last.column, last.number + last.n_rows) == (line, column, number):
                 rows[-1] = last._replace(n_rows=last.n_rows + 1)
@@ -245,7 +245,7 @@ class _SheetLines:
         return rows
 
 
-def _place(mark: CellMark) -> tuple[str, int]:
+def _parse_place(mark: CellMark) -> tuple[str, int]:
     place = mark.cell.rpartition("!")[2]
     number = place.lstrip(ascii_uppercase)
     return place.removesuffix(number), int(number)

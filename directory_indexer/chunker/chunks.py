@@ -24,10 +24,10 @@ class LineCut(IntEnum):
 
 
 class SheetRows(NamedTuple):
-    """Rows of a spreadsheet that follow each other and begin in the same column, one on each line of a chunk.
+    """Consecutive rows of a spreadsheet that begin in the same column, one on each line of a chunk.
 
-    `line` counts from the first line of the chunk, `number` is that of the first row. `column` is "" where it is not
-    known which cells the texts of a row stand in.
+    `line` counts from the first line of the chunk; `number` is that of the first row. `column` is "" if it is unknown
+    which cells the texts of a row belong to.
     """
 
     line: int
@@ -37,13 +37,13 @@ class SheetRows(NamedTuple):
 
 
 def format_rows(rows: Iterable[SheetRows]) -> str:
-    """Write down where the rows of a chunk stand in their sheets: `0+12A1 14+3C20`."""
+    """Format the positions of the rows of a chunk in their sheets: `0+12A1 14+3C20`."""
     return " ".join(f"{line}+{n_rows}{column}{number}" for line, n_rows, column, number in rows)
 
 
-def row_at(written: str, line: int) -> tuple[str, int] | None:
-    """Return column and number of the row that stands on a line of a chunk; None where it is not known."""
-    for first, n_rows, column, number in _ROWS.findall(written):
+def row_at(rows: str, line: int) -> tuple[str, int] | None:
+    """Return the column and number of the row on a line of a chunk, from `format_rows`; None if it is unknown."""
+    for first, n_rows, column, number in _ROWS.findall(rows):
         if 0 <= line - int(first) < int(n_rows):
             return column, int(number) + line - int(first)
     return None

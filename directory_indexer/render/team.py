@@ -37,10 +37,11 @@ def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
     states = max((len(document.state) for document in documents), default=0)
     width = max((len(f"{document.chunks:,}") for document in documents), default=0)
     for document in documents:
+        noun = "passage " if document.chunks == 1 else "passages"
         yield line(
             Span(document.doc_id.ljust(ids), Style.PATH),
             Span(f"  {document.state:{states}}", Style.PROBLEM if document.state == _FAILED else Style.NOTE),
-            f"  {size(document.bytes):>8}  {document.chunks:{width},} {'passage ' if document.chunks == 1 else 'passages'}",
+            f"  {size(document.bytes):>8}  {document.chunks:{width},} {noun}",
             f"  {printable(single_line(document.title or document.filename))}",
         )
         if document.message:
