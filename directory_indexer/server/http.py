@@ -24,7 +24,7 @@ from directory_indexer.server.api.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.api.confirmations import Confirmations
 from directory_indexer.server.api.documents import DocumentIds
 from directory_indexer.server.api.operations import Method, Services
-from directory_indexer.server.api.repeating import Repetition
+from directory_indexer.server.api.repeating import Idempotency
 from directory_indexer.server.api.runs import IndexRuns
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.api.tools import OperationTools
@@ -140,7 +140,7 @@ def make_http_app(
         operations=operations_here(operations, parts.app),
         elsewhere=elsewhere,
     )
-    api = Application(surface, services, Repetition(parts.app.registry))
+    api = Application(surface, services, Idempotency(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     protocol = _protocol_app(make_server(OperationTools(services)), access)

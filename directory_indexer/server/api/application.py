@@ -16,7 +16,7 @@ from directory_indexer.server.api.bodies import body_of, has_lines, media_type_o
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Body, Operation, Services, Upload
 from directory_indexer.server.api.reading import arguments_in_headers, arguments_in_query, call_of
-from directory_indexer.server.api.repeating import Repetition
+from directory_indexer.server.api.repeating import Idempotency
 from directory_indexer.server.api.responses import problem_response, response_of
 from directory_indexer.server.api.surface import Found, Surface
 from directory_indexer.server.gate.problems import RefusedError, no_such_method, no_such_path
@@ -34,7 +34,7 @@ _log = logging.getLogger("dirindex.serve")
 class Application:
     """The API as an ASGI application behind the request guard."""
 
-    def __init__(self, surface: Surface, services: Services, repetition: Repetition) -> None:
+    def __init__(self, surface: Surface, services: Services, repetition: Idempotency) -> None:
         self._surface = surface
         self._services = services
         self._repetition = repetition

@@ -33,7 +33,7 @@ IN_PROGRESS: Final = Problem(
 NOT_PER_LINE: Final = Problem(422, "invalid_request", "'Idempotency-Key' names one document; give each line an id")
 
 
-class Repetition:
+class Idempotency:
     """The stored responses of operations that support idempotency keys; failures are not stored."""
 
     def __init__(self, registry: Registry) -> None:

@@ -27,7 +27,7 @@ from directory_indexer.registry.keys import Key, Right
 from directory_indexer.server.api.application import Application
 from directory_indexer.server.api.failures import problem_of
 from directory_indexer.server.api.operations import Content, Method, Operation, Reply, Services, at_once
-from directory_indexer.server.api.repeating import Repetition
+from directory_indexer.server.api.repeating import Idempotency
 from directory_indexer.server.api.surface import NOWHERE, Surface
 from directory_indexer.server.gate.visits import Visit
 
@@ -75,7 +75,7 @@ def _ask(operation: Operation, body: object, *, collections: frozenset[str] | No
     headers = [(b"content-type", b"application/json")]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/one", "headers": headers, "query_string": b""}
     visit.enter(scope)
-    app = Application(Surface([operation]), cast("Services", _Services()), cast("Repetition", _AsItComes()))
+    app = Application(Surface([operation]), cast("Services", _Services()), cast("Idempotency", _AsItComes()))
     anyio.run(app, scope, receive, send)
     content = b"".join(message["body"] for message in sent[1:])
     return sent[0]["status"], dict(sent[0]["headers"]), json.loads(content) if content else None
