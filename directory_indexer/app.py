@@ -15,6 +15,7 @@ from directory_indexer.config.indexing import READING_SERVICES, EmbeddingMode
 from directory_indexer.core import watch_limits
 from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.permissions import share_with_group
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
@@ -209,7 +210,7 @@ class App:
             origin=self.origin,
         )
 
-    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
 
         If the directories are watched, a quick check is enough.
@@ -217,7 +218,7 @@ class App:
         seconds = self._config.searching.refresh_ms / 1000
         look = self.refresher.glance if self.is_watched() else self.refresher.look
         is_limited = watch_limits.is_limited(self._config.storage.sqlite_path)
-        limit = (watch_limits.MESSAGE,) if is_limited else ()
+        limit = (Note(watch_limits.MESSAGE, NoteKind.CHANGES),) if is_limited else ()
         return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
 
     def language_advice(self) -> LanguageAdvice | None:

@@ -16,6 +16,7 @@ import blake3
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 
 with lazily:
     from directory_indexer.search.requests import Hit, SearchResult
@@ -51,7 +52,7 @@ class Position(NamedTuple):
         return result._replace(
             hits=tuple(hits[:limit]),
             is_truncated=result.is_truncated or len(hits) > limit,
-            degraded=(*result.degraded, *([_HAS_CHANGED] if is_changed else [])),
+            notes=(*result.notes, *([Note(_HAS_CHANGED)] if is_changed else [])),
         )
 
     def cursor_after(self, hits: Sequence[Hit], *, state: str) -> str:

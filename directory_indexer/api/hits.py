@@ -12,6 +12,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.files import DIRECTORY, WHOLE, Box, ScannedPassage
 from directory_indexer.core.ids import document_id, uuid_text
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath
 
 with lazily:
@@ -22,7 +23,7 @@ with lazily:
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
 _MOST_COPIES = 3
-_WEAKER_LEFT_OUT = "hits that are much weaker than the best are left out; `all` gives them"
+_WEAKER_LEFT_OUT = Note("hits that are much weaker than the best are left out", NoteKind.WEAKER, "`all` gives them")
 
 
 class IndexState(NamedTuple):
@@ -122,6 +123,7 @@ class Passage(NamedTuple):
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     row: Annotated[int | None, "Of a sheet, the row that people see there, where it is known."] = None
+    cell: Annotated[str | None, "Of a sheet, the first cell that matches, as people name it: C333."] = None
     matched: Annotated[str | None, "name: the query names the file or directory."] = None
     no_text: Annotated[str | None, "Why the index has no text of it, so that it is found by its name alone."] = None
     date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
@@ -147,6 +149,17 @@ class PlainHit(NamedTuple):
     ]
 
 
+class Remark(NamedTuple):
+    """A note on an answer."""
+
+    kind: Annotated[
+        str,
+        "What it is about: answer, correction, weaker, changes, arriving, missing, unfinished, embedding or elsewhere.",
+    ]
+    text: Annotated[str, "The note, without what to type."]
+    command: Annotated[str | None, "What to type to know more, or to change it."] = None
+
+
 class SearchAnswer(NamedTuple):
     """The results of a search."""
 
@@ -161,6 +174,9 @@ class SearchAnswer(NamedTuple):
         bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
     ] = False
     notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
+    remarks: Annotated[tuple[Remark, ...] | None, "The notes once more, each with what it is about.", Only.PROGRAMS] = (
+        None
+    )
     corrections: Annotated[
         Mapping[str, str] | None,
         "Words that no file has, each with the word that was searched for instead.",
@@ -227,6 +243,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         no_text=(hit.named.why_without_text or None) if hit.named else None,
         pages=hit.pages if len(hit.pages) > 1 else None,
         row=hit.row or None,
+        cell=hit.cell or None,
         date=None if hit.dated_at is None else (format_timestamp(hit.dated_at) or "")[:_DAY],
         agreements=tuple(map(_agreeing_passages, hit.agreements)) or None,
         explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
@@ -311,6 +328,7 @@ def search_answer(
     result: SearchResult, *, index: IndexSummary, hits: Sequence[Passage], next_cursor: str | None
 ) -> SearchAnswer:
     """Return the record of an answer with these hits."""
+    notes = _notes(result)
     return SearchAnswer(
         query=result.request.query,
         mode=result.request.mode,
@@ -321,14 +339,15 @@ def search_answer(
         weak=result.is_weak,
         weaker_left_out=result.was_cut,
         corrections={correction.typed: correction.searched for correction in result.corrections} or None,
-        notes=_notes(result),
+        notes=tuple(map(str, notes)),
+        remarks=tuple(Remark(note.kind, note.text, note.command or None) for note in notes) or None,
         named=result.n_named if result.n_named > sum(hit.matched is not None for hit in hits) else None,
     )
 
 
-def _notes(result: SearchResult) -> tuple[str, ...]:
-    corrections = (correction.note for correction in result.corrections)
-    return (*corrections, *result.degraded, *([_WEAKER_LEFT_OUT] if result.was_cut else []))
+def _notes(result: SearchResult) -> tuple[Note, ...]:
+    corrections = (Note(correction.note, NoteKind.CORRECTION) for correction in result.corrections)
+    return (*corrections, *result.notes, *([_WEAKER_LEFT_OUT] if result.was_cut else []))
 
 
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:

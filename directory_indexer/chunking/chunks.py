@@ -2,15 +2,17 @@
 
 import os
 import re
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import FilePath
 
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME_WORD_OR_YEAR = re.compile(rf"{_NAME_WORD.pattern}|(?<!\d)(?:19|20)\d\d(?!\d)")
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ROWS: Final = re.compile(r"(?<!\S)(\d{1,9})\+(\d{1,9})([A-Z]{0,3})(\d{1,9})(?!\S)")
 
 
 class LineCut(IntEnum):
@@ -21,12 +23,38 @@ class LineCut(IntEnum):
     IN_WORD = 2
 
 
+class SheetRows(NamedTuple):
+    """Consecutive rows of a spreadsheet that begin in the same column, one on each line of a chunk.
+
+    `line` counts from the first line of the chunk; `number` is that of the first row. `column` is "" if it is unknown
+    which cells the texts of a row belong to.
+    """
+
+    line: int
+    n_rows: int
+    column: str
+    number: int
+
+
+def format_rows(rows: Iterable[SheetRows]) -> str:
+    """Format the positions of the rows of a chunk in their sheets: `0+12A1 14+3C20`."""
+    return " ".join(f"{line}+{n_rows}{column}{number}" for line, n_rows, column, number in rows)
+
+
+def row_at(rows: str, line: int) -> tuple[str, int] | None:
+    """Return the column and number of the row on a line of a chunk, from `format_rows`; None if it is unknown."""
+    for first, n_rows, column, number in _ROWS.findall(rows):
+        if 0 <= line - int(first) < int(n_rows):
+            return column, int(number) + line - int(first)
+    return None
+
+
 class Chunk(NamedTuple):
     """A range of a document's text: characters `start_char` to `end_char`, lines counted from 1, both inclusive.
 
     Chunks of a document are sorted, cover all of its text, and overlap only with their neighbours, so the document can
-    be reassembled from them. `heading` is the heading or symbol path joined by ` > `; `cell` is the first cell of the
-    spreadsheet row that it begins in; `line_cut` tells whether its first line is complete.
+    be reassembled from them. `heading` is the heading or symbol path joined by ` > `; `cell` holds the positions of the
+    spreadsheet rows in it, in the format of `format_rows`; `line_cut` tells whether its first line is complete.
     """
 
     ordinal: int

@@ -6,13 +6,14 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, pairwise, takewhile
+from itertools import accumulate, chain, groupby, pairwise, takewhile
+from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking import ChunkPolicy
-from directory_indexer.chunking.chunks import Chunk, LineCut
+from directory_indexer.chunking.chunks import Chunk, LineCut, SheetRows, format_rows
 from directory_indexer.chunking.cuts import Ruler, Unit, cut, sentence_starts, units_of
-from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.document import CellMark, Document, Section
 
 
 def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
@@ -194,12 +195,13 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
     text = document.text
     page_starts = [section.start for section in document.sections]
-    row_starts = [mark.start for mark in document.cells]
+    rows = _SheetLines(document)
     position, line = 0, 1
     for ordinal, (shared_start, start, end, n_tokens, heading) in enumerate(pieces):
         line += text.count("\n", position, start)
         position = start
         start_line = line - text.count("\n", shared_start, start)
+        end_line = line + text.count("\n", start, end - 1)
         yield Chunk(
             ordinal=ordinal,
             text=text[shared_start:end],
@@ -207,10 +209,10 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
             start_char=shared_start,
             end_char=end,
             start_line=start_line,
-            end_line=line + text.count("\n", start, end - 1),
+            end_line=end_line,
             page=_page(document, page_starts, shared_start),
             heading=heading,
-            cell=_cell(document, row_starts, shared_start),
+            cell=format_rows(rows.between(start_line, end_line)),
             line_cut=_line_cut(text, shared_start),
         )
 
@@ -221,9 +223,32 @@ def _page(document: Document, starts: list[int], start: int) -> int | None:
     return document.sections[index].page if index >= 0 else None
 
 
-def _cell(document: Document, starts: list[int], start: int) -> str:
-    index = bisect_right(starts, start) - 1
-    return document.cells[index].cell if index >= 0 else ""
+class _SheetLines:
+    """The lines of a document that are rows of spreadsheets."""
+
+    def __init__(self, document: Document) -> None:
+        self._marks = document.cells
+        starts = (0, *(mark.start for mark in self._marks))
+        n_lines = (document.text.count("\n", *between) for between in pairwise(starts))
+        self._lines = list(accumulate(n_lines, initial=1))[1:]
+
+    def between(self, start_line: int, end_line: int) -> list[SheetRows]:
+        """Return the rows on these lines; consecutive ones that begin in the same column are one entry."""
+        rows: list[SheetRows] = []
+        for at in range(bisect_left(self._lines, start_line), bisect_right(self._lines, end_line)):
+            line, (column, number) = self._lines[at] - start_line, _parse_place(self._marks[at])
+            last = rows[-1] if rows else None
+            if last and (last.line + last.n_rows, last.column, last.number + last.n_rows) == (line, column, number):
+                rows[-1] = last._replace(n_rows=last.n_rows + 1)
+            else:
+                rows.append(SheetRows(line, 1, column, number))
+        return rows
+
+
+def _parse_place(mark: CellMark) -> tuple[str, int]:
+    place = mark.cell.rpartition("!")[2]
+    number = place.lstrip(ascii_uppercase)
+    return place.removesuffix(number), int(number)
 
 
 def _line_cut(text: str, start: int) -> LineCut:

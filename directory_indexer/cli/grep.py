@@ -76,7 +76,7 @@ def run_grep(call: GrepCall) -> ExitCode:
         request = request._replace(before=0, after=0)
     try:
         app = open_existing_app(call.config, call.data_dir, output, call.collection)
-        changes = app.refresh(request.scope)
+        changes = tuple(map(str, app.refresh(request.scope)))
         with app.docstore.snapshot() as snapshot:
             showing = _GrepPrinter(output, view, places, changes)
             has_match = showing.show(snapshot, request, is_without=call.files_without)

@@ -118,7 +118,7 @@ def _searched(listing: Listing, find: Callable[[str], SearchResult]) -> Listing:
     except DirIndexError as error:
         return Listing(listing.query, note=error.message)
     notes = [correction.note for correction in result.corrections] + [
-        note for note in result.degraded if note not in result.standing
+        str(note) for note in result.notes if not note.is_standing
     ]
     weak = ["nothing matches well"] if result.is_weak else []
     return Listing(listing.query, result.hits, note="; ".join([*weak, *notes]))

@@ -19,8 +19,8 @@ from directory_indexer.integrations.editors import SET_EDITOR, editor_command, s
 
 with lazily:
     from directory_indexer.cli.note_history import unseen_notes
+    from directory_indexer.core.notes import Note
     from directory_indexer.formats.kinds import is_safe_to_open
-    from directory_indexer.search.coverage_warnings import StandingNote
     from directory_indexer.search.requests import Hit, SearchResult
     from directory_indexer.search.texts import with_context_lines
     from directory_indexer.storage.documents.statistics import IndexSummary
@@ -93,13 +93,11 @@ def show_result(
     result_shown, near = results.without_near_misses(result)
     n_hits = len(result_shown.hits)
     result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
-    notes, is_text = (
-        results.search_notes(result_shown, is_near=bool(near)),
-        output.is_terminal and how.form == Format.TEXT,
-    )
-    standing = result_shown.standing if is_text else ()
+    is_text = output.is_terminal and how.form == Format.TEXT
+    standing = [note for note in result_shown.notes if note.is_standing] if is_text else []
     # Notes about how far to trust the hits come first; those that apply to every question come last.
-    output.notes(note for note in notes if note not in standing)
+    without_standing = result_shown._replace(notes=tuple(note for note in result_shown.notes if note not in standing))
+    output.notes(results.search_notes(without_standing, is_near=bool(near)))
     if is_text:
         n_lines = how.n_lines or results.DEFAULT_LINES
         if n_lines > results.DEFAULT_LINES and how.view is View.EXCERPTS:
@@ -122,9 +120,9 @@ def show_result(
         )
 
 
-def _standing_notes(app: App, standing: Sequence[StandingNote], *, is_good: bool) -> list[str]:
+def _standing_notes(app: App, standing: Sequence[Note], *, is_good: bool) -> list[str]:
     """Return the notes that apply to every question; with good hits, only those not shown recently."""
-    notes = {note.key: str(note) for note in standing}
+    notes = {note.identity: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
     return unseen_notes(app.loaded.data_dir, notes) if is_good else list(notes.values())

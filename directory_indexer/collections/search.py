@@ -15,9 +15,9 @@ from directory_indexer.collections.collections import Collections, OpenCollectio
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note, prefixed
 from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.ranking.ordering import cut_below_threshold
-from directory_indexer.search.coverage_warnings import prefix_note
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest, SearchResult, SentDocumentRef
 from directory_indexer.storage.documents.statistics import IndexSummary
 from directory_indexer.storage.registry.collections import Scopes
@@ -58,22 +58,22 @@ def search_collections(
                 )
                 continue
             hits = add_document_ids(opened, result.hits)
-            degraded = tuple(prefix_note(note, name) for note in result.degraded) if len(names) > 1 else result.degraded
+            notes = tuple(prefixed(note, name) for note in result.notes) if len(names) > 1 else result.notes
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
                 result._replace(
                     summary=summary,
                     hits=tuple(hit._replace(collection=name) for hit in hits) if is_named else hits,
-                    degraded=degraded,
+                    notes=notes,
                 )
             )
     if not results:
         raise missing[0]
-    return merge_results(request, results, notes=tuple(error.message for error in missing))
+    return merge_results(request, results, notes=tuple(Note(error.message) for error in missing))
 
 
 def merge_results(
-    request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[str, ...] = ()
+    request: SearchRequest, results: Sequence[SearchResult], *, notes: tuple[Note, ...] = ()
 ) -> SearchResult:
     """Return the merged results of one request, best hits first."""
     all_hits = [hit for result in results for hit in result.hits]
@@ -87,7 +87,7 @@ def merge_results(
     return SearchResult(
         request=request,
         hits=hits[: request.limit],
-        degraded=(*(note for result in results for note in result.degraded), *notes),
+        notes=(*(note for result in results for note in result.notes), *notes),
         is_truncated=len(hits) > request.limit or any(result.is_truncated for result in results),
         is_weak=all(result.is_weak for result in results),
         was_cut=n_weaker > 0 or any(result.was_cut for result in results),

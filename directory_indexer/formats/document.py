@@ -30,7 +30,10 @@ class Section(NamedTuple):
 
 
 class CellMark(NamedTuple):
-    """The name of the cell at the start of the row that begins at character `start`: `Budget!A17`."""
+    """The name of the first cell of the row that begins at character `start`: `Budget!A17`.
+
+    It has no column if cells of the row were left out.
+    """
 
     start: int
     cell: str

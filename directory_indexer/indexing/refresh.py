@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
 from directory_indexer.indexing.options import IndexOptions, IndexPolicy
@@ -45,22 +46,24 @@ class Freshness(NamedTuple):
     is_watched: bool = False
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """Return notes for the reader of the answer."""
-        return (*self.troubles, *self._cut_off, *self._missing)
+        return (*(Note(trouble, NoteKind.CHANGES) for trouble in self.troubles), *self._cut_off, *self._missing)
 
     @property
-    def _cut_off(self) -> Iterator[str]:
+    def _cut_off(self) -> Iterator[Note]:
         if self.cut_off_after is not None and self.is_watched:
-            yield _NOT_YET
+            yield Note(_NOT_YET, NoteKind.ARRIVING)
         elif self.cut_off_after is not None:
-            yield f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms: {_OLDER} ({_SETTING})"
+            cut_off = f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms"
+            yield Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES)
 
     @property
-    def _missing(self) -> Iterator[str]:
+    def _missing(self) -> Iterator[Note]:
         if self.n_missing:
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
-            yield f"{files} changed since the last run and {are} not indexed yet; dirindex index reads what is missing"
+            note = f"{files} changed since the last run and {are} not indexed yet"
+            yield Note(note, NoteKind.CHANGES, "dirindex index reads what is missing")
 
 
 class Refresher:

@@ -1,8 +1,6 @@
 """Coverage warnings: parts of the scope that no search can find, with the command that lists them.
 
 Preconditions of a search, and warnings about missing vectors.
-
-Warnings on what is missing from answers, apart from `answers` so that `grep` loads no module of ranking.
 """
 
 from __future__ import annotations
@@ -10,10 +8,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Self
+from typing import Final
 
 from directory_indexer.core.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.storage.documents.incomplete_files import CoverageGap
 from directory_indexer.storage.documents.store import Snapshot
@@ -46,7 +45,7 @@ _IF_WEAK: Final = {
 """Usual in every tree, and relevant only to a search that finds nothing good."""
 
 
-def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[str]:
+def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[Note]:
     """Yield warnings on what no search can find within the scope of a request; more of them if no hit is good."""
     names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
     gaps = _gaps(snapshot, names)
@@ -58,7 +57,7 @@ def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, 
     )
 
 
-def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[str]:
+def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[Note]:
     """Yield the same warnings for the whole index and a keyword search."""
     names = _names(is_weak=is_weak, by_words=True)
     yield from _format_warnings(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
@@ -84,11 +83,12 @@ def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[Coverag
 
 def _format_warnings(
     gaps: Iterable[CoverageGap], names: dict[str, tuple[str, str]], unfinished: Iterable[FilePath]
-) -> Iterator[str]:
+) -> Iterator[Note]:
     if counted := list(_format_counts(gaps, names)):
-        yield StandingNote(f"missing here: {', '.join(counted)}; dirindex status -v names them")
+        yield Note(f"missing here: {', '.join(counted)}", NoteKind.MISSING, "dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
-        yield StandingNote(f"the first run over {roots} has not ended; dirindex status tells how far it is")
+        note = f"the first run over {roots} has not ended"
+        yield Note(note, NoteKind.UNFINISHED, "dirindex status tells how far it is")
 
 
 def _format_counts(gaps: Iterable[CoverageGap], names: dict[str, tuple[str, str]]) -> Iterator[str]:
@@ -135,14 +135,15 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 def embedding_warnings(
     snapshot: Snapshot, scopes: Sequence[Scope], making: OnDemandEmbedder | None = None
-) -> Iterator[str]:
+) -> Iterator[Note]:
     """Yield warnings on passages of these scopes without vectors, and on those embedded during the search."""
     former = snapshot.vector_sets.former()
     if former is not None and former.space is not None:
         # The new vectors answer once every chunk of the index has one.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
         status = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
-        yield StandingNote(f"{status} to be embedded again; until then {former.space.name} answers")
+        note = f"{status} to be embedded again; until then {former.space.name} answers"
+        yield Note(note, NoteKind.EMBEDDING)
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
@@ -150,7 +151,7 @@ def embedding_warnings(
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
         note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_searchable_so_far(making)}"
-        yield StandingNote(note, f"not all of {passages} are embedded yet")
+        yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are embedded yet")
 
 
 def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
@@ -166,26 +167,3 @@ def _searchable_so_far(embedder: OnDemandEmbedder | None) -> str:
     were = "was" if len(embedder.embedded) == 1 else "were"
     rest = f", and {n_others} by words alone" if n_others else ""
     return f"{len(embedder.embedded)} of them {were} judged by meaning for this question{rest}"
-
-
-class StandingNote(str):
-    """A warning on what is missing that applies to every query until the index changes.
-
-    It is a string like other notes; its type marks it where it is shown only once. Warnings with the same meaning have
-    the same `key`, even if their counts differ between queries.
-    """
-
-    __slots__ = ("key",)
-    key: str
-
-    def __new__(cls, text: str, key: str = "") -> Self:
-        """Return a note; without a key, its text is the key."""
-        note = super().__new__(cls, text)
-        note.key = key or text
-        return note
-
-
-def prefix_note(note: str, prefix: str) -> str:
-    """Return a note with a prefix, as a standing one if it was one."""
-    text = f"{prefix}: {note}"
-    return StandingNote(text, f"{prefix}: {note.key}") if isinstance(note, StandingNote) else text

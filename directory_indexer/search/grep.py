@@ -151,7 +151,7 @@ def grep_warnings(
         gaps = index_warnings(snapshot, is_weak=not has_any)
     else:
         gaps = scope_warnings(snapshot, *_as_search(request), is_weak=not has_any)
-    return (*((_ALL_READ,) if is_slow else ()), *gaps)
+    return (*((_ALL_READ,) if is_slow else ()), *map(str, gaps))
 
 
 class _Files(NamedTuple):

@@ -21,14 +21,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
+from directory_indexer.chunking.chunks import Chunk, LineCut, row_at
 from directory_indexer.core.files import Box, RecognisedPages, Recognition, Scan, ScannedPassage, Word
 from directory_indexer.core.ids import ChunkId, new_chunk_id
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Metadata
-from directory_indexer.formats.kinds import SHEETS
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import excerpt
 from directory_indexer.ranking.ordering import Ranked
@@ -37,16 +39,21 @@ from directory_indexer.ranking.spelling import Correction
 from directory_indexer.search.requests import Hit, OnDisk
 from directory_indexer.search.scope import Scope
 from directory_indexer.search.texts import change_on_disk
-from directory_indexer.storage.documents.chunks import IndexedChunk, SheetRow
+from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.known_files import KnownFile
 from directory_indexer.storage.documents.shared_texts import SharingFile
 from directory_indexer.storage.documents.store import Snapshot
+
+with lazily:
+    from directory_indexer.formats.office.sheets import column_name, column_number
 
 
 def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
     """Return the hit for a ranked passage: its position, and the excerpt that matched."""
     stored, ranked, plan, also_in, line = passage
     chunk = stored.chunk
+    best = excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
+    row, cell = sheet_place(chunk, best)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -58,11 +65,13 @@ def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line),
+        excerpt=best,
         n_more_in_file=ranked.n_more_in_file,
         explanation=ranked.explanation,
         start_char=chunk.start_char,
         also_in=also_in,
+        row=row,
+        cell=cell,
     )
 
 
@@ -79,8 +88,6 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)
-    rows = {path: snapshot.chunks.rows_of(path) for path in {hit.path for hit in hits if hit.facts.kind in SHEETS}}
-    hits = tuple(hit._replace(row=_row(hit, rows.get(hit.path, ()))) for hit in hits)
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
     return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
 
@@ -102,16 +109,25 @@ def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
     return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
 
 
-def _row(hit: Hit, rows: Sequence[SheetRow]) -> int:
-    """Return the row of a hit, counted from the first row of its passage; 0 if that skips rows without text.
+def sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
+    """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" if they are unknown."""
+    n_lines = excerpt.line - chunk.start_line
+    if (place := row_at(chunk.cell, n_lines)) is None:
+        return 0, ""
+    column, number = place
+    n_cells = _cells_before_match(chunk, excerpt)
+    return number, f"{column_name((column_number(column) or 0) + n_cells)}{number}" if column and n_cells >= 0 else ""
 
-    The start of the next passage shows whether it does.
-    """
-    for row, next_row in pairwise(rows):
-        if row.line <= hit.excerpt.line < next_row.line and row.sheet == next_row.sheet:
-            is_dense = next_row.number - row.number == next_row.line - row.line
-            return row.number + hit.excerpt.line - row.line if is_dense else 0
-    return 0
+
+def _cells_before_match(chunk: Chunk, excerpt: Excerpt) -> int:
+    """Count the cells before the first one that matches in the line of an excerpt; -1 if none does or it is cut."""
+    at = max(chunk.text.find(excerpt.text), 0)
+    for start, _ in excerpt.marks:
+        if chunk.text.count("\n", 0, at + start) == excerpt.line - chunk.start_line:
+            line_start = chunk.text.rfind("\n", 0, at + start) + 1
+            is_cut = line_start == 0 and chunk.line_cut != LineCut.NONE
+            return -1 if is_cut else chunk.text.count("|", line_start, at + start) - 1
+    return -1
 
 
 def _page_at(character: int, page_starts: Sequence[int]) -> int:
@@ -149,7 +165,7 @@ class QueryAnswer(NamedTuple):
     """The passages that a query finds, best first, before their hits are made; the rest as in `SearchResult`."""
 
     passages: tuple[RankedPassage, ...]
-    degraded: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
     was_cut: bool = False
@@ -165,7 +181,7 @@ def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
     bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
     return QueryAnswer(
         passages=tuple(_with_bests(passages, frozenset(bests), limit)),
-        degraded=tuple(dict.fromkeys(note for answer in answers for note in answer.degraded)),
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
         is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
         is_weak=all(answer.is_weak for answer in answers),
         was_cut=any(answer.was_cut for answer in answers),

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import ScannedPassage, SourceFile
 from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.ranking.candidates import Excerpt, Explanation
 from directory_indexer.ranking.name_match import NameMatch
 from directory_indexer.ranking.query_syntax import Period, beginning_of_date, period_of
 from directory_indexer.ranking.spelling import Correction
-from directory_indexer.search.coverage_warnings import StandingNote
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 EXCERPT_CHARS: Final = 600
@@ -156,7 +156,10 @@ class Hit(NamedTuple):
     """Other files with the same passage, which is shown once."""
 
     row: int = 0
-    """The row of a sheet in which it begins, counted from 1; 0 if it is unknown."""
+    """The row of a sheet in which it matches, counted from 1; 0 if it is unknown."""
+
+    cell: str = ""
+    """The name of the first cell of that row that matches: `C333`."""
 
     named: NamedPath | None = None
     """The file or directory, if it was found by name; `text` is that of its best passage, if there is any."""
@@ -170,15 +173,15 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """Hits, best first, and what a reader must know to trust them.
 
-    `summary` describes the index that was searched, and `state` identifies that moment. `degraded` contains sentences
-    on what could not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits.
-    `corrections` are words that were searched for instead of typing errors. `n_named` counts the files and directories
-    with matching names, the first of which are among the hits.
+    `summary` describes the index that was searched, and `state` identifies that moment. `notes` describe what could
+    not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits. `corrections` are
+    words that were searched for instead of typing errors. `n_named` counts the files and directories with matching
+    names, the first of which are among the hits.
     """
 
     request: SearchRequest
     hits: tuple[Hit, ...]
-    degraded: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_truncated: bool = False
     is_weak: bool = False
     was_cut: bool = False
@@ -188,9 +191,9 @@ class SearchResult(NamedTuple):
     n_named: int = 0
 
     @property
-    def standing(self) -> tuple[StandingNote, ...]:
-        """The notes that apply to other queries, too."""
-        return tuple(note for note in self.degraded if isinstance(note, StandingNote))
+    def degraded(self) -> tuple[str, ...]:
+        """The texts of the notes."""
+        return tuple(map(str, self.notes))
 
 
 def sort_result(order: str, result: SearchResult) -> SearchResult:

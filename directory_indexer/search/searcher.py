@@ -17,6 +17,7 @@ from directory_indexer.core.files import NoPages, RecognisedPages
 from directory_indexer.core.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.core.last_query import recorded_query
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import cosine_parameters
@@ -111,7 +112,7 @@ class Searcher:
         """
         with recorded_query(self._docstore.path), spans.span("search", mode=request.mode) as span:
             result = self._answer(request)
-            span.note(n_hits=len(result.hits), n_notes=len(result.degraded), is_weak=result.is_weak)
+            span.note(n_hits=len(result.hits), n_notes=len(result.notes), is_weak=result.is_weak)
             return result
 
     def _answer(self, request: SearchRequest) -> SearchResult:
@@ -128,10 +129,10 @@ class Searcher:
         except (ProviderError, IndexMismatchError, VectorStoreError) as error:
             if request.mode is SearchMode.SEMANTIC:
                 raise
-            degraded = (f"answered by keywords alone: {error.message}",)
+            by_keywords = Note(f"answered by keywords alone: {error.message}")
         with self._docstore.snapshot() as snapshot:
             result = self._search(snapshot, request, queries, SearchMode.KEYWORD)
-        return result._replace(degraded=(*degraded, *result.degraded))
+        return result._replace(notes=(by_keywords, *result.notes))
 
     def facets(self, request: SearchRequest) -> Facets:
         """Count the types, directories, years, languages, authors and tags of the files in the scope of a request.
@@ -158,7 +159,7 @@ class Searcher:
         plan = plan_match(query, snapshot.words)
         return QueryAnswer(
             tuple(RankedPassage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
-            degraded=query_warnings(query, scope, is_named=is_named),
+            notes=tuple(map(Note, query_warnings(query, scope, is_named=is_named))),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -186,7 +187,7 @@ class Searcher:
         return SearchResult(
             request=request,
             hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),
-            degraded=(*missing, *answer.degraded),
+            notes=(*missing, *answer.notes),
             is_truncated=answer.is_truncated or len(arranged) > request.limit,
             is_weak=answer.is_weak and not named.are_answer,
             was_cut=answer.was_cut,
@@ -267,7 +268,7 @@ class Searcher:
         gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
         answer = QueryAnswer(
             tuple(_passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near) for hit in hits),
-            degraded=(*notes, *beyond_quotations, *query_warnings(query, scope), *gaps),
+            notes=(*map(Note, (*notes, *beyond_quotations, *query_warnings(query, scope))), *gaps),
             is_truncated=len(hits) >= request.limit,
             is_weak=ranking.is_weak,
             was_cut=len(hits) < len(visible),

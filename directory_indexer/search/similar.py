@@ -22,7 +22,7 @@ from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.ranking.candidates import OTHER_MODEL, Excerpt, Explanation, Model
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
-from directory_indexer.search.hits import add_document_facts, copies_in_scope
+from directory_indexer.search.hits import add_document_facts, copies_in_scope, sheet_place
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -96,7 +96,7 @@ class SimilarFiles:
         return SearchResult(
             request,
             add_document_facts(snapshot, shown_hits, NoPages()),
-            degraded=tuple(embedding_warnings(snapshot, [scope])),
+            notes=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
@@ -205,7 +205,9 @@ def _agreement(pair: _Pair) -> PassagePair:
 def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
-    excerpt = chunk.text[:EXCERPT_CHARS].rstrip()
+    text = chunk.text[:EXCERPT_CHARS].rstrip()
+    excerpt = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
+    row, cell = sheet_place(chunk, excerpt)
     return Hit(
         path=stored.path,
         facts=stored.facts,
@@ -217,8 +219,10 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=Excerpt(excerpt, chunk.start_line, chunk.start_line + excerpt.count("\n")),
+        excerpt=excerpt,
         explanation=Explanation(semantic_score=score),
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])),
+        row=row,
+        cell=cell,
     )

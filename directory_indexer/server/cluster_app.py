@@ -12,6 +12,7 @@ from directory_indexer.app import App
 from directory_indexer.config import LoadedConfig
 from directory_indexer.core.errors import DirIndexError, NotHereError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 from directory_indexer.core.scratch import ScratchDirectory, scratch_beside
 from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.indexing.status import Status, StatusReport, WaitingVectors
@@ -70,7 +71,7 @@ class ClusterApp(App):
         """The status of the cluster index."""
         return ClusterStatus(self)
 
-    def refresh(self, scope: Sequence[FilePath]) -> tuple[str, ...]:
+    def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Do nothing: the files are on another machine."""
         del scope
         return ()

@@ -48,7 +48,7 @@ def format_location(hit: Hit) -> str:
     if not hit.is_passage:
         return ""
     if hit.row:
-        return f", row {hit.row}"
+        return f", row {hit.row}{f', {hit.cell}' if hit.cell else ''}"
     if hit.page:
         return f", page {hit.page}{format_confidence(hit)}"
     file_format = FORMATS.get(hit.facts.kind)

@@ -57,7 +57,7 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield fact_line("ignored", f"{report.n_ignored:,} by rules")
     yield from _masked(report)
     yield from _pages(report)
-    yield fact_line("chunks", f"{report.n_chunks:,} written")
+    yield fact_line("passages", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield fact_line("vectors", format_counts(vectors, ", "))
     yield from _details(report, paths=paths, verbose=verbose)
@@ -287,7 +287,7 @@ def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
-        yield fact_line("waiting", f"{count(waiting.n_chunks, 'chunk')} for vectors{cover}: {cost} to embed")
+        yield fact_line("waiting", f"{count(waiting.n_chunks, 'passage')} for vectors{cover}: {cost} to embed")
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
@@ -321,7 +321,7 @@ def _answering(report: StatusReport) -> str:
 def _running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
-        (progress.chunks_done, progress.chunks_total, "chunks")
+        (progress.chunks_done, progress.chunks_total, "passages")
         if progress.phase.is_measured_in_chunks
         else (progress.files_done, progress.files_total, "files")
     )

@@ -203,9 +203,8 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     width = max((len(collection.name) for collection in collections), default=0)
     for collection in collections:
         n_documents = sum(collection.documents.values())
-        holds = (
-            f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {count(collection.chunks, 'chunk')}"
-        )
+        passages = count(collection.chunks, "passage")
+        holds = f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {passages}"
         yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}, {collection.embedded:,} embedded")
         if collection.description:
             yield line(Span(single_line(collection.description), Style.NOTE), indent=2)
@@ -218,10 +217,11 @@ def document_lines(documents: Iterable[DocumentEntry]) -> Iterator[Line]:
     states = max((len(document.state) for document in documents), default=0)
     width = max((len(f"{document.chunks:,}") for document in documents), default=0)
     for document in documents:
+        noun = "passage " if document.chunks == 1 else "passages"
         yield line(
             Span(document.doc_id.ljust(ids), Style.PATH),
             Span(f"  {document.state:{states}}", Style.PROBLEM if document.state == _FAILED else Style.NOTE),
-            f"  {size(document.bytes):>8}  {document.chunks:{width},} {'chunk ' if document.chunks == 1 else 'chunks'}",
+            f"  {size(document.bytes):>8}  {document.chunks:{width},} {noun}",
             f"  {printable(single_line(document.title or document.filename))}",
         )
         if document.message:
@@ -255,7 +255,7 @@ def sent_lines(sent: Iterable[SentAnswer]) -> Iterator[Line]:
         yield line(
             Span(document.doc_id, Style.PATH),
             f"  {effect}, {document.state}: {printable(single_line(document.filename))}, ",
-            f"{count(document.chunks, 'chunk')}{masked}",
+            f"{count(document.chunks, 'passage')}{masked}",
         )
         if document.message:
             yield line(Span(printable(single_line(document.message)), Style.WARNING), indent=2)

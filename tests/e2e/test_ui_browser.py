@@ -250,6 +250,7 @@ def test_a_browser_that_was_not_admitted_is_told_what_to_do(server: PageServer, 
     page = browser.new_page()
     page.goto(f"{server.root}/ui/?q=carrots#code=wrong")
     expect(page.locator(".state .problem")).to_contain_text("Run dirindex ui again")
+    expect(page.locator(".save")).to_be_hidden()
     expect(page.locator(".hits > li")).to_have_count(0)
     page.context.close()
 

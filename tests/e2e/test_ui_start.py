@@ -141,7 +141,7 @@ def test_rows_of_tables_are_shown_without_their_signs(page: Page) -> None:
     page.locator("#query").fill("clean lens path:tasks.xlsx")
     excerpt = page.locator(".excerpt.as-rows").first
     expect(excerpt).to_contain_text("Clean the lens · Omar · 2\nFill the lamp oil · Anna · 1")
-    expect(page.locator(".hit .line").first).to_have_text("")
+    expect(page.locator(".hit .line").first).to_have_text("row 2, A2")
     page.locator("#query").fill("fog steady path:handbook.md")
     expect(page.locator(".excerpt.as-rows mark").first).to_be_visible()
     for text in page.locator(".excerpt").all_inner_texts():
@@ -156,9 +156,9 @@ def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
     assert "doc=" not in page.url
 
 
-def test_a_hit_in_a_sheet_names_its_row(page: Page) -> None:
+def test_a_hit_in_a_sheet_names_its_row_and_cell(page: Page) -> None:
     page.locator("#query").fill("device77")
-    expect(page.locator(".hit .line").first).to_have_text("row 77")
+    expect(page.locator(".hit .line").first).to_have_text("row 77, A77")
 
 
 def test_similar_files_come_below_a_document_and_not_while_somebody_types(page: Page) -> None:

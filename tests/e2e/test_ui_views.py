@@ -172,10 +172,17 @@ def test_tiles_are_gone_through_by_arrows(page: Page, server: PageServer) -> Non
     assert page.locator(".treemap a[tabindex='0']").count() == 1
 
 
+def test_what_an_answer_misses_leads_to_the_list_and_not_to_a_terminal(page: Page, server: PageServer) -> None:
+    page.goto(f"{server.root}/ui/?q=carrots")
+    expect(page.locator(".results")).not_to_contain_text("dirindex status")
+    page.get_by_role("button", name="Missing here: 1 file that failed", exact=True).click()
+    expect(page.locator(".left-out")).to_contain_text("broken.pdf")
+
+
 def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     n_runs = page.locator(".runs > li").count()
-    page.get_by_role("button", name="Bring up to date").click()
+    page.get_by_role("button", name="Look for changes").click()
     expect(page.locator(".stand-part [role=status]")).to_have_text("Indexing has started.")
     expect(page.locator(".runs > li")).to_have_count(min(n_runs + 1, 8))
 

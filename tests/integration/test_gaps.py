@@ -11,9 +11,10 @@ import pymupdf
 import pytest
 from scanned_pages import scan
 
+from directory_indexer.api.hits import Remark, search_answer
+from directory_indexer.core.notes import Note, NoteKind, prefixed
 from directory_indexer.core.paths import file_path
 from directory_indexer.matching import PatternOptions
-from directory_indexer.search.coverage_warnings import StandingNote, prefix_note
 from directory_indexer.search.grep import GrepRequest, grep, grep_warnings
 from directory_indexer.search.requests import SearchMode
 
@@ -57,23 +58,34 @@ def test_what_is_missing_stands_apart_from_notes_on_the_question(index: Index) -
     index.write_bytes("blank.pdf", blank_pdf())
     index.run()
     result = index.searcher.search(index.request("lantern type:pfd", mode=SearchMode.KEYWORD))
-    assert [note.partition(":")[0] for note in result.standing] == ["missing here"]
-    assert set(result.standing) < set(result.degraded)
+    assert [note.kind for note in result.notes if note.is_standing] == [NoteKind.MISSING]
+    assert NoteKind.ANSWER in {note.kind for note in result.notes}
+
+
+def test_a_program_gets_what_a_note_is_about_apart_from_what_to_type(index: Index) -> None:
+    index.write("a.md", "lanterns of the harbour")
+    index.write_bytes("blank.pdf", blank_pdf())
+    index.run()
+    result = index.searcher.search(index.request("lantern", mode=SearchMode.KEYWORD))
+    answer = search_answer(result, index=result.summary, hits=(), next_cursor=None)
+    assert answer.notes == (f"missing here: {NO_TEXT}; dirindex status -v names them",)
+    assert answer.remarks == (Remark("missing", f"missing here: {NO_TEXT}", "dirindex status -v names them"),)
 
 
 def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> None:
-    first, second = (StandingNote(f"9 of 80 chunks wait: {n} were judged", "80 chunks") for n in (1, 2))
-    assert first != second
-    assert first.key == second.key
-    assert StandingNote("missing here: 1 file").key == "missing here: 1 file"
+    notes = (f"9 of 80 passages wait: {n} were judged" for n in (1, 2))
+    first, second = (Note(note, NoteKind.EMBEDDING, key="80 passages") for note in notes)
+    assert str(first) != str(second)
+    assert first.identity == second.identity
+    assert Note("missing here: 1 file", command="look").identity == "missing here: 1 file; look"
 
 
-def test_a_standing_note_of_a_collection_keeps_its_key() -> None:
-    first, second = (prefix_note(StandingNote(f"{n} of 80 chunks wait", "80 chunks"), "birds") for n in (1, 2))
-    assert isinstance(first, StandingNote)
-    assert isinstance(second, StandingNote)
-    assert (first, first.key) == ("birds: 1 of 80 chunks wait", second.key)
-    assert not isinstance(prefix_note("no such type", "birds"), StandingNote)
+def test_a_note_of_a_collection_keeps_its_kind_and_its_key() -> None:
+    notes = (Note(f"{n} of 80 passages wait", NoteKind.EMBEDDING, key="80 passages") for n in (1, 2))
+    first, second = (prefixed(note, "birds") for note in notes)
+    assert (str(first), first.identity) == ("birds: 1 of 80 passages wait", second.identity)
+    assert first.is_standing
+    assert prefixed(Note("no such type"), "birds").identity == "birds: no such type"
 
 
 def notes(index: Index, query: str, **options: object) -> str:

@@ -91,7 +91,7 @@ def test_it_never_waits_for_who_writes(index: Index) -> None:
     with write_lock(index.app.lock_path, wait=False):
         freshness = look(index)
     assert freshness.n_missing == 2
-    assert "2 files changed since the last run" in freshness.notes[0]
+    assert "2 files changed since the last run" in freshness.notes[0].text
     assert names_with(index, "two") == set()
 
 
@@ -112,7 +112,7 @@ def test_a_directory_that_is_gone_is_named(index: Index) -> None:
     index.run()
     (index.root / "a.md").unlink()
     index.root.rmdir()
-    assert any(str(index.root) in note for note in look(index).notes)
+    assert any(str(index.root) in note.text for note in look(index).notes)
     assert names_with(index, "one") == {"a.md"}
 
 
@@ -140,6 +140,6 @@ def test_a_glance_that_is_cut_off_leaves_it_to_the_watch_for_a_while_and_says_so
     index.write("a.md", "one\n")
     index.run()
     index.write("a.md", "two\n")
-    assert "may not be in the index yet" in glance(index, seconds=0.0).notes[0]
-    assert "may not be in the index yet" in index.app.refresher.glance((), seconds=LONG_ENOUGH).notes[0]
+    assert "may not be in the index yet" in glance(index, seconds=0.0).notes[0].text
+    assert "may not be in the index yet" in index.app.refresher.glance((), seconds=LONG_ENOUGH).notes[0].text
     assert names_with(index, "two") == set()

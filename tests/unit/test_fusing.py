@@ -6,6 +6,7 @@ import pytest
 
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Explanation
@@ -25,7 +26,7 @@ def passage(name: str, score: float) -> RankedPassage:
 
 
 def found(*hits: tuple[str, float], weak: bool = False) -> QueryAnswer:
-    return QueryAnswer(tuple(passage(*hit) for hit in hits), degraded=("the same note",), is_weak=weak)
+    return QueryAnswer(tuple(passage(*hit) for hit in hits), notes=(Note("the same note"),), is_weak=weak)
 
 
 def names(answer: QueryAnswer) -> list[str]:
@@ -37,7 +38,7 @@ def test_what_several_queries_find_stands_before_what_one_finds() -> None:
     assert names(answer) == ["b", "a", "c"]
     assert answer.passages[0].ranked.score == pytest.approx(1 - 0.4 * 0.5)
     assert answer.passages[0].plan.query.text == "scored 0.6"
-    assert answer.degraded == ("the same note",)
+    assert answer.notes == (Note("the same note"),)
 
 
 def test_the_best_of_every_query_has_a_place_unless_it_is_weak() -> None:

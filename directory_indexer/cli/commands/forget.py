@@ -79,7 +79,7 @@ def _consequence(app: "App", path: Path) -> str:
         n_pages = snapshot.scans.counts(IndexScope((root,))).n_read
     parts = [
         count(sum(directory.n_files for directory in removed), "file"),
-        count(sum(directory.n_chunks for directory in removed), "chunk"),
+        count(sum(directory.n_chunks for directory in removed), "passage"),
         count(sum(directory.n_embedded for directory in removed), "vector"),
         *([f"what OCR has read of {count(n_pages, 'page')}"] if n_pages else []),
     ]

@@ -40,8 +40,8 @@ with lazily:
     from directory_indexer.cli.interactive import interact
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.search import scope_directories, search_collections
+    from directory_indexer.core.notes import Note, NoteKind
     from directory_indexer.ranking.query import parse_filter_argument
-    from directory_indexer.search.coverage_warnings import StandingNote
     from directory_indexer.search.requests import (
         SearchMode,
         SearchRequest,
@@ -225,7 +225,7 @@ def search(
     unpaged = _refresh_and_search(team, request, collections or ())
     result = sort_result(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
     if not (request.scope or collections):
-        result = result._replace(degraded=(*result.degraded, *uncovered_directory_note(app)))
+        result = result._replace(notes=(*result.notes, *uncovered_directory_note(app)))
     result = _with_whole_sections(app, result) if full and not collections else result
     show_result(
         result,
@@ -268,7 +268,7 @@ def _refresh_and_search(team: Collections, request: SearchRequest, collections: 
     names = collections or (DEFAULT,)
     notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
     result = search_collections(team, collections, request)
-    return result._replace(degraded=(*notes, *result.degraded))
+    return result._replace(notes=(*notes, *result.notes))
 
 
 def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
@@ -342,7 +342,7 @@ def root_around(app: App, directory: Path) -> FilePath:
     raise NotIndexedError(f"{display(here)} lies in no tracked directory", hint="dirindex index . adds it")
 
 
-def uncovered_directory_note(app: App) -> Iterator[str]:
+def uncovered_directory_note(app: App) -> Iterator[Note]:
     """Yield a note that names the tracked directories, if the working directory is not among them."""
     here = working_directory()
     tracked = _tracked(app)
@@ -350,7 +350,8 @@ def uncovered_directory_note(app: App) -> Iterator[str]:
         return
     named = ", ".join(map(display, tracked[:_MOST_NAMED]))
     more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
-    yield StandingNote(f"the working directory is not indexed; the answer comes from {named}{more}")
+    note = f"the working directory is not indexed; the answer comes from {named}{more}"
+    yield Note(note, NoteKind.ELSEWHERE)
 
 
 def _tracked(app: App) -> list[FilePath]:

@@ -66,7 +66,7 @@ def similar(
     position = parse_cursor(cursor, question=("similar", like, *within))
     notes = app.refresh(within)
     unpaged = app.similar_files.find(like, within=within, limit=position.limit(limit))
-    result = position.rest(unpaged._replace(degraded=(*notes, *unpaged.degraded)), limit=limit)
+    result = position.rest(unpaged._replace(notes=(*notes, *unpaged.notes)), limit=limit)
     show_result(
         result,
         output,

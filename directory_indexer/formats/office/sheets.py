@@ -30,15 +30,17 @@ class Sheet:
         With 16,384 columns, a row of two cells might otherwise take 50 kB.
         """
         texts: list[str] = []
-        first = next_column = 0
+        first = next_column = n_left_out = 0
         for column, text in cells:
             if not texts:
                 first = next_column = column
             texts += [""] * min(max(column - next_column, 0), MAX_GAP)
+            n_left_out += max(column - next_column - MAX_GAP, 0)
             texts.append(text)
             next_column = column + 1
         if texts:
-            self._draft.row(row_line(texts), f"{self._name}!{column_name(first)}{number}")
+            letters = "" if n_left_out else column_name(first)
+            self._draft.row(row_line(texts), f"{self._name}!{letters}{number}")
 
 
 def column_name(column: int) -> str:

@@ -9,6 +9,7 @@ from directory_indexer.api.cursors import Position, parse_cursor
 from directory_indexer.collections.search import add_document_ids
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.search.requests import (
     SearchRequest,
@@ -67,7 +68,7 @@ class ResolvedScope(NamedTuple):
     """The resolved scope of a call in a collection, with notes about it and about changes there."""
 
     scope: tuple[FilePath, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def resolve_scope_refreshing(opened: OpenCollection, path: str) -> ResolvedScope:
@@ -87,7 +88,7 @@ def resolve_scope(opened: OpenCollection, path: str) -> ResolvedScope:
         NotIndexedError: nothing is indexed there.
     """
     scope = scope_at(opened, path)
-    return ResolvedScope(scope, roots_note(scope) if _uses_client_roots(opened, path) else ())
+    return ResolvedScope(scope, tuple(map(Note, roots_note(scope))) if _uses_client_roots(opened, path) else ())
 
 
 ScopeResolver: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
@@ -109,7 +110,7 @@ def search_in(
     """Search a collection at a path, after the scope is resolved by `look`."""
     scope, notes = look(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
-    return result._replace(summary=opened.app.status.checked(result.summary), degraded=(*notes, *result.degraded))
+    return result._replace(summary=opened.app.status.checked(result.summary), notes=(*notes, *result.notes))
 
 
 def _uses_client_roots(opened: OpenCollection, path: str) -> bool:

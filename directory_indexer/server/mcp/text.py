@@ -94,7 +94,7 @@ def _format_hit(number: int, hit: Passage) -> str:
     facts += [f"chunk {hit.chunk}"] if hit.start_line == hit.end_line and has_text else []
     facts += [f"collection {hit.collection}"] if hit.collection else []
     facts += [f"{'pages' if hit.pages else 'page'} {page_range(hit.page, hit.pages)}"] if hit.page else []
-    facts += [f"row {hit.row}"] if hit.row else []
+    facts += [f"row {hit.row}{f', {hit.cell}' if hit.cell else ''}"] if hit.row else []
     facts += [f"scanned, read with confidence {hit.scan.confidence}"] if hit.scan else []
     facts += [one_line(hit.heading)] if hit.heading else []
     facts += [f"{hit.more_in_file} more in this file"] if hit.more_in_file else []

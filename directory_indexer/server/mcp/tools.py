@@ -13,6 +13,7 @@ from directory_indexer.collections.search import search_collections
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ProviderError, UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.search.requests import SearchMode, SearchResult
@@ -118,7 +119,7 @@ class Tools:
             request._replace(mode=mode, is_unfinished=is_unfinished),
             search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, look=look),
         )
-        result = position.rest(merged._replace(degraded=(*notes, *merged.degraded)), limit=call.limit)
+        result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
         plain_collections = collections_of_call(call) if call.plain else ()
         return result, Page(position, call.max_tokens, result.summary, plain_collections)
 
@@ -127,7 +128,8 @@ class Tools:
         with self.collections.using(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.docstore.snapshot() as snapshot:
-                answer = lines_answer(snapshot, grep_request(call, scope), notes, max_tokens=call.max_tokens)
+                changes = tuple(map(str, notes))
+                answer = lines_answer(snapshot, grep_request(call, scope), changes, max_tokens=call.max_tokens)
         return Answer(lines_text(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
@@ -143,7 +145,7 @@ class Tools:
             result = similar._replace(
                 request=similar.request._replace(mode=SearchMode.SEMANTIC),
                 hits=with_collection(opened, similar.hits),
-                degraded=(*notes, *similar.degraded),
+                notes=(*notes, *similar.notes),
             )
             page = Page(position, call.max_tokens, app.status.checked(result.summary))
         return _search_answer(position.rest(result, limit=call.limit), page)

@@ -130,10 +130,11 @@ def _with_setting(text: str, keys: list[str], value: object) -> str:
 
 def _reload_config(services: Services) -> LoadedConfig:
     loaded = services.collections.loaded
-    places = loaded.settings[:2]
-    file = Path(str(places[0].value)) if loaded.file else None
+    # The places were set when the server started, and their origin remains that: an option of its command line.
+    places = {setting.key: setting for setting in loaded.settings if setting.key in {"config_file", "data_dir"}}
+    file = Path(str(places["config_file"].value)) if loaded.file else None
     reloaded = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
-    return reloaded._replace(settings=(*places, *reloaded.settings[2:]))
+    return reloaded._replace(settings=tuple(places.get(setting.key, setting) for setting in reloaded.settings))
 
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:

@@ -71,7 +71,7 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
             most_spans=MOST_MARKS,
         )
         with opened.app.docstore.snapshot() as snapshot:
-            return first_lines(snapshot, request, notes, limit=call.limit)
+            return first_lines(snapshot, request, tuple(map(str, notes)), limit=call.limit)
 
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
-from string import ascii_uppercase
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -70,14 +69,6 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
-class SheetRow(NamedTuple):
-    """A row of a sheet, numbered from 1, and the line of text at which it begins."""
-
-    line: int
-    sheet: str
-    number: int
-
-
 class FileText(NamedTuple):
     """The parsed text of a file, with its row and its tracked directory."""
 
@@ -139,16 +130,6 @@ class Chunks(SnapshotQueries):
             (path,),
         )
         return [indexed_chunk(row) for row in rows]
-
-    def rows_of(self, path: FilePath) -> list[SheetRow]:
-        """Return the rows of sheets at which the chunks of a file begin."""
-        rows = self._connection.execute(
-            f"SELECT c.start_line, c.cell FROM {_TEXTS_OF_FILES} WHERE f.path = ? AND c.cell <> '' ORDER BY c.ordinal",  # noqa: S608
-            (path,),
-        )
-        named = [(line, *str(cell).rpartition("!")[::2]) for line, cell in rows]
-        numbered = [(line, sheet, place.lstrip(ascii_uppercase)) for line, sheet, place in named]
-        return [SheetRow(line, sheet, int(number)) for line, sheet, number in numbered if number.isdecimal()]
 
     def has_text(self, path: FilePath) -> bool:
         """Whether a file has chunks, its own or shared ones."""

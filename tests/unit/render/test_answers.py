@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Excerpt, Explanation
@@ -168,7 +169,7 @@ def test_a_name_that_is_no_unicode_reaches_a_pipe_as_the_same_bytes(result: Sear
 
 def test_what_a_reader_must_know_is_said(result: SearchResult) -> None:
     assert search_notes(result) == ()
-    assert search_notes(result._replace(hits=(), degraded=("by keywords alone",))) == (
+    assert search_notes(result._replace(hits=(), notes=(Note("by keywords alone"),))) == (
         "by keywords alone",
         "nothing found",
     )

@@ -44,6 +44,8 @@ def test_a_scanned_page_says_how_sure_its_text_is(hit: Hit) -> None:
 def test_a_row_of_a_sheet_is_its_place_beside_the_sheet(hit: Hit) -> None:
     sheet = hit._replace(heading="Inventory > Item, Room", row=333)
     assert head(sheet, "/home/ann/a.xlsx", "xlsx") == " 1  ~/a.xlsx, row 333  Inventory  2026-06-01  0.83"
+    cell = sheet._replace(cell="C333")
+    assert head(cell, "/home/ann/a.xlsx", "xlsx") == " 1  ~/a.xlsx, row 333, C333  Inventory  2026-06-01  0.83"
 
 
 @pytest.mark.parametrize("is_file", [False, True])

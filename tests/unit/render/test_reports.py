@@ -35,7 +35,7 @@ def test_the_summary_of_a_run_adds_up(index_report: IndexReport) -> None:
         "files      1,202 seen = 12 added + 3 changed + 1 moved + 1,180 unchanged + 5 skipped + 1 failed",
         "removed    2 files",
         "ignored    14 by rules",
-        "chunks     420 written",
+        "passages   420 written",
         "vectors    300 computed, 100 reused, 20 waiting",
         "skipped    3 binary, 2 too large",
         "missing    /mnt/usb",
@@ -64,7 +64,7 @@ def test_a_run_without_anything_to_do_says_so() -> None:
         "files      4 seen = 4 unchanged",
         "removed    0 files",
         "ignored    0 by rules",
-        "chunks     0 written",
+        "passages   0 written",
         "vectors    none",
     ]
 
@@ -121,12 +121,12 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "    -        -         -      0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
-        "waiting    4,400 chunks for vectors, found by the first pass: 882,000 tokens, about 49 s to embed",
+        "waiting    4,400 passages for vectors, found by the first pass: 882,000 tokens, about 49 s to embed",
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
         "on disk    32 MiB in the database, 11 MiB of vectors",
-        "running    embedding, 1,200 of 5,600 chunks (21 %), started 2 minutes ago (process 4242 on box)",
+        "running    embedding, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 

@@ -43,4 +43,5 @@ def test_other_files_with_the_passage_are_named_with_their_count() -> None:
 
 def test_the_row_of_a_sheet_is_named_where_it_is_known() -> None:
     assert "; row 333\n" in text_of(HIT._replace(row=333))
+    assert "; row 333, C333\n" in text_of(HIT._replace(row=333, cell="C333"))
     assert "row" not in text_of(HIT)

@@ -4,6 +4,7 @@ import { element, newId } from "../dom.js";
 import { words } from "../words.js";
 import { suggestions } from "./completion.js";
 
+const isNarrow = matchMedia("(max-width: 30rem)");
 const LINE_END = " \u2028"; // a field of one line keeps it, and the server reads it as the end of a line
 
 export function field({ onInput, onSubmit }) {
@@ -15,7 +16,7 @@ export function field({ onInput, onSubmit }) {
     "aria-expanded": "false",
     "aria-autocomplete": "list",
     "aria-controls": list.id,
-    placeholder: words.field.placeholder,
+    placeholder: isNarrow.matches ? words.field.shortPlaceholder : words.field.placeholder,
     "aria-label": words.field.label,
     autocomplete: "off",
     autocapitalize: "off",

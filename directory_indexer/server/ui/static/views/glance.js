@@ -67,6 +67,7 @@ async function refresh() {
     stand.show(status, list);
     runs.show(list);
     tracked.show(status.directories);
+    leftOut.part.hidden = !status.directories.length;
     offerMeaning(status.embedded < status.chunks);
     if (JSON.stringify(found) !== JSON.stringify(tree)) {
       tree = found;

@@ -241,8 +241,6 @@ const RELEASES = ["pointerup", "pointercancel", "contextmenu", "blur"]; // a men
 
 const isSame = (one, other) => one.doc === other.doc && one.line === other.line && (one.page || "") === (other.page || "");
 
-const OF_A_TERMINAL = /; dirindex \w+[^;]*$/; // the end of a note that says what to type
-
 function groups(hits) {
   const byPath = new Map();
   for (const hit of hits) byPath.set(hit.path, [...(byPath.get(hit.path) ?? []), hit]);
@@ -258,8 +256,8 @@ function directory({ path, kind }) {
 
 const KEPT_DIRECTORIES = 2;
 
-function whereabouts({ page, pages, line, row, kind }) {
-  if (row) return words.hits.row(row);
+function whereabouts({ page, pages, line, row, cell, kind }) {
+  if (row) return words.hits.row(row, cell);
   if (pages) return words.hits.pages(pages[0], pages.at(-1));
   if (page) return words.hits.page(page);
   return hasLines(kind) ? words.hits.line(line) : "";
@@ -277,18 +275,21 @@ function said(answer, query, ms, isFirst) {
   ];
 }
 
-// Notes on the query stand above the hits; what no answer holds stands below them, and leads to the list of it.
-const OF_THE_INDEX = /^missing here|dirindex status/, SAID_OTHERWISE = /much weaker|not embedded yet|come in by themselves/;
+// Notes on the query stand above the hits; what no answer holds stands below them, and leads to the list of it. The page
+// has other ways to show weaker hits, how much is embedded, and what arrives.
+const ON_THE_QUERY = ["answer", "correction", "changes"], OF_THE_INDEX = ["missing", "unfinished"];
+
+const remarks = (answer, kinds) => (answer.remarks ?? []).filter(({ kind }) => kinds.includes(kind)).map(({ text }) => text);
 
 function notes(answer) {
-  const onQuery = (answer.notes ?? []).filter((note) => !OF_THE_INDEX.test(note) && !SAID_OTHERWISE.test(note));
+  const onQuery = remarks(answer, ON_THE_QUERY);
   const said = answer.weak && answer.hits.length ? [words.hits.weak, ...onQuery] : onQuery;
-  return said.map((note) => element("p", {}, note.replace(OF_A_TERMINAL, "")));
+  return said.map((note) => element("p", {}, note));
 }
 
 function lacks(answer) {
   if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
-  const made = (answer.notes ?? []).filter((note) => OF_THE_INDEX.test(note)).map((note) => toTheList(note.replace(OF_A_TERMINAL, "")));
+  const made = remarks(answer, OF_THE_INDEX).map(toTheList);
   const { chunks, embedded } = answer.index;
   if (embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
   return made;

@@ -39,8 +39,9 @@ export class Nearby {
     this.#request = new AbortController();
     const { hits, weak } = await get(`documents/${doc}/similar`, { limit: MOST }, this.#request.signal).catch(() => ({ hits: [] }));
     if (doc !== this.#doc) return;
-    this.#list.replaceChildren(...hits.map((hit) => this.#row(hit)));
-    this.part.hidden = weak || !hits.length;
+    const near = weak ? [] : hits;
+    this.#list.replaceChildren(...near.map((hit) => this.#row(hit)));
+    this.part.hidden = !near.length;
   }
 
   #row(hit) {

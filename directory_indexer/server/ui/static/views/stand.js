@@ -46,10 +46,12 @@ export class Stand {
 
   #idle({ waiting, directories }) {
     if (!directories.length) return [element("p", { class: "doing" }, words.glance.empty)];
-    const said = waiting.chunks ? words.glance.waiting(waiting.chunks, waiting.seconds && spanOf(waiting.seconds)) : words.glance.upToDate;
+    const [said, label] = waiting.chunks
+      ? [words.glance.waiting(waiting.chunks, waiting.seconds && spanOf(waiting.seconds)), words.runs.update]
+      : [words.glance.upToDate, words.runs.look];
     return [
       element("p", { class: "doing" }, said),
-      this.#button("update", words.runs.update, () => post("index", {})),
+      this.#button("update", label, () => post("index", {})),
     ];
   }
 
