@@ -290,7 +290,7 @@ def test_the_dialogue_is_accessible_in_both_themes(page: Page, server: PageServe
     page.get_by_role("button", name="Add a directory").click()
     page.keyboard.type(str(place / "more"))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Add it")).to_be_visible()
+    expect(page.get_by_role("button", name="Index it")).to_be_visible()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page)
