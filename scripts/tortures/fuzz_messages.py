@@ -73,7 +73,7 @@ def _value(chance: random.Random) -> Any:
 
 
 def _call(chance: random.Random, place: Path) -> tuple[str, Any]:
-    paths = [str(place / "tree"), str(place / "tree" / "docstore" / "schema.py"), "/", "..", "/proc/self/environ"]
+    paths = [str(place / "tree"), str(place / "tree" / "documents" / "schema.py"), "/", "..", "/proc/self/environ"]
     arguments: dict[str, dict[str, Any]] = {
         "search": {"query": "connection of a snapshot", "path": paths[0], "mode": "keyword", "limit": 5},
         "get_content": {"path": paths[1]},
@@ -103,7 +103,7 @@ def _call(chance: random.Random, place: Path) -> tuple[str, Any]:
 
 
 def _read_resource(chance: random.Random, place: Path) -> tuple[str, Any]:
-    target = place / "tree" / "docstore" / "schema.py"
+    target = place / "tree" / "documents" / "schema.py"
     uris = (
         target.as_uri(),
         f"{target.as_uri()}#page=9",

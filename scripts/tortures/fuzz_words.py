@@ -49,7 +49,7 @@ _WORDS = (
         "שלום",
     ),
     *(
-        "docstore/schema.py",
+        "documents/schema.py",
         "v1.2.3",
         "--data-dir",
         "a.b",

@@ -47,7 +47,7 @@ _ROUNDING = 0.01
 """So far off a number may be that went through the embedded store."""
 
 _MERGE_AT = 256
-_ROOMS = ("walker", "indexing", "docstore", "parsing", "render", "searching")
+_ROOMS = ("walk", "indexing", "storage/documents", "parsing", "text", "search")
 _LARGE_CHARS = 300_000
 
 
@@ -239,14 +239,14 @@ def compare_with_fresh(torture: Torture, data_dir: Path, root: Path, what: str) 
 
 def plant_small(root: Path) -> None:
     """Make a tree of a few real files."""
-    shutil.copytree(PACKAGE / "docstore", root / "docstore", ignore=shutil.ignore_patterns("__pycache__", "snapshot*"))
+    shutil.copytree(PACKAGE / "storage" / "documents", root / "documents", ignore=shutil.ignore_patterns("__pycache__", "snapshot*"))
 
 
 def plant(root: Path) -> None:
     """Make a tree of real files, a part of this package, with one that is large enough for a worker process."""
     for room in _ROOMS:
         shutil.copytree(PACKAGE / room, root / room, ignore=shutil.ignore_patterns("__pycache__"))
-    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "walker").glob("*.py")))
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "walk").glob("*.py")))
     (root / "large.txt").write_text(sources[:_LARGE_CHARS] * (_LARGE_CHARS // len(sources) + 1), encoding="utf-8")
 
 

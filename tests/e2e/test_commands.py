@@ -947,7 +947,7 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
         "except SystemExit: pass\n"
         "heavy = {'onnxruntime', 'qdrant_edge', 'pymupdf', 'mcp', 'rich', 'tree_sitter', 'pydantic', 'numpy'}\n"
         "heavy |= {'sqlite_utils', 'directory_indexer.cli.commands.serve', 'directory_indexer.ocr'}\n"
-        "heavy |= {f'directory_indexer.extractors.{name}' for name in ('html', 'markdown', 'markup', 'structured')}\n"
+        "heavy |= {f'directory_indexer.formats.{name}' for name in ('html', 'markup', 'structured')}\n"
         "print('loaded:', *sorted(heavy & set(sys.modules)))"
     )
 
@@ -967,7 +967,7 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
     assert loaded("search", "keys", "--mode", "keyword", "--json") == set()
     assert loaded("search", "keys", "--facets", "--json") == set()
     indexed.write("notes.txt", "Rotate the keys.")
-    assert not {one for one in loaded("index", "--quiet") if "extractors" in one or "ocr" in one}
+    assert not {one for one in loaded("index", "--quiet") if "formats" in one or "ocr" in one}
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
 
 

@@ -23,7 +23,7 @@ from directory_indexer.integrations.assistants.clients import SERVER_NAME, Base,
 from directory_indexer.server.mcp.executor import TOOLS
 
 ROOT = Path(__file__).parents[2]
-PLUGIN = ROOT / "directory_indexer/assistants/plugin"
+PLUGIN = ROOT / "directory_indexer/integrations/assistants/plugin"
 _BASES = {Base.HOME: "~", Base.CONFIG: "~/.config", Base.APPLICATION: "APPS"}
 
 

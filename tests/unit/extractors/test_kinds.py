@@ -203,11 +203,11 @@ def test_a_text_is_recognised_without_any_module_that_reads_a_format() -> None:
     program = (
         "import sys; from directory_indexer.formats.recognition import kind_of;"
         "assert kind_of('/root/a.h', b'int a;') == 'c';"
-        "print(*sorted(name for name in sys.modules if name.startswith('directory_indexer.extractors.')))"
+        "print(*sorted(name for name in sys.modules if name.startswith('directory_indexer.formats.')))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     names = [name.rpartition(".")[2] for name in ran.stdout.split()]
-    assert names == ["code_formats", "external", "format", "formats", "kinds", "recognition"]
+    assert names == ["code_table", "format", "kinds", "recognition", "table"]
 
 
 @pytest.mark.parametrize("name", ["paper.pdf", "PAPER.PDF", ".pdf"])
