@@ -20,7 +20,7 @@ NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
 """The working directory of a child."""
 
 _KILL = 9
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def isolated_command(function: str, *arguments: str, is_bare: bool = False) -> tuple[str, ...]:
