@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.output import Color
 from directory_indexer.core.errors import UsageError
+from directory_indexer.ranking.filter_fields import METADATA_FIELDS
 
 
 def new_command_line() -> typer.Typer:
@@ -54,6 +58,34 @@ ColorWhen = Annotated[
 Cursor = Annotated[
     str, typer.Option("--cursor", help="Continue after the last page: its next_cursor.", show_default=False)
 ]
+
+
+def with_metadata_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add an option for each metadata field to a command, which receives their values as `conditions`."""
+    options = {field.argument: field for field in METADATA_FIELDS}
+
+    @functools.wraps(command)
+    def with_conditions(**arguments: Any) -> None:
+        conditions = {field.word: arguments.pop(argument) or [] for argument, field in options.items()}
+        command(conditions=conditions, **arguments)
+
+    signature = inspect.signature(command, eval_str=True)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "conditions"]
+    after = next(at for at, parameter in enumerate(own) if parameter.name == "since")
+    added = [
+        inspect.Parameter(
+            argument,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[list[str] | None, typer.Option(f"--{field.word}", help=field.help)],
+        )
+        for argument, field in options.items()
+    ]
+    parameters = [*own[:after], *added, *own[after:]]
+    with_conditions.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_conditions.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_conditions
+
 
 _RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
 _END = 2**31

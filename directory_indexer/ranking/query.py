@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.analyzer import is_gram, phrase_words, query_words, symbol_name
+from directory_indexer.ranking.filter_fields import FIELDS, METADATA_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.languages import is_filler, language_of
 from directory_indexer.ranking.query_syntax import ROLES, beginning_of_date, period_of, split_alternatives
 
@@ -242,8 +243,8 @@ def _filters(pieces: Iterable[_Piece]) -> Filters:
         if piece.field and piece.text.strip():
             text = piece.text.strip()
             by_field[piece.field].append(beginning_of_date(text) if piece.field == "created" else text)
-    paths, kinds, headings, since, until, roles = (tuple(by_field[field]) for field in _FIELDS)
-    metadata = tuple((name, text) for name in METADATA_FIELDS for text in by_field[name])
+    paths, kinds, headings, since, until, roles = (tuple(by_field[field.word]) for field in SOURCE_FIELDS)
+    metadata = tuple((field.word, text) for field in METADATA_FIELDS for text in by_field[field.word])
     return Filters(paths, kinds, headings, since, until, roles, metadata)
 
 
@@ -276,22 +277,18 @@ def _query_word(piece: _Piece) -> QueryWord:
     return QueryWord(piece.text, tuple(tokens), WordKind.LITERAL if len(tokens) > 1 else WordKind.PLAIN)
 
 
-METADATA_FIELDS: Final = ("author", "lang", "tag", "from", "to", "cc", "subject", "created")
-"""The fields of filters on the metadata of documents."""
-
-_FIELDS: Final = ("path", "type", "heading", "since", "until", "is")
 _DATES: Final = ("since", "until")
 _PIECE: Final = re.compile(
     r"""
     (?P<minus>(?<!\S)-(?!\d[\d.,]*(?:[^\W\d]{0,3}|[°%]\w?)(?!\S))(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
-    (?:(?<!\w)(?P<field>path|type|heading|since|until|is|author|lang|tag|from|to|cc|subject|created):(?=\S))?
+    (?:(?<!\w)(?P<field>FIELD):(?=\S))?
     (?: "(?P<quoted>[^"]*)"
       | (?P<bare>(?:(?<=since:)|(?<=until:))(?:(?:this|last|past|previous)[ ](?:\d+[ ])?(?:day|week|month|year)s?
             |\d+[ ](?:hour|day|week|month|year)s?[ ]ago)(?!\w)
           |(?<!\S)(?:[a-z]{2}\d{2}(?:[ ][a-z0-9]{1,4}){3,8}|\+?\(?\d{2,5}\)?(?:[ ]\(?\d{2,6}\)?){2,7})(?!\S)
           |[^\s"]+)
       | " )
-    """,
+    """.replace("FIELD", "|".join(field.word for field in FIELDS)),
     re.VERBOSE | re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")

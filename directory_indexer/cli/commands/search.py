@@ -26,6 +26,7 @@ from directory_indexer.cli.options import (
     ResultFormat,
     Verbose,
     new_command_line,
+    with_metadata_options,
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.results import ResultOptions, form_of, show_result
@@ -68,8 +69,10 @@ cli = new_command_line()
 
 
 @cli.command()
+@with_metadata_options
 def search(
     *,
+    conditions: dict[str, list[str]],
     query: Annotated[
         str | None, typer.Argument(help='A question or words; also "a phrase", -without, path:, type:, heading: …')
     ] = None,
@@ -94,19 +97,6 @@ def search(
     globs: Annotated[
         list[str] | None,
         typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore of the tracked directory."),
-    ] = None,
-    authors: Annotated[list[str] | None, typer.Option("--author", help="Only documents by this author.")] = None,
-    languages: Annotated[list[str] | None, typer.Option("--lang", help="Only text in this language: en, de …")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only documents with this tag.")] = None,
-    senders: Annotated[
-        list[str] | None, typer.Option("--from", help="Only mail from this sender, and what was attached to it.")
-    ] = None,
-    recipients: Annotated[
-        list[str] | None, typer.Option("--to", help="Only mail to this recipient, and what was attached to it.")
-    ] = None,
-    subjects: Annotated[list[str] | None, typer.Option("--subject", help="Only mail with this in its subject.")] = None,
-    created: Annotated[
-        list[str] | None, typer.Option("--created", help="Only documents created in 2026, 2026-01, on 2026-01-31.")
     ] = None,
     since: Annotated[str, typer.Option("--since", help="Only files dated then or later: 7d, 2w, 2026-01-31.")] = "",
     until: Annotated[str, typer.Option("--until", help="Only files dated then or earlier: 7d, 2026, 2026-01-31.")] = "",
@@ -166,15 +156,6 @@ def search(
     output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
     query, places = _query_and_places(_initial_query(query, is_interactive=interactive), others or ())
     query, *queries = (f"{text} -is:test" if no_tests else text for text in (query, *(also or ())))
-    conditions = {
-        "author": authors or (),
-        "lang": languages or (),
-        "tag": tags or (),
-        "from": senders or (),
-        "to": recipients or (),
-        "subject": subjects or (),
-        "created": created or (),
-    }
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
     question = (
         query,

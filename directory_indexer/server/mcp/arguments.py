@@ -18,6 +18,7 @@ from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed
+from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp.budget import Budgets
@@ -109,8 +110,8 @@ MaxTokens = Annotated[
 IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
 Query = Annotated[
     str,
-    'A question, a description or words; "phrase", -without, OR. path: type: heading: author: from: to: subject: tag: '
-    "lang: created: since: until: narrow it: since:7d.",
+    'A question, a description or words; "phrase", -without, OR. '
+    f"{' '.join(f'{field.word}:' for field in FIELDS)} narrow it: since:7d.",
     Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
 Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
@@ -126,6 +127,7 @@ InLanguage = Annotated[str, 'Only prose in this language: "en".']
 Tag = Annotated[str, "Only documents with this tag."]
 Sender = Annotated[str, "Only mail from this person."]
 Recipient = Annotated[str, "Likewise, to this person."]
+CopiedTo = Annotated[str, "Likewise, with a copy to this person."]
 Subject = Annotated[str, "Only with this in the subject."]
 Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
 Since = Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".']
@@ -154,6 +156,7 @@ class SearchArguments(NamedTuple):
     tag: Annotated[Tag, Only.PROGRAMS] = ""
     sender: Annotated[Sender, Only.PROGRAMS] = ""
     recipient: Annotated[Recipient, Only.PROGRAMS] = ""
+    copied_to: Annotated[CopiedTo, Only.PROGRAMS] = ""
     subject: Annotated[Subject, Only.PROGRAMS] = ""
     created: Annotated[Created, Only.PROGRAMS] = ""
     since: Annotated[Since, Only.PROGRAMS] = ""

@@ -11,6 +11,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.filter_fields import METADATA_FIELDS
 from directory_indexer.search.requests import (
     SearchRequest,
     SearchResult,
@@ -125,18 +126,5 @@ def with_collection(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit,
 
 
 def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
-    values = {field: value for field in _METADATA_NAMES if (value := getattr(call, field))}
-    names = {name: field for field, name in _METADATA_NAMES.items()}
-    return metadata_conditions({_METADATA_NAMES[field]: [value] for field, value in values.items()}, names=names)
-
-
-_METADATA_NAMES = {
-    "author": "author",
-    "language": "lang",
-    "tag": "tag",
-    "sender": "from",
-    "recipient": "to",
-    "subject": "subject",
-    "created": "created",
-}
-"""The arguments for document metadata, and the names of the fields in the index."""
+    values = {field.word: [value] for field in METADATA_FIELDS if (value := getattr(call, field.argument))}
+    return metadata_conditions(values, names={field.word: field.argument for field in METADATA_FIELDS})

@@ -21,6 +21,7 @@ from directory_indexer.server.mcp.arguments import (
     LAST_LINE,
     Author,
     Below,
+    CopiedTo,
     Created,
     Cursor,
     Globs,
@@ -339,6 +340,7 @@ class SearchCall(NamedTuple):
     tag: Annotated[Tag, _Words] = ""
     sender: Annotated[Sender, _Words] = ""
     recipient: Annotated[Recipient, _Words] = ""
+    copied_to: Annotated[CopiedTo, _Words] = ""
     subject: Annotated[Subject, _Words] = ""
     created: Annotated[Created, _Words] = ""
     since: Annotated[Since, _Words] = ""

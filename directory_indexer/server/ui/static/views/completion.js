@@ -5,8 +5,8 @@ import { isEmpty } from "../changes.js";
 import { plain } from "../words.js";
 
 // Each filter with the facet that knows its values.
-const FACETS = { type: "types", path: "directories", author: "authors", lang: "languages", tag: "tags", since: "years", until: "years", created: "years" };
-const NAMES = [...Object.keys(FACETS), "heading", "subject", "from"];
+const FACETS = { path: "directories", type: "types", since: "years", until: "years", author: "authors", lang: "languages", tag: "tags", created: "years" };
+const NAMES = [...Object.keys(FACETS), "heading", "is", "from", "to", "cc", "subject"];
 const FRESH_MS = 60_000;
 const MOST = 8;
 
