@@ -81,7 +81,7 @@ def hand_over_command(_item: str) -> Command:
 
 def hand_over_attribute(_item: str) -> None:
     """Set an attribute of a record's class when the result is unpickled."""
-    _answer(b"cdirectory_indexer.files\nSourceFile\n(N}S'size'\nI7\nstb.")
+    _answer(b"cdirectory_indexer.core.files\nSourceFile\n(N}S'size'\nI7\nstb.")
 
 
 def claim_length(item: str) -> str:

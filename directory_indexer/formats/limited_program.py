@@ -171,7 +171,7 @@ else:
         if not _supervisors or _supervisors[-1].process.poll() is not None:
             reading, writing = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - this program
-                isolated_command("directory_indexer.isolation:end_groups", is_bare=True),
+                isolated_command("directory_indexer.core.isolation:end_groups", is_bare=True),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -74,9 +74,9 @@ def test_other_commands_and_serving_on_standard_input_load_nothing_of_the_api() 
         "import sys\n"
         "from directory_indexer.cli import command_line\n"
         "from directory_indexer import server\n"
-        "from directory_indexer.server import protocol, stdio, tools\n"
-        "print(*(name for name in sys.modules if '.server.api' in name or 'indexer.registry' in name"
-        " or name.endswith(('.gate.guard', '.gate.visits', '.gate.logs'))))"
+        "from directory_indexer.server import stdio; from directory_indexer.server.mcp import protocol, tools\n"
+        "print(*(name for name in sys.modules if '.server.rest' in name or '.storage.registry' in name"
+        " or name.endswith(('.middleware.guard', '.middleware.request_context', '.middleware.monitoring'))))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == ""

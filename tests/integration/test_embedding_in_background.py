@@ -27,15 +27,15 @@ _RUN = """
 import os, sys
 from pathlib import Path
 from indexes import Index
-from directory_indexer.indexing import pace
+from directory_indexer.indexing import throttle
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.indexing.throttle import BackgroundPace
+from directory_indexer.indexing.throttle import BackgroundThrottle
 from directory_indexer.core.machine import battery_percent
-pace._BATTERY_SECONDS = pace._LONG_REST_SECONDS = 0.05
+throttle._BATTERY_SECONDS = throttle._LONG_REST_SECONDS = 0.05
 root = Path(sys.argv[1])
 index = Index(root / "docs", root / "data")
 def background():
-    return BackgroundPace(index.docstore.path, least_percent=30, battery=lambda: battery_percent(root / "power"))
+    return BackgroundThrottle(index.docstore.path, least_percent=30, battery=lambda: battery_percent(root / "power"))
 index.indexer
 index.app.policies.index = index.app.policies.index._replace(background=background)
 vars(index.app).pop("indexer")

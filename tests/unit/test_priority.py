@@ -10,8 +10,8 @@ import pytest
 
 PROGRAM = """
 import os, subprocess
-from directory_indexer.core.machine import step_back
-step_back()
+from directory_indexer.core.machine import lower_priority
+lower_priority()
 print(os.getpriority(os.PRIO_PROCESS, 0))
 print(subprocess.run(["ionice", "-p", str(os.getpid())], capture_output=True, text=True, check=True).stdout.strip())
 print(subprocess.run(["ionice"], capture_output=True, text=True, check=True).stdout.strip())
