@@ -20,10 +20,10 @@ from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.ranking.ordering import cut_below_threshold
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest, SearchResult, SentDocumentRef
 from directory_indexer.storage.documents.statistics import IndexSummary
-from directory_indexer.storage.registry.collections import Scopes
 
 with lazily:
     from directory_indexer.search.file_names import merge_named_hits
+    from directory_indexer.storage.registry.collections import Scopes
     from directory_indexer.storage.registry.stored_documents import State
 
 
