@@ -37,6 +37,7 @@ with lazily:
         serve,
         similar,
         status,
+        symbol,
         ui,
         usage,
     )
@@ -49,6 +50,7 @@ _GROUPS: Mapping[str, Mapping[str, Any]] = {
         "similar": similar,
         "get": get,
         "outline": outline,
+        "symbol": symbol,
         "ui": ui,
     },
     "Keep the index": {
