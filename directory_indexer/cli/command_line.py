@@ -29,6 +29,7 @@ with lazily:
         index,
         install,
         key,
+        locate,
         migrate,
         outline,
         restore,
@@ -51,6 +52,7 @@ _GROUPS: Mapping[str, Mapping[str, Any]] = {
         "get": get,
         "outline": outline,
         "symbol": symbol,
+        "locate": locate,
         "ui": ui,
     },
     "Keep the index": {

@@ -1,4 +1,4 @@
-"""Symbols as lines: where a name is defined, who calls it, and where else it stands."""
+"""Symbols, and the places that a report is about, as lines."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from directory_indexer.render.quantities import count
 from directory_indexer.render.spans import Line, Span, Style, line, plain
 
 with lazily:
+    from directory_indexer.searching.locating import Located, Spot
     from directory_indexer.searching.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
 
 _BYTES_PER_TOKEN: Final = 3
@@ -37,6 +38,27 @@ def symbol_lines(found: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -
         yield from shown
         if len(shown) < len(lines):
             yield line(Span(f"  {count(len(lines) - len(shown), 'more line')}", Style.NOTE))
+
+
+def located_lines(found: Located, *, paths: PathStyle) -> Iterator[Line]:
+    """Show what to read for a report: a place a line, with its reason."""
+    for name, spots in (("code", found.code), ("tests", found.tests), ("documents", found.documents)):
+        if spots:
+            n_tokens = sum(spot.n_tokens for spot in spots)
+            files = count(len({spot.path for spot in spots}), "file")
+            yield line(Span(f"{name}: {files}, about {n_tokens:,} tokens to read", Style.KEYWORD))
+        yield from (_spot_line(spot, paths) for spot in spots)
+
+
+def _spot_line(spot: Spot, paths: PathStyle) -> Line:
+    symbol = spot.symbol if len(spot.symbol) <= _LONGEST_SYMBOL else f"{spot.symbol[: _LONGEST_SYMBOL - 1]}…"
+    return line(
+        Span("  "),
+        Span(paths.shown(spot.path), Style.PATH, file_uri(spot.path)),
+        Span(f":{spot.start_line}-{spot.end_line}", Style.NUMBER),
+        Span(f"  {symbol}" if symbol else "", Style.NAME),
+        Span(f"  ({spot.reason})", Style.NOTE),
+    )
 
 
 def _definition_lines(found: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
@@ -108,3 +130,4 @@ def _n_bytes(lines: Sequence[Line]) -> int:
 
 _MOST_DEFINITIONS: Final = 20
 _NOTES_BYTES: Final = 300
+_LONGEST_SYMBOL: Final = 60

@@ -37,7 +37,7 @@ def named_lines_first(
     if not plan.query.places:
         return answer
     chunks: dict[ChunkId, tuple[IndexedChunk, int | None]] = {}
-    for one, line in _named(snapshot, plan.query.places, scope):
+    for one, line in named_passages(snapshot, plan.query.places, scope):
         chunks.setdefault(one.chunk_id, (one, line))
     wanted = wanted_passages({id_: one for id_, (one, _) in chunks.items()}, request)
     named = [chunks[id_] for id_ in wanted][:_MOST]
@@ -58,7 +58,9 @@ def named_lines_first(
     )
 
 
-def _named(snapshot: Snapshot, frames: Sequence[Frame], scope: Scope) -> Iterator[tuple[IndexedChunk, int | None]]:
+def named_passages(
+    snapshot: Snapshot, frames: Sequence[Frame], scope: Scope
+) -> Iterator[tuple[IndexedChunk, int | None]]:
     """Yield the passage of each frame that lies in an indexed file of the scope, in the order of the frames.
 
     With it comes the line, unless the file has become another one and ends before it.

@@ -30,6 +30,14 @@ def _is_in(at: DefinedAt, container: str) -> bool:
     return f".{module}.{at.definition.container}".rstrip(".").endswith(f".{container}")
 
 
+def _encloses(at: DefinedAt, place: Place) -> bool:
+    """Whether a function is defined in another one, and a place lies in that, too."""
+    if at.path != place.path or not at.definition.container or place.enclosing is None:
+        return False
+    around = place.source.around(place.enclosing)
+    return any(one.qualified == at.definition.container and one.kind in ("function", "method") for one in around)
+
+
 class Place(NamedTuple):
     """Where a name stands in a text, and the definition around it."""
 
@@ -127,6 +135,8 @@ class NameScope:
         return _OTHER if self._others or name in _BUILTIN_TYPES else ""
 
     def _doubt_of_name(self, place: Place, how: str) -> str:
+        if any(_encloses(one, place) for one in self.asked):
+            return ""
         at_top = [one for one in self.asked if not one.definition.container]
         if not at_top:
             return self._doubt_of_bare_method(place, how)

@@ -56,12 +56,17 @@ def listed_tools(tools: Iterable[ListedTool], *, untold: Collection[str] = ()) -
 
 
 def _briefly(name: str, argument: JsonObject, told: dict[str, str]) -> JsonObject:
-    """Describe an argument without its limits but the largest number, and without what was told before."""
-    said = {key: value for key, value in argument.items() if key not in _UNTOLD and value not in _UNTOLD_VALUES}
+    """Describe an argument without its limits but the largest number, and without what was told before or is usual."""
+    said = {key: value for key, value in argument.items() if key not in _UNTOLD and not _is_usual(key, value)}
     if told.get(name) == argument["description"]:
         del said["description"]
+        said.pop("maximum", None)
     told[name] = argument["description"]
     return said
+
+
+def _is_usual(key: str, value: object) -> bool:
+    return key == "default" and (not value or value in _UNTOLD_VALUES)
 
 
 _UNTOLD: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
