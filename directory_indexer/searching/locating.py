@@ -118,28 +118,33 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
         reader = _Report(snapshot, text, resolve_scope(snapshot, asked, Query("", "")))
         evidence = [one for answer, weight in answers for one in reader.of_hits(answer.hits, weight)]
         evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
+        likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_LIKELIEST]
+        evidence += reader.beside(likeliest)
     return Candidates(tuple(_ranked(evidence)), tuple(notes))
 
 
 def within(candidates: Candidates, max_tokens: int) -> Located:
     """Choose what to read of the candidates, so that it and the list of it take no more than so many tokens."""
-    parts: dict[str, list[Spot]] = {"code": [], "tests": [], "documents": []}
-    room = {name: int(max_tokens * share) for name, share in _SHARES.items()}
-    n_left_out = 0
-    for path, evidence in candidates.files:
-        name = _part_of(path)
-        spots = list(_spots(path, evidence, rank=len({spot.path for spot in parts[name]}), max_tokens=max_tokens))
-        fitting = [spot for spot in spots if spot.n_tokens <= room[name]][: len(spots)]
-        if not fitting:
-            n_left_out += 1
-            continue
-        for spot in fitting:
-            if spot.n_tokens <= room[name]:
-                room[name] -= spot.n_tokens
-                parts[name].append(spot)
-    return Located(
-        *(tuple(parts[name]) for name in ("code", "tests", "documents")), candidates.notes, n_left_out=n_left_out
-    )
+    parts: dict[str, tuple[Spot, ...]] = {}
+    left = max_tokens
+    for name, share in _SHARES.items():  # code comes last, and gets what tests and documents leave
+        files = [one for one in candidates.files if _part_of(one[0]) == name]
+        parts[name] = tuple(_fitting(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
+        left -= sum(spot.n_tokens for spot in parts[name])
+    n_shown = len({spot.path for part in parts.values() for spot in part})
+    n_left_out = len(candidates.files) - n_shown
+    return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
+
+
+def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], room: int, *, max_tokens: int) -> Iterator[Spot]:
+    rank = 0
+    for path, evidence in files:
+        n_before = room
+        for spot in _spots(path, evidence, rank=rank, max_tokens=max_tokens):
+            if spot.n_tokens <= room:
+                room -= spot.n_tokens
+                yield spot
+        rank += room < n_before
 
 
 def _queries(text: str) -> Iterator[tuple[str, float]]:
@@ -171,9 +176,7 @@ class _Report:
                 continue
             rank = ranks.setdefault(hit.path, len(ranks))
             share = weight * (_RANKED / (rank + _RANKED)) * (0.5 + hit.score / 2)
-            yield Evidence(
-                hit.path, hit.start_line, hit.text, hit.heading, "words and meaning", share, hit.excerpt.line
-            )
+            yield Evidence(hit.path, hit.start_line, hit.text, hit.heading, _RANKED_BY, share, hit.excerpt.line)
 
     def of_frames(self) -> Iterator[Evidence]:
         """Yield the lines that frames and hunks name."""
@@ -196,15 +199,54 @@ class _Report:
         names = _names_in(self._text)
         for name, n_times in names.items():
             chunks = self._headed(name)
-            if not chunks or len(chunks) > _MOST_ALIKE:
-                continue
+            if len(chunks) <= _MOST_ALIKE:
+                weight = _NAME * min(1 + n_times / 4, 2) / max(len(chunks), 1) ** 0.7
+                yield from (self._at(chunk, name, f"defines {name}", weight) for chunk in chunks)
+            yield from self._uses(name, n_times)
+
+    def _uses(self, name: str, n_times: int) -> Iterator[Evidence]:
+        """Yield the first passage of each file that uses a rare name."""
+        tokens = tuple(query_words(name))
+        found = self._snapshot.words.ranked(
+            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_USES + 1
+        )
+        if not tokens or len(found) > _MOST_USES:
+            return
+        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in found)
+        files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(found) if name in chunks[id_].chunk.text}
+        for chunk in files.values():
+            weight = _USE * min(1 + n_times / 4, 2) / len(files) ** 0.5
+            yield self._at(chunk, name, f"uses {name}", weight)
+
+    @staticmethod
+    def _at(chunk: IndexedChunk, name: str, reason: str, weight: float) -> Evidence:
+        text = chunk.chunk.text
+        line = chunk.chunk.start_line + text.count("\n", 0, max(text.find(name), 0))
+        return Evidence(chunk.path, chunk.chunk.start_line, text, chunk.chunk.heading, reason, weight, line)
+
+    def beside(self, paths: Sequence[FilePath]) -> Iterator[Evidence]:
+        """Yield the files that import the likeliest ones, and those that lie beside them."""
+        for rank, path in enumerate(paths):
+            name = os.path.basename(exact_text(path))
+            module = _module_of(path)
+            phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
+            expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
+            found = self._snapshot.words.ranked(
+                expression, file_ids_json=self._scope.file_ids_json, limit=_MOST_IMPORTERS
+            )
+            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in found).values()
             for chunk in chunks:
-                weight = _NAME * min(1 + n_times / 4, 2) / len(chunks) ** 0.7
-                text = chunk.chunk.text
-                at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-                line = chunk.chunk.start_line + text.count("\n", 0, at.start()) if at else 0
-                reason = f"defines {name}"
-                yield Evidence(chunk.path, chunk.chunk.start_line, text, chunk.chunk.heading, reason, weight, line)
+                if chunk.path != path and chunk.facts.kind in GROUPS["code"]:
+                    yield self._at(chunk, module, f"imports {name}", _IMPORTER / (rank + 1) / len(chunks) ** 0.3)
+        for rank, path in enumerate(paths[:_MOST_BESIDE]):
+            directory = FilePath(os.path.dirname(path))
+            others = [
+                one.path for one in self._snapshot.files.sizes(directory) if os.path.dirname(one.path) == directory
+            ]
+            for other in others if len(others) <= _FULL_DIRECTORY else ():
+                if other not in paths:
+                    reason = f"beside {os.path.basename(exact_text(path))}"
+                    yield from self._beginning(other, reason, _BESIDE / (rank + 1))
 
     def _headed(self, name: str) -> list[IndexedChunk]:
         """Return the chunks of code whose heading has a name as the last one or one of the last ones."""
@@ -244,6 +286,13 @@ class _Report:
             yield Evidence(path, first.start_line, first.text, first.heading, reason, weight)
 
 
+def _module_of(path: FilePath) -> str:
+    """Return what a file is imported as: its name, or that of its directory."""
+    *folders, file = exact_text(path).split(os.sep)
+    stem = file.partition(".")[0]
+    return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
+
+
 def _own_names(heading: str) -> set[str]:
     """Return the names of the sections that a chunk holds, and of those that they stand in."""
     *outer, last = heading.split(SEPARATOR)
@@ -263,7 +312,7 @@ def _hunks(text: str) -> Iterator[Frame]:
 def _names_in(text: str) -> dict[str, int]:
     """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for found in _IDENTIFIER.finditer(text):
+    for found in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
         for part in re.split(r"\.|::|->|#", found["code"] or found["name"]):
             name = part.strip("()` ")
             if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
@@ -271,11 +320,16 @@ def _names_in(text: str) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MOST_NAMES])
 
 
+def _without_file(found: re.Match[str]) -> str:
+    """Blank out a path, whose parts are no names of symbols, but not what stands behind a dot in code."""
+    return " " if "/" in found[0] or kind_for_alias(found[0].rpartition(".")[2]) else found[0]
+
+
 def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...]]]:
     """Rank files by the sum of what speaks for them, each reason of a kind counting half of the one before."""
     files: defaultdict[FilePath, list[Evidence]] = defaultdict(list)
     for one in evidence:
-        if max(map(len, one.text.split("\n"))) <= _LONGEST_LINE:  # else a program wrote it
+        if not _has_long_lines(one.text):
             files[one.path].append(one)
     scores: dict[FilePath, float] = {}
     for path, own in files.items():
@@ -287,6 +341,11 @@ def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evid
             n_times[kind] += 1
     for path in sorted(files, key=lambda path: (-scores[path], path)):
         yield path, tuple(files[path])
+
+
+def _has_long_lines(text: str) -> bool:
+    """Whether a program wrote a text: a chunk of a very long line is one line by itself."""
+    return max(map(len, text.split("\n"))) > (_LONGEST_LINE if "\n" in text.strip() else _LONGEST_ONLY_LINE)
 
 
 def _part_of(path: FilePath) -> str:
@@ -308,17 +367,19 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_token
         if any(first <= other.stop and last >= other.start for other in taken):
             continue
         taken.append(range(first, last))
-        reason = ", ".join(dict.fromkeys(other.reason for other in evidence if other.line in range(first, last + 1)))
-        reason = reason or one.reason
+        here = [other for other in evidence if first <= (other.line or other.start_line) <= last]
+        reasons = dict.fromkeys(other.reason for other in sorted(here, key=lambda other: other.reason == _RANKED_BY))
+        reason = ", ".join(reasons)[:_LONGEST_REASON]
         n_bytes = sum(len(text.encode()) + 1 for text in lines[first - one.start_line : last - one.start_line + 1])
         n_bytes += len(path) + len(reason) + len(one.symbol)
-        yield Spot(path, first, last, one.symbol, reason[:_LONGEST_REASON], -(-n_bytes // _BYTES_PER_TOKEN))
+        yield Spot(path, first, last, one.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
         if len(taken) == n_spots:
             return
 
 
+_RANKED_BY: Final = "words and meaning"
 _BYTES_PER_TOKEN: Final = 3
-_SHARES: Final = {"code": 0.8, "tests": 0.1, "documents": 0.1}
+_SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
 _LENGTHS: Final = ((3, 2, 40), (8, 1, 30), (16, 1, 16), (1 << 30, 1, 8))
 """Files up to a rank at 8,000 tokens, how many places of each are shown, and how many lines of each."""
 
@@ -326,7 +387,14 @@ _TITLE, _WHOLE, _RANKED, _AGAIN = 1.0, 1.0, 8, 0.5
 _FRAME, _HUNK, _NAME, _PATH_WEIGHT, _COMMIT = 4.0, 5.0, 0.6, 2.0, 1.0
 _FRAMES_THAT_COUNT: Final = 5
 _HUNK_CONTEXT: Final = 3
-_MOST_HITS: Final = 100
+_USE, _IMPORTER, _BESIDE = 0.3, 0.15, 0.03
+_IMPORTS: Final = ("from {}", "import {}", "{} import", "include {}", "use {}", "crate {}", "super {}", "require {}")
+_LIKELIEST: Final = 5
+_MOST_BESIDE: Final = 3
+_FULL_DIRECTORY: Final = 60
+_MOST_USES: Final = 40
+_MOST_IMPORTERS: Final = 40
+_MOST_HITS: Final = 200
 _MOST_NAMES: Final = 40
 _MOST_ALIKE: Final = 8
 _MOST_PATHS: Final = 40
@@ -336,6 +404,7 @@ _LONGEST_TITLE: Final = 300
 _LONGEST_SUBJECT: Final = 80
 _LONGEST_REASON: Final = 160
 _LONGEST_LINE: Final = 1000
+_LONGEST_ONLY_LINE: Final = 400
 _SHORTEST_NAME: Final = 3
 _WORDS: Final = re.compile(r"\w[\w.'-]*\w|\w")
 _PATH: Final = re.compile(r"(?<![\w./-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
