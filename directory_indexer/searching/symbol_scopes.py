@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from directory_indexer.paths import FilePath, exact_text
-from directory_indexer.searching.symbol_source import Definition, SourceText
+from directory_indexer.searching.symbol_source import CALLABLE, Definition, SourceText
 
 
 class DefinedAt(NamedTuple):
@@ -35,7 +36,7 @@ def _encloses(at: DefinedAt, place: Place) -> bool:
     if at.path != place.path or not at.definition.container or place.enclosing is None:
         return False
     around = place.source.around(place.enclosing)
-    return any(one.qualified == at.definition.container and one.kind in ("function", "method") for one in around)
+    return any(one.qualified == at.definition.container and one.kind in CALLABLE for one in around)
 
 
 class Place(NamedTuple):
@@ -61,7 +62,8 @@ class NameScope:
             for one in defined
             if one not in self.asked and one.definition.container
         }
-        self._imports: dict[FilePath, _Imports] = {}
+        self._at_top = [one for one in self.asked if not one.definition.container]
+        self._files: dict[FilePath, _File] = {}
 
     def judge(self, place: Place) -> tuple[str, str]:
         """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
@@ -71,16 +73,14 @@ class NameScope:
             return how, "its definition is not indexed"
         if how == "import":
             return how, self._doubt_of_import(place)
-        if receiver := _receiver(
-            line.before.removesuffix(" ").removesuffix("->") if place.source.kind == "python" else line.before
-        ):
+        if receiver := _receiver(line.before, place.source.kind):
             return how, self._doubt_of_attribute(place, receiver)
         if place.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
             return "set", _KEYWORD
         return how, self._doubt_of_name(place, how)
 
     def _how(self, place: Place, line: _Line) -> str:
-        if self._imports_of(place).spans_over(place.start):
+        if self._file(place).module_at(place.start) is not None:
             return "import"
         if _CLASS_HEADER.match(line.before):
             return "base"
@@ -89,23 +89,26 @@ class NameScope:
         return "set" if _SETS.match(line.behind) else "use"
 
     def _doubt_of_import(self, place: Place) -> str:
-        if not any(not one.definition.container for one in self.asked):
+        if not self._at_top:
             return _OTHER
-        module = self._imports_of(place).module_at(place.start)
-        return "" if module is None or self._is_from(module, place) else _OTHER_MODULE
+        module = self._file(place).module_at(place.start)
+        return "" if not module or self._is_from(module, place) else _OTHER_MODULE
 
     def _doubt_of_attribute(self, place: Place, receiver: str) -> str:
         if receiver in ("self", "cls", "this", "super()", "@"):
             return self._doubt_of_own(place)
         if receiver in self._owners:
             return ""
-        module = self._imports_of(place).names.get(receiver)
-        at_top = [one for one in self.asked if not one.definition.container]
-        if module is not None and at_top:
-            full = f"{module}.{receiver}"
-            return "" if self._is_from(module, place) or self._is_from(full, place) else _OTHER_MODULE
+        module = self._file(place).names.get(receiver)
+        if module is not None and self._at_top:
+            is_from = self._is_from(module, place) or self._is_from(f"{module}.{receiver}", place)
+            return "" if is_from else _OTHER_MODULE
         if not self._owners:
             return "" if place.source.kind in _NAMESPACED and not self._others else _OTHER
+        return self._doubt_of_method(place, receiver, module)
+
+    def _doubt_of_method(self, place: Place, receiver: str, module: str | None) -> str:
+        """Judge a method by the type of what it is called on, else by how many things have a method of that name."""
         if (kind := _type_of(place, receiver)) is not None:
             return self._doubt_of_type(kind, place)
         if receiver in self._others or (module is not None and not self._is_from(module, place)):
@@ -115,21 +118,18 @@ class NameScope:
         return _COMMON_NAME if self.name in _COMMON else ""
 
     def _doubt_of_own(self, place: Place) -> str:
-        classes = (
-            [one for one in place.source.around(place.enclosing) if one.kind not in ("function", "method")]
-            if place.enclosing
-            else []
-        )
-        if not classes:
-            return "" if not self._others else _OTHER
-        return self._doubt_of_type(classes[0].name, place)
+        around = place.source.around(place.enclosing) if place.enclosing else ()
+        own = next((one for one in around if one.kind not in CALLABLE), None)
+        if own is None:
+            return _OTHER if self._others else ""
+        return self._doubt_of_type(own.name, place)
 
     def _doubt_of_type(self, name: str, place: Place) -> str:
         if name in self._owners:
             return ""
         if name in self._others:
             return _OTHER
-        bases = _bases(place.source, name)
+        bases = self._file(place).bases_of(name)
         if bases & self._owners or (bases and not self._others):
             return ""
         return _OTHER if self._others or name in _BUILTIN_TYPES else ""
@@ -137,74 +137,48 @@ class NameScope:
     def _doubt_of_name(self, place: Place, how: str) -> str:
         if any(_encloses(one, place) for one in self.asked):
             return ""
-        at_top = [one for one in self.asked if not one.definition.container]
-        if not at_top:
+        if not self._at_top:
             return self._doubt_of_bare_method(place, how)
-        if place.enclosing and self._is_local(place, place.enclosing):
+        if place.enclosing and self._file(place).is_local(self.name, place.enclosing):
             return _LOCAL
-        if any(one.path == place.path for one in at_top):
+        if any(one.path == place.path for one in self._at_top):
             return ""
         if any(one.path == place.path and not one.definition.container for one in self.defined):
             return _OTHER
-        imports = self._imports_of(place)
-        if self.name in imports.names:
-            return "" if self._is_from(imports.names[self.name], place) else _OTHER_MODULE
-        if imports.has_star or place.source.kind not in _IMPORTING:
-            return "" if len({one.path for one in self.defined}) == 1 or self._is_near(place, at_top) else _OTHER
-        return _NOT_IMPORTED
+        return self._doubt_of_imported(place)
+
+    def _doubt_of_imported(self, place: Place) -> str:
+        file = self._file(place)
+        if self.name in file.names:
+            return "" if self._is_from(file.names[self.name], place) else _OTHER_MODULE
+        if not file.has_star and place.source.kind in _IMPORTING:
+            return _NOT_IMPORTED
+        directory = os.path.dirname(place.path)
+        is_near = any(os.path.dirname(one.path) == directory for one in self._at_top)
+        return "" if is_near or len({one.path for one in self.defined}) == 1 else _OTHER
 
     def _doubt_of_bare_method(self, place: Place, how: str) -> str:
-        if place.source.kind in _EXPLICIT and how != "base":
-            enclosing = place.enclosing
-            is_inside = enclosing is not None and enclosing.kind not in ("function", "method")
-            return "" if enclosing is not None and is_inside and enclosing.name in self._owners else _OTHER
-        return self._doubt_of_own(place)
-
-    def _is_local(self, place: Place, enclosing: Definition) -> bool:
-        """Whether a function binds the name itself: as a parameter, or by an assignment."""
-        if place.source.kind != "python":
-            return False
-        for around in place.source.around(enclosing):
-            if around.kind not in ("function", "method"):
-                return False
-            first, last = place.source.line_start(around.start_line), place.source.line_start(around.end_line + 1)
-            own = place.source.code[first : last if last > first else None]
-            head, _, body = own.partition("(")
-            parameters = _PARAMETERS.match(body)
-            name = re.escape(self.name)
-            if parameters and re.search(rf"(?:^|[,*])\s*{name}\s*(?:[:,=]|\Z)", _without_brackets(parameters[0])):
-                return True
-            binds = rf"^[ \t]+{name}[ \t]*(?::[^=\n]+)?=(?!=)|\bfor[ \t]+(?:\w+,[ \t]*)*{name}\b[^\n]*\bin\b|\bas[ \t]+{name}\b"
-            if re.search(binds, body, re.MULTILINE) and not re.search(rf"\b(?:global|nonlocal)\b[^\n]*\b{name}\b", own):
-                return True
-        return False
+        if place.source.kind not in _EXPLICIT or how == "base":
+            return self._doubt_of_own(place)
+        around = place.enclosing
+        return "" if around and around.kind not in CALLABLE and around.name in self._owners else _OTHER
 
     def _is_from(self, module: str, place: Place) -> bool:
         """Whether a module can have one of the definitions: its own file, or a package that it lies in."""
-        parts = [
-            part
-            for part in re.split(r"[./\\:]+", module.strip("'\""))
-            if part not in ("", "crate", "self", "super", "@")
-        ]
+        parts = [part for part in _PARTS.split(module.strip("'\"")) if part and part not in _RELATIVE]
+        if not parts:  # `from . import`
+            directory = os.path.dirname(place.path)
+            return any(os.path.dirname(one.path) == directory for one in self.asked)
         for one in self.asked:
-            names = exact_text(one.path).split(os.sep)
-            names[-1] = names[-1].partition(".")[0]
-            if not parts:  # `from . import`
-                if os.path.dirname(one.path) == os.path.dirname(place.path) or one.path == place.path:
-                    return True
-                continue
-            if parts[0] in names or parts[-1] in names:
+            *folders, file = exact_text(one.path).split(os.sep)
+            if {parts[0], parts[-1]} & {*folders, file.partition(".")[0]}:
                 return True
         return False
 
-    @staticmethod
-    def _is_near(place: Place, at: Sequence[DefinedAt]) -> bool:
-        return any(os.path.dirname(one.path) == os.path.dirname(place.path) for one in at)
-
-    def _imports_of(self, place: Place) -> _Imports:
-        if place.path not in self._imports:
-            self._imports[place.path] = _Imports(place.source)
-        return self._imports[place.path]
+    def _file(self, place: Place) -> _File:
+        if place.path not in self._files:
+            self._files[place.path] = _File(place.source)
+        return self._files[place.path]
 
 
 class _Line(NamedTuple):
@@ -227,67 +201,41 @@ def _line_around(place: Place) -> _Line:
     return _Line(before, code[end : end + _LONGEST])
 
 
-def _receiver(before: str) -> str:
+def _receiver(before: str, kind: str) -> str:
     """Return what a name is an attribute of; `?` where that has no name."""
+    if kind == "python" and before.endswith(("->", "-> ")):
+        return ""
     if not _ATTRIBUTE.search(before):
-        return (
-            "@" if before.endswith("@") and before[-2:-1] in ("", " ", "(", "\t") and not before.strip() == "@" else ""
-        )
+        return "@" if _INSTANCE.search(before) else ""
     found = _RECEIVER.search(before)
     return found[1] if found and found[1] else "?"
 
 
 def _type_of(place: Place, receiver: str) -> str | None:
-    """Return the class that a variable was made with or declared as, as far as the function around says so."""
+    """Return the class that a variable was made with or declared as, as far as the text before says so."""
     if not receiver.isidentifier():
         return None
-    source, enclosing = place.source, place.enclosing
-    first = source.line_start(enclosing.start_line) if enclosing else 0
-    name = re.escape(receiver)
-    made = re.compile(
-        rf"\b{name}[ \t]*(?::[ \t]*(?:[\w.]*\.)?(?P<declared>[A-Z]\w*)|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*(?P<made>[A-Z]\w*)[ \t]*\()"
-        rf"|(?:\b|\.)(?P<opened>[A-Z]\w*)\([^\n]*\)[ \t]+as[ \t]+{name}\b|\b(?P<typed>[A-Z]\w*)[ \t*&]+{name}\b"
-    )
+    code, enclosing = place.source.code, place.enclosing
+    first = max(place.source.line_start(enclosing.start_line) if enclosing else 0, place.start - _LOOKED_BACK)
+    made = re.compile(_MADE.replace("NAME", re.escape(receiver)))
     last = None
-    for found in made.finditer(source.code, first, place.start):
-        last = found
-    if last is None and enclosing:
-        last = made.search(source.code, 0, first)
+    for last in made.finditer(code, first, place.start):  # noqa: B007 - the last one counts
+        pass
+    last = last or made.search(code, max(first - _LOOKED_BACK, 0), first)
     return next((value for value in last.groups() if value), None) if last else None
 
 
-def _bases(source: SourceText, name: str) -> set[str]:
-    """Return the names that a class of this text builds on, those of its bases here included."""
-    seen: set[str] = set()
-    ahead = [name]
-    while ahead:
-        current = ahead.pop()
-        found = re.search(rf"\b(?:class|struct|interface|trait)[ \t]+{re.escape(current)}\b([^\n{{]*)", source.code)
-        bases = set(_NAME.findall(found[1])) - seen - {current} if found else set()
-        seen |= bases
-        ahead += sorted(bases)[:_MOST_BASES] if len(seen) < _MOST_BASES else []
-    return seen
-
-
-def _without_brackets(parameters: str) -> str:
-    for _ in range(_MOST_NESTED):
-        parameters = _BRACKETS.sub("", parameters)
-    return parameters
-
-
-class _Imports:
-    """What a file imports, by name: from which module each comes."""
+class _File:
+    """What a file imports, which classes its own build on, and what its functions call by names of their own."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-
-    @cached_property
-    def _statements(self) -> list[re.Match[str]]:
-        return list(_IMPORT.finditer(self._source.code))
+        self._bases: dict[str, frozenset[str]] = {}
+        self._local: dict[tuple[str, int], bool] = {}
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The module of each name."""
+        """The module of each name that is imported."""
         return dict(self._named())
 
     @cached_property
@@ -295,14 +243,62 @@ class _Imports:
         """Whether all names of a module are imported."""
         return any("*" in found[0] for found in self._statements)
 
-    def spans_over(self, start: int) -> bool:
-        """Whether a place lies in an import."""
-        return any(found.start() <= start < found.end() for found in self._statements)
-
     def module_at(self, start: int) -> str | None:
-        """Return the module that is imported from at a place; None where none is named there."""
-        found = next((one for one in self._statements if one.start() <= start < one.end()), None)
-        return self._module_of(found) if found else None
+        """Return the module that is imported from at a place, empty where it has no name; None outside of imports."""
+        at = bisect_right(self._starts, start) - 1
+        if at < 0 or start >= self._statements[at].end():
+            return None
+        return self._module_of(self._statements[at]) or ""
+
+    def bases_of(self, name: str) -> frozenset[str]:
+        """Return the names that a class builds on, those of its bases in this file included."""
+        if name not in self._bases:
+            self._bases[name] = frozenset(self._read_bases(name))
+        return self._bases[name]
+
+    def is_local(self, name: str, enclosing: Definition) -> bool:
+        """Whether a function of Python, or one around it, binds a name itself: as a parameter, or by an assignment."""
+        for around in self._source.around(enclosing):
+            if around.kind not in CALLABLE or self._source.kind != "python":
+                return False
+            key = (name, around.start_line)
+            if key not in self._local:
+                self._local[key] = self._binds(name, around)
+            if self._local[key]:
+                return True
+        return False
+
+    def _binds(self, name: str, function: Definition) -> bool:
+        first = self._source.line_start(function.start_line)
+        last = self._source.line_start(function.end_line + 1)
+        code = self._source.code[first : last if last > first else None]
+        body = code.partition("(")[2]
+        parameters = _PARAMETERS.match(body)
+        name = re.escape(name)
+        if parameters and re.search(rf"(?:^|[,*])\s*{name}\s*(?:[:,=]|\Z)", _without_brackets(parameters[0])):
+            return True
+        is_bound = re.search(_BINDS.replace("NAME", name), body, re.MULTILINE)
+        return bool(is_bound) and not re.search(rf"\b(?:global|nonlocal)\b[^\n]*\b{name}\b", code)
+
+    def _read_bases(self, name: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [name]
+        while ahead and len(seen) < _MOST_BASES:
+            current = ahead.pop()
+            header = rf"\b(?:class|struct|interface|trait)[ \t]+{re.escape(current)}\b([^\n{{]*)"
+            found = re.search(header, self._source.code)
+            bases = set(_NAME.findall(found[1])) - seen - {current} if found else set()
+            seen |= bases
+            ahead += sorted(bases)
+        return seen
+
+    @cached_property
+    def _statements(self) -> list[re.Match[str]]:
+        return list(_IMPORT.finditer(self._source.code))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [found.start() for found in self._statements]
 
     def _module_of(self, found: re.Match[str]) -> str | None:
         if found["module"]:
@@ -314,24 +310,41 @@ class _Imports:
     def _named(self) -> Iterator[tuple[str, str]]:
         for found in self._statements:
             module = self._module_of(found)
-            for part in re.split(r"[,{}()\n]", found["names"] or ""):
+            for part in re.split(r"[,{}()\n]", found["names"] or found[0].partition(" ")[2]):
                 name, _, other = part.strip().rstrip(";").partition(" as ")
                 own = (other or name).strip()
                 if own and module is None:
                     yield own.partition(".")[0], name.strip()
                 elif own:
-                    yield own.rpartition(":")[2], module or ""
+                    yield own.partition(" ")[0].rpartition(":")[2], module or ""
+
+
+def _without_brackets(parameters: str) -> str:
+    for _ in range(_MOST_NESTED):
+        parameters = _BRACKETS.sub("", parameters)
+    return parameters
 
 
 _IMPORT: Final = re.compile(
     r"^[ \t]*+(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^()]*\)|[^\n]*)"
-    r"|(?:import|export)\b(?![ \t]*\()(?:[^\n{;]*\{[^{}]*\}[^\n]*|[^\n]*)|(?:use|using|require|include|\#[ \t]*include)\b[^;\n]*(?:\{[^{}]*\})?[^\n]*"
+    r"|(?:import|export)\b(?![ \t]*\()(?:[^\n{;]*\{[^{}]*\}[^\n]*|[^\n]*)"
+    r"|(?:use|using|require|include|\#[ \t]*include)\b[^;\n]*(?:\{[^{}]*\})?[^\n]*"
     r"|(?:const|let|var)[ \t]+(?:\{[^{}]*\}|\w+)[ \t]*=[ \t]*(?:await[ \t]+)?(?:require|import)\b[^\n]*)",
     re.MULTILINE,
+)
+_MADE: Final = (
+    r"\bNAME[ \t]*(?::[ \t]*(?:[\w.]*\.)?(?P<declared>[A-Z]\w*)"
+    r"|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*(?P<made>[A-Z]\w*)[ \t]*\()"
+    r"|(?:\b|\.)(?P<opened>[A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+NAME\b|\b(?P<typed>[A-Z]\w*)[ \t*&]+NAME\b"
+)
+_BINDS: Final = (
+    r"^[ \t]+NAME[ \t]*(?::[^=\n]+)?=(?!=)|\bfor[ \t]+(?:\w+,[ \t]*)*NAME\b[^\n]{0,100}\bin\b|\bas[ \t]+NAME\b"
 )
 _QUOTED: Final = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _WORD_END: Final = re.compile(r"(?<=[\w$?!])(?![\w$])")
 _ATTRIBUTE: Final = re.compile(r"(?:\?\.|(?<!\.)\.|->|::|!\.)[ \t]*\Z")
+_INSTANCE: Final = re.compile(r"[^\s@][ (\t]*@\Z")
+"""What stands before an instance variable of Ruby, and not before a decorator, which is alone in its line."""
 _RECEIVER: Final = re.compile(r"(?:\b(super\(\)|@?\w+)|[\])])[ \t]*(?:\?\.|\.|->|::|!\.)[ \t]*\Z")
 _CALLED: Final = re.compile(r"[ \t]*(?:!|\?\.)?(?:::)?(?:<[^<>()\n]*>)?\(")
 _SETS: Final = re.compile(r"[ \t]*(?::[^=\n()]{1,100})?=(?![=>])")
@@ -340,8 +353,8 @@ _PARAMETERS: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _BRACKETS: Final = re.compile(r"[\[({][^\[\](){}]*[\])}]")
 _MOST_NESTED: Final = 5
 _CLASS_HEADER: Final = re.compile(
-    r"[ \t]*(?:\w+[ \t]+)*(?:class|struct|interface|trait|impl|extension|object|enum)\b[^\n]*(?:[(:,<]|\bextends\b|\bimplements\b|\bfor\b|\bimpl\b|\bwith\b)"
-    r"[^\n]*\Z"
+    r"[ \t]*+(?:\w+[ \t]+){0,5}?(?:class|struct|interface|trait|impl|extension|object|enum)\b[^\n]*?"
+    r"(?:[(:,<]|\b(?:extends|implements|for|impl|with)\b)[^\n]*\Z"
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _EXPLICIT: Final = frozenset({"python", "javascript", "typescript", "tsx", "rust", "go", "php", "lua"})
@@ -359,5 +372,8 @@ _NOT_IMPORTED: Final = "not imported here"
 _LOCAL: Final = "a local variable"
 _KEYWORD: Final = "an argument of this name"
 _COMMON_NAME: Final = "a common name"
+_PARTS: Final = re.compile(r"[./\\:]+")
+_RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
+_LOOKED_BACK: Final = 20_000
 _LONGEST: Final = 400
 _MOST_BASES: Final = 20

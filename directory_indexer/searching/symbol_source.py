@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
+CALLABLE: Final = frozenset({"function", "method"})
+"""The kinds of definitions that have variables of their own."""
+
 
 class Definition(NamedTuple):
     """A named thing of a source text: its lines from 1, both inclusive, and the names that it stands in."""
@@ -44,11 +47,6 @@ class SourceText:
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in their order, each after the one that it stands in."""
         return tuple(self._read())
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines of the text."""
-        return self.text.split("\n")
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -107,7 +105,7 @@ class SourceText:
             owner = "" if stack else next((found[group] for group in _OWNERS & groups if found[group]), "")
             above = stack[-1] if stack else None
             container = above.qualified if above else owner
-            is_method = keyword in _FUNCTIONS and ((above is not None and above.kind not in _CALLABLE) or bool(owner))
+            is_method = keyword in _FUNCTIONS and ((above is not None and above.kind not in CALLABLE) or bool(owner))
             kind = "method" if is_method else "function" if keyword in _FUNCTIONS else _KINDS.get(keyword, keyword)
             definition = Definition(name, kind, start, end, container)
             stack.append(definition)
@@ -251,14 +249,16 @@ _ANY_HEADER: Final = re.compile(
     rf"{_INDENT}{_MODIFIERS}(?:{_TYPE_FORM}"
     rf"|(?P<function>{_FUNCTION_WORDS})\b[ \t*]*(?:<[^<>\n]*>[ \t]*)?{_OWNER}(?:(?:[\w$]+(?:<[^<>\n]*>)?[.:])+)?"
     r"(?P<typed>[\w$?!]+)"
-    r"|(?:(?:const|let|var|val)[ \t]+)?(?:(?P<bound_owner>[\w$]+)\.(?:prototype\.)?)?(?:[\w$]+\.)*(?P<bound>[\w$]+)[ \t]*(?::[^=\n]{1,200})?[:=][ \t]*"
+    r"|(?:(?:const|let|var|val)[ \t]+)?(?:(?P<bound_owner>[\w$]+)\.(?:prototype\.)?)?(?:[\w$]+\.)*"
+    r"(?P<bound>[\w$]+)[ \t]*(?::[^=\n]{1,200})?[:=][ \t]*"
     r"(?:async[ \t]*)?(?:function\b|class\b|\([^()\n]*\)[^=\n]{0,100}=>|[\w$]+[ \t]*=>|\((?=[ \t]*\n)|\([^()\n]*$)"
     r"|(?:get|set|static|async|\*)?[ \t]*(?P<method>\#?(?!(?:" + _NO_TYPE + r"|function)\b)[\w$]+)[ \t]*"
     r"(?:<[^<>\n]*>)?\([^;\n]{0,300}\)[^;\n=]{0,100}\{[ \t]*$)",
     re.MULTILINE,
 )
 _HASKELL: Final = re.compile(
-    rf"{_INDENT}(?:(?P<keyword>data|newtype|class|type)[ \t]+{_OWNER}(?P<name>[A-Z]\w*)|(?P<bound>[a-z_][\w']*)[ \t]*::)",
+    rf"{_INDENT}(?:(?P<keyword>data|newtype|class|type)[ \t]+{_OWNER}(?P<name>[A-Z]\w*)"
+    r"|(?P<bound>[a-z_][\w']*)[ \t]*::)",
     re.MULTILINE,
 )
 _HEADERS: Final = {
@@ -272,7 +272,6 @@ _HEADERS: Final = {
 }
 _OWNERS: Final = frozenset({"owner", "typed_owner", "bound_owner"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
-_CALLABLE: Final = frozenset({"function", "method"})
 _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protocol", "macro_rules!": "macro"}
 _MOST_DEPTH: Final = 12
 _LONGEST_SIGNATURE: Final = 240

@@ -7,6 +7,7 @@ an import, a mention in a comment) follows from its line; whose name it is, wher
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -19,11 +20,11 @@ from directory_indexer.paths import FilePath, display, exact_text
 from directory_indexer.relevance.roles import has_role
 from directory_indexer.searching.grep import GrepMatches, GrepRequest, grep
 from directory_indexer.searching.symbol_scopes import DefinedAt, NameScope, Place
-from directory_indexer.searching.symbol_source import Definition, SourceText
+from directory_indexer.searching.symbol_source import CALLABLE, Definition, SourceText
 
 
 class SymbolRequest(NamedTuple):
-    """Which name is looked up, what it stands in if that was said, and where; `depth` is how far callers are followed."""
+    """Which name is looked up, what it stands in, and where; callers are followed to a `depth`."""
 
     name: str
     container: str = ""
@@ -46,7 +47,7 @@ class FoundDefinition(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A line that uses a name: `call`, `base`, `import`, `set`, `use` or `mention`; `doubt` is why it may be another."""
+    """A line that uses a name, and how: `call`, `base`, `import` …; `doubt` is why it may be another name."""
 
     line: int
     text: str
@@ -172,17 +173,18 @@ class _NameReader:
 
     def __init__(self, snapshot: Snapshot, request: SymbolRequest) -> None:
         self._snapshot = snapshot
-        self._request = request
+        self._n_judged: Counter[FilePath] = Counter()
         pattern = PatternOptions((request.name,), are_texts=True, are_words=request.name[-1:].isalnum())
         found = list(grep(snapshot, GrepRequest(pattern, scope=request.scope, most_spans=0)).files)
         code = [one for one in found if one.kind in GROUPS["code"]]
-        self.n_unread = max(len(code) - _MOST_FILES, 0)
-        files = {one.path: one for one in snapshot.files.at([one.path for one in code[:_MOST_FILES]])}
-        self._texts = {
-            one.path: (one, SourceText(text, one.kind))
-            for one in code[:_MOST_FILES]
-            if (text := self._text(files[one.path].holder_id)) is not None
-        }
+        files = {one.path: one for one in snapshot.files.at([one.path for one in code])}
+        self._texts: dict[FilePath, tuple[GrepMatches, SourceText]] = {}
+        n_bytes = 0
+        for one in code:
+            if n_bytes < _MOST_BYTES and (text := self._text(files[one.path].holder_id)) is not None:
+                self._texts[one.path] = (one, SourceText(text, one.kind))
+                n_bytes += len(text)
+        self.n_unread = len(code) - len(self._texts)
         self._documents = [one for one in found if one.kind not in GROUPS["code"]]
         defined = {path: list(_defined(source, request.name)) for path, (_, source) in self._texts.items()}
         at = [DefinedAt(path, one) for path, some in defined.items() for one in some]
@@ -222,10 +224,15 @@ class _NameReader:
                 continue
             if line.number in own:
                 continue
-            uses = [self.scope.judge(Place(path, source, start + one, enclosing)) for one in at]
+            uses = [self._judged(Place(path, source, start + one, enclosing)) for one in at]
             if uses:
                 how, doubt = min(uses, key=lambda one: (bool(one[1]), _ORDER.index(one[0])))
                 yield enclosing, Use(line.number, text, how, doubt)
+
+    def _judged(self, place: Place) -> tuple[str, str]:
+        """Judge a use; in a file that has very many, the later ones are not looked at closely."""
+        self._n_judged[place.path] += 1
+        return self.scope.judge(place) if self._n_judged[place.path] <= _MOST_JUDGED else ("use", _NOT_JUDGED)
 
 
 def _defined(source: SourceText, name: str) -> Iterator[Definition]:
@@ -239,12 +246,12 @@ def _defined(source: SourceText, name: str) -> Iterator[Definition]:
         line = source.line_at(found.start("name"))
         above = source.enclosing(line)
         is_attribute = found["self"] is not None
-        if line in lines or (above is not None and (above.kind in ("function", "method")) and not is_attribute):
+        if line in lines or (above is not None and (above.kind in CALLABLE) and not is_attribute):
             continue
         if above is None and found["indent"] and not found["words"]:
             continue  # an argument of a call that has several lines
         if is_attribute and above is not None:
-            above = next((one for one in source.around(above) if one.kind not in ("function", "method")), None)
+            above = next((one for one in source.around(above) if one.kind not in CALLABLE), None)
         container = above.qualified if above else ""
         if container not in seen:
             seen.add(container)
@@ -267,7 +274,9 @@ _BINDING: Final = (
     r"|boolean|char|double|float|unsigned|size_t|auto)[ \t*]+)*)(?:(?P<self>self|this)\.|(?:module\.)?exports\.)?"
     r"(?P<name>NAME)(?![\w$])[ \t]*(?::(?!:)[^=\n]*(?:=(?!=)|$)|:?=(?![=>])|;|(?<=define NAME)(?=[ \t(]))"
 )
-_MOST_FILES: Final = 400
+_NOT_JUDGED: Final = "one of very many in this file"
+_MOST_JUDGED: Final = 500
+_MOST_BYTES: Final = 20_000_000
 _LONGEST_TEXT: Final = 2_000_000
 _LONGEST_LINE: Final = 240
 _MOST_CALLERS: Final = 50

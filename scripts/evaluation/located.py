@@ -250,7 +250,10 @@ def _show_missed(question: Question, ranked: Sequence[str]) -> None:
 
 _FEWEST, _MOST = 2, 8
 _FEWEST_WORDS = 12
-_TRAILER = r"(?i)\s*(?:[\w-]+-by|co-authored-by|change-id|cc|fixes|closes|refs?|resolves|see also|git-svn-id)\s*:?\s*(?=\S*[<#@:]|$)"
+_TRAILER = (
+    r"(?i)\s*(?:[\w-]+-by|co-authored-by|change-id|cc|fixes|closes|refs?|resolves|see also|git-svn-id)"
+    r"\s*:?\s*(?=\S*[<#@:]|$)"
+)
 _MECHANICAL = (
     r"(?i)^(?:docs?|style|chore|ci|build|release|lint|deps?|typo|revert|merge|bump)\b[^:]*:|^v?\d+\.\d+|\bbump|clippy"
     r"|\b(?:ruff|black|mypy|prettier|rustfmt|gofmt|eslint|pre-commit|copyright|typos?|pyupgrade|changelog)\b"

@@ -25,7 +25,7 @@ _EPILOGUE = """
 Of each tree are taken N definitions (classes, functions and methods) at random, each asked for by its name with what it
 stands in. "definitions" is the share of them whose line is in the answer. References are lines, those of the
 definition left out. jedi follows types as far as it can; what it cannot infer counts against us, and so does a use that
-it misses. "certain" are those that the answer has no doubt about, "all" are all. jedi must be installed beside dirindex.
+it misses. "certain" are those that the answer has no doubt about, "all" are all. jedi must be installed beside it.
 """
 _Lines = set[tuple[str, int]]
 
@@ -90,7 +90,7 @@ def _asked(tree: Path, n_names: int) -> Iterator[_Asked]:
     project = jedi.Project(tree, sys_path=[str(tree.parent), *sys.path])
     files = sorted(tree.rglob("*.py"))
     names = [(path, name) for path in files for name in _names_in(jedi.Script(path=path, project=project))]
-    chosen = random.Random(1).sample(names, min(n_names, len(names)))  # noqa: S311 - the same names in each run
+    chosen = random.Random(1).sample(names, min(n_names, len(names)))
     for path, name in chosen:
         script = jedi.Script(path=path, project=project)
         found = script.get_references(name.line, name.column, include_builtins=False)

@@ -125,12 +125,6 @@ def test_an_empty_report_is_refused(index: Index) -> None:
         located(index, " \n")
 
 
-def test_files_that_programs_wrote_in_one_line_are_not_to_be_read(index: Index) -> None:
-    index.write("static/app.js", "var amount = 1; " * 400)
-    shop(index)
-    assert "static/app.js" not in names(index, located(index, "amount is wrong").code)
-
-
 @pytest.mark.parametrize(
     "report", ["@@ -1,1 +1 @@\n" * 1000, "a/b.py:1\n" * 5000, "`x`" * 20_000, "+++ \n@@ -0,0", "\0\n\0", "(" * 50_000]
 )

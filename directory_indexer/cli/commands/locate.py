@@ -18,7 +18,8 @@ from directory_indexer.paths import resolved_path
 with lazily:
     from directory_indexer.render.json_pages import record_json
     from directory_indexer.render.symbols import located_lines
-    from directory_indexer.searching.locating import LocateRequest, locate as find_places
+    from directory_indexer.searching.locating import LocateRequest
+    from directory_indexer.searching.locating import locate as find_places
     from directory_indexer.wire.symbols import locate_answer
 
 _MAX_TOKENS = 8000
