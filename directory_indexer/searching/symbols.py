@@ -116,7 +116,13 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
     documents = [one for one in uses if _is_document(one)]
     callers = tuple(_callers(snapshot, request, code)) if request.depth else ()
     return FoundSymbol(
-        request, tuple(definitions), *(_in_order(part) for part in (code, tests, documents)), callers, names.n_unread
+        request,
+        tuple(definitions),
+        code=_in_order(code),
+        tests=_in_order(tests),
+        documents=_in_order(documents),
+        callers=callers,
+        n_unread=names.n_unread,
     )
 
 
