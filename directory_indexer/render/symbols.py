@@ -22,9 +22,15 @@ _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
 
 def symbol_lines(found: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
     """Show what was found of a name, within so many tokens; 0 means that it may be of any length."""
-    head = [*_definition_lines(found, paths), *_caller_lines(found.callers, paths)]
+    head = list(_definition_lines(found, paths))
     yield from head
     room = max_tokens * _BYTES_PER_TOKEN - _n_bytes(head) - _NOTES_BYTES if max_tokens else None
+    callers = list(_caller_lines(found.callers, paths))
+    shown = callers if room is None else _fitting(callers, int(room * _CALLERS_SHARE))
+    yield from shown
+    if len(shown) < len(callers):
+        yield line(Span(f"  {count(len(callers) - len(shown), 'more caller')}", Style.NOTE))
+    room = None if room is None else max(room - _n_bytes(shown), 0)
     free = 0.0
     for name, share in _SHARES:
         parts: Sequence[Uses] = getattr(found, name)
@@ -128,6 +134,7 @@ def _n_bytes(lines: Sequence[Line]) -> int:
     return len(plain(lines).encode("utf-8", "replace"))
 
 
+_CALLERS_SHARE: Final = 0.4
 _MOST_DEFINITIONS: Final = 20
 _NOTES_BYTES: Final = 300
 _LONGEST_SYMBOL: Final = 60

@@ -62,10 +62,10 @@ class SourceText:
 
     def enclosing(self, line: int) -> Definition | None:
         """Return the innermost definition that a line stands in, its own first line included."""
-        for at in range(bisect_right(self._starts, line) - 1, -1, -1):
-            if self.definitions[at].end_line >= line:
-                return self.definitions[at]
-        return None
+        at = bisect_right(self._starts, line) - 1
+        while at >= 0 and self.definitions[at].end_line < line:
+            at = self._above[at]
+        return self.definitions[at] if at >= 0 else None
 
     def signature(self, line: int) -> str:
         """Return the first line of a definition, and where its parameters go on, those that follow."""
@@ -80,11 +80,25 @@ class SourceText:
 
     def around(self, definition: Definition) -> Iterator[Definition]:
         """Yield a definition and all that it stands in, the innermost first."""
-        yield definition
-        for other in reversed(self.definitions[: self.definitions.index(definition)]):
-            if other.end_line >= definition.end_line and other.qualified == definition.container:
-                yield other
-                definition = other
+        at = self._places[definition]
+        while at >= 0:
+            yield self.definitions[at]
+            at = self._above[at]
+
+    @cached_property
+    def _places(self) -> dict[Definition, int]:
+        return {definition: at for at, definition in enumerate(self.definitions)}
+
+    @cached_property
+    def _above(self) -> list[int]:
+        """Of each definition, which one it stands in; -1 for none."""
+        above: list[int] = []
+        for at, definition in enumerate(self.definitions):
+            outer = at - 1
+            while outer >= 0 and self.definitions[outer].end_line < definition.start_line:
+                outer = above[outer]
+            above.append(outer)
+        return above
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -120,7 +134,7 @@ class SourceText:
         tabs = indent // 4
         dedent = _dedent(indent, tabs).search(self.code, line_end)
         end = len(self.code) if dedent is None else dedent.start()
-        return self.line_at(len(self.code[:end].rstrip()) - 1) if end - line_end < _LONG else self.line_at(end)
+        return self.line_at(line_end + max(len(self.code[line_end:end].rstrip()) - 1, -1))
 
 
 def _blanked(found: re.Match[str]) -> str:
@@ -276,4 +290,3 @@ _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protoco
 _MOST_DEPTH: Final = 12
 _LONGEST_SIGNATURE: Final = 240
 _MOST_SIGNATURE_LINES: Final = 12
-_LONG: Final = 10_000_000

@@ -20,7 +20,8 @@ from directory_indexer.wire.symbols import LocateAnswer, SymbolAnswer, locate_an
 _READ_NEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
 _NOWHERE = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
 _NOTHING = "Nothing in the index speaks for a place. Next: search with other words.\n"
-_STEP = 100
+_STEP = 20
+_LEAST_ROOM = 0
 
 
 def symbol_within_budget(
@@ -34,7 +35,7 @@ def symbol_within_budget(
     """
     found = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
     whole = symbol_answer(found, notes=notes)
-    for room in range(call.max_tokens, 0, -_STEP):
+    for room in range(call.max_tokens, _LEAST_ROOM, -_STEP):
         text = plain(symbol_lines(found, paths=PathStyle(), max_tokens=room))
         answer = whole._replace(answer=text + _READ_NEXT if found.is_any else _NOWHERE)
         if cost(object_for_models(answer)) <= call.max_tokens and cost(answer_text(answer)) <= call.max_tokens:

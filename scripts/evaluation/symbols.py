@@ -93,7 +93,10 @@ def _asked(tree: Path, n_names: int) -> Iterator[_Asked]:
     chosen = random.Random(1).sample(names, min(n_names, len(names)))
     for path, name in chosen:
         script = jedi.Script(path=path, project=project)
-        found = script.get_references(name.line, name.column, include_builtins=False)
+        try:
+            found = script.get_references(name.line, name.column, include_builtins=False)
+        except (AttributeError, IndexError, RecursionError):
+            continue  # jedi 0.20 fails on some names
         lines = {(str(one.module_path), one.line) for one in found if not one.is_definition() or _is_import(one)}
         below = {one for one in lines if Path(one[0]).is_relative_to(tree)}
         yield _Asked(_qualified(name), (str(path), name.line), below - {(str(path), name.line)})

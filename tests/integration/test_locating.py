@@ -28,8 +28,9 @@ def parse_amount(text):
 class AmountError(ValueError):
     pass
 '''
-LEDGER = "from shop.parser import parse_amount\n\n\ndef total(lines):\n    return sum(parse_amount(one)[0] for one in lines)\n"
-TEST = "from shop.parser import parse_amount\n\n\ndef test_parse_amount():\n    assert parse_amount('3 EUR') == (3.0, 'EUR')\n"
+IMPORT = "from shop.parser import parse_amount\n\n\n"
+LEDGER = f"{IMPORT}def total(lines):\n    return sum(parse_amount(one)[0] for one in lines)\n"
+TEST = f"{IMPORT}def test_parse_amount():\n    assert parse_amount('3 EUR') == (3.0, 'EUR')\n"
 TRACE = """\
 Traceback (most recent call last):
   File "/srv/app/shop/ledger.py", line 5, in total
@@ -42,8 +43,7 @@ DIFF = """\
 diff --git a/shop/ledger.py b/shop/ledger.py
 --- a/shop/ledger.py
 +++ b/shop/ledger.py
-@@ -2,3 +2,3 @@
- 
+@@ -4,2 +4,2 @@
 -def total(lines):
 +def total(rows):
 """

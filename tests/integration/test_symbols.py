@@ -11,6 +11,10 @@ from directory_indexer.render.printable import PathStyle
 from directory_indexer.render.spans import plain
 from directory_indexer.render.symbols import symbol_lines
 from directory_indexer.searching.symbols import FoundSymbol, Uses, find_symbol, symbol_request
+from directory_indexer.server.arguments import SymbolArguments
+from directory_indexer.server.budget import cost
+from directory_indexer.server.schemas import object_for_models
+from directory_indexer.server.symbols import answer_text, symbol_within_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,6 +123,22 @@ def test_an_answer_keeps_to_its_tokens_and_says_how_much_is_left_out(index: Inde
     assert len(text.encode()) <= 1500
     assert "more lines" in text
     assert "code: 400 lines in 1 file" in text
+
+
+@pytest.mark.parametrize("max_tokens", [200, 400, 1500])
+def test_an_answer_to_an_assistant_keeps_to_its_tokens_and_says_what_to_call_next(
+    index: Index, max_tokens: int
+) -> None:
+    index.write("a.py", "def name():\n    pass\n\n" + "".join(f"def f{n}():\n    name({n})\n\n" for n in range(400)))
+    index.run()
+    call = SymbolArguments("name", levels=2, max_tokens=max_tokens)
+    with index.docstore.snapshot() as snapshot:
+        answer = symbol_within_budget(snapshot, call, (), ())
+        nowhere = symbol_within_budget(snapshot, call._replace(name="nowhere"), (), ())
+    assert cost(object_for_models(answer)) <= max_tokens
+    assert "def name():" in answer_text(answer)
+    assert "Next: get_content" in answer_text(answer)
+    assert "Next: search" in answer_text(nowhere)
 
 
 @pytest.mark.parametrize("name", ["", "two words", "../etc", "name("])
