@@ -258,6 +258,11 @@ _C_FAMILY: Final = re.compile(
     r"|(?P<method>(?!(?:" + _NO_TYPE + r")\b)~?[\w$]+)[ \t]*\([^;\n]{0,300}\)[^;\n]{0,100}\{[ \t]*$)",
     re.MULTILINE,
 )
+_JAVA: Final = re.compile(
+    _C_FAMILY.pattern.replace(r"[^;\n]{0,400}(?:\{[^\n]*)?$", r"[^;\n]{0,400}(?:[{;][^\n]*)?$", 1), re.MULTILINE
+)
+"""In an interface, methods end with a semicolon."""
+
 _FUNCTION_WORDS: Final = "function|func|fun|fn|def|sub|proc|procedure|defn|macro"
 _ANY_HEADER: Final = re.compile(
     rf"{_INDENT}{_MODIFIERS}(?:{_TYPE_FORM}"
@@ -266,7 +271,7 @@ _ANY_HEADER: Final = re.compile(
     r"|(?:(?:const|let|var|val)[ \t]+)?(?:(?P<bound_owner>[\w$]+)\.(?:prototype\.)?)?(?:[\w$]+\.)*"
     r"(?P<bound>[\w$]+)[ \t]*(?::[^=\n]{1,200})?[:=][ \t]*"
     r"(?:async[ \t]*)?(?:function\b|class\b|\([^()\n]*\)[^=\n]{0,100}=>|[\w$]+[ \t]*=>|\((?=[ \t]*\n)|\([^()\n]*$)"
-    r"|(?:get|set|static|async|\*)?[ \t]*(?P<method>\#?(?!(?:" + _NO_TYPE + r"|function)\b)[\w$]+)[ \t]*"
+    r"|(?:(?:get|set|static|async)[ \t]+|\*[ \t]*)*(?P<method>\#?(?!(?:" + _NO_TYPE + r"|function)\b)[\w$]+)[ \t]*"
     r"(?:<[^<>\n]*>)?\([^;\n]{0,300}\)[^;\n=]{0,100}\{[ \t]*$)",
     re.MULTILINE,
 )
@@ -282,7 +287,8 @@ _HEADERS: Final = {
     "go": _GO,
     "rust": _RUST,
     "haskell": _HASKELL,
-    **dict.fromkeys(("c", "cpp", "csharp", "java", "objc", "cuda", "glsl"), _C_FAMILY),
+    **dict.fromkeys(("c", "cpp", "objc", "cuda", "glsl"), _C_FAMILY),
+    **dict.fromkeys(("csharp", "java"), _JAVA),
 }
 _OWNERS: Final = frozenset({"owner", "typed_owner", "bound_owner"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
