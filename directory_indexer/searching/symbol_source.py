@@ -272,7 +272,7 @@ _ANY_HEADER: Final = re.compile(
     r"(?P<bound>[\w$]+)[ \t]*(?::[^=\n]{1,200})?[:=][ \t]*"
     r"(?:async[ \t]*)?(?:function\b|class\b|\([^()\n]*\)[^=\n]{0,100}=>|[\w$]+[ \t]*=>|\((?=[ \t]*\n)|\([^()\n]*$)"
     r"|(?:(?:get|set|static|async)[ \t]+|\*[ \t]*)*(?P<method>\#?(?!(?:" + _NO_TYPE + r"|function)\b)[\w$]+)[ \t]*"
-    r"(?:<[^<>\n]*>)?\([^;\n]{0,300}\)[^;\n=]{0,100}\{[ \t]*$)",
+    r"(?:<[^<>\n]*>)?\([^;\n]{0,300}\)[^;\n=]{0,100}\{(?:[ \t]*$|[^\n]{1,300}\}[ \t;,]*$))",
     re.MULTILINE,
 )
 _HASKELL: Final = re.compile(
