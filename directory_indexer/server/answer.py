@@ -12,9 +12,19 @@ from directory_indexer.wire.hits import PlainAnswer, SearchAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
+from directory_indexer.wire.symbols import LocateAnswer, SymbolAnswer
 
 Result: TypeAlias = (
-    SearchAnswer | PlainAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+    SearchAnswer
+    | PlainAnswer
+    | GrepAnswer
+    | TextAnswer
+    | OutlineAnswer
+    | SymbolAnswer
+    | LocateAnswer
+    | ConvertedText
+    | Run
+    | ServerAnswer
 )
 
 

@@ -10,9 +10,11 @@ from directory_indexer.server.arguments import (
     GrepArguments,
     IndexArguments,
     InfoArguments,
+    LocateArguments,
     OutlineArguments,
     SearchArguments,
     SimilarArguments,
+    SymbolArguments,
 )
 from directory_indexer.server.running import ToolRun, convert, index, quickly, server_info, slowly
 from directory_indexer.server.tools import Tools
@@ -22,6 +24,7 @@ from directory_indexer.wire.hits import SearchAnswer
 from directory_indexer.wire.outlines import OutlineAnswer
 from directory_indexer.wire.runs import Run
 from directory_indexer.wire.server import ServerAnswer
+from directory_indexer.wire.symbols import LocateAnswer, SymbolAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,22 @@ TOOLS = (
         GrepArguments,
         GrepAnswer,
         slowly(Tools.grep),
+    ),
+    ToolEntry(
+        "symbol",
+        "Find a symbol",
+        "Find where a name of code is defined, who calls it and which tests use it. Use it instead of grep for names.",
+        SymbolArguments,
+        SymbolAnswer,
+        slowly(Tools.symbol),
+    ),
+    ToolEntry(
+        "locate",
+        "Locate a problem",
+        "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to mend one.",
+        LocateArguments,
+        LocateAnswer,
+        slowly(Tools.locate),
     ),
     ToolEntry(
         "get_content",

@@ -13,15 +13,18 @@ from directory_indexer.lazy import lazily
 from directory_indexer.notes import Note
 from directory_indexer.paths import FilePath
 from directory_indexer.searching.answers import SearchMode, SearchResult
+from directory_indexer.searching.locating import LocateRequest, locate
 from directory_indexer.server.answer import Answer
 from directory_indexer.server.arguments import (
     ContentArguments,
     ConvertArguments,
     GrepArguments,
     InfoArguments,
+    LocateArguments,
     OutlineArguments,
     SearchArguments,
     SimilarArguments,
+    SymbolArguments,
 )
 from directory_indexer.server.budget import Budgets, cost
 from directory_indexer.server.collection_jobs import CollectionJobs
@@ -46,6 +49,7 @@ from directory_indexer.server.questions import (
     search_in,
 )
 from directory_indexer.server.schemas import object_for_models
+from directory_indexer.server.symbols import answer_text, located_within_budget, symbol_within_budget
 from directory_indexer.server.wording import info_text
 from directory_indexer.team.search import search_collections
 from directory_indexer.wire.cursors import position_of
@@ -163,6 +167,25 @@ class Tools:
             outline = outline_named(snapshot, call.path)
         answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
+
+    def symbol(self, call: SymbolArguments) -> Answer:
+        """Find where a name is defined and used."""
+        with self.collections.using(call.collection) as opened:
+            scope, notes = look_at(opened, call.path)
+            with opened.app.docstore.snapshot() as snapshot:
+                answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
+        return Answer(answer_text(answer), answer)
+
+    def locate(self, call: LocateArguments) -> Answer:
+        """Find what to read for a report."""
+        seconds = self._config.serving.embedding_ms / 1000
+        mode, notes = self._available_mode(SearchMode.HYBRID)
+        with self.collections.using(call.collection) as opened:
+            scope, changes = look_at(opened, call.path)
+            request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
+            located = locate(opened.app.docstore, opened.app.searcher, request)
+        answer = located_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
+        return Answer(answer_text(answer), answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document from the web, to Markdown."""

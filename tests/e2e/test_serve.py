@@ -43,7 +43,18 @@ def client(place: Path) -> Iterator[RawClient]:
 
 def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None:
     tools = client.request("tools/list")["result"]["tools"]
-    names = ["search", "grep", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
+    names = [
+        "search",
+        "grep",
+        "symbol",
+        "locate",
+        "get_content",
+        "outline",
+        "similar_files",
+        "convert_to_text",
+        "index",
+        "server_info",
+    ]
     assert [tool["name"] for tool in tools] == names
     for tool in tools:
         assert tool["title"]

@@ -33,6 +33,8 @@ COMMANDS = {
     "similar": "docs/handbook.md",
     "get": "docs/horn.md",
     "outline": "",
+    "symbol": "lantern",
+    "locate": "--text lantern",
     "status": "--verbose",
     "convert": "docs/horn.md",
     "export": "out.db",
