@@ -212,17 +212,21 @@ def _receiver(before: str, kind: str) -> str:
 
 
 def _type_of(place: Place, receiver: str) -> str | None:
-    """Return the class that a variable was made with or declared as, as far as the text before says so."""
+    """Return the class that a variable was last made with or declared as, as far as the text before says so."""
     if not receiver.isidentifier():
         return None
-    code, enclosing = place.source.code, place.enclosing
-    first = max(place.source.line_start(enclosing.start_line) if enclosing else 0, place.start - _LOOKED_BACK)
-    made = re.compile(_MADE.replace("NAME", re.escape(receiver)))
-    last = None
-    for last in made.finditer(code, first, place.start):  # noqa: B007 - the last one counts
-        pass
-    last = last or made.search(code, max(first - _LOOKED_BACK, 0), first)
-    return next((value for value in last.groups() if value), None) if last else None
+    code, at = place.source.code, place.start
+    for _ in range(_MOST_LOOKED_AT):
+        at = code.rfind(receiver, 0, at)
+        if at < 0:
+            return None
+        end = at + len(receiver)
+        if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
+            continue
+        found = _MADE.match(code, end) or _DECLARED.search(code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at])
+        if found:
+            return found[1] or found[2]
+    return None
 
 
 class _File:
@@ -332,11 +336,10 @@ _IMPORT: Final = re.compile(
     r"|(?:const|let|var)[ \t]+(?:\{[^{}]*\}|\w+)[ \t]*=[ \t]*(?:await[ \t]+)?(?:require|import)\b[^\n]*)",
     re.MULTILINE,
 )
-_MADE: Final = (
-    r"\bNAME[ \t]*(?::[ \t]*(?:[\w.]*\.)?(?P<declared>[A-Z]\w*)"
-    r"|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*(?P<made>[A-Z]\w*)[ \t]*\()"
-    r"|(?:\b|\.)(?P<opened>[A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+NAME\b|\b(?P<typed>[A-Z]\w*)[ \t*&]+NAME\b"
+_MADE: Final = re.compile(
+    r"[ \t]*(?::[ \t]*(?:[\w.]*\.)?([A-Z]\w*)|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*([A-Z]\w*)[ \t]*\()"
 )
+_DECLARED: Final = re.compile(r"\b([A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+\Z|\b([A-Z]\w*)[ \t*&]+\Z")
 _BINDS: Final = (
     r"^[ \t]+NAME[ \t]*(?::[^=\n]+)?=(?!=)|\bfor[ \t]+(?:\w+,[ \t]*)*NAME\b[^\n]{0,100}\bin\b|\bas[ \t]+NAME\b"
 )
@@ -374,6 +377,6 @@ _KEYWORD: Final = "an argument of this name"
 _COMMON_NAME: Final = "a common name"
 _PARTS: Final = re.compile(r"[./\\:]+")
 _RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
-_LOOKED_BACK: Final = 20_000
+_MOST_LOOKED_AT: Final = 40
 _LONGEST: Final = 400
 _MOST_BASES: Final = 20
