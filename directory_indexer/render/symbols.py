@@ -17,38 +17,38 @@ with lazily:
 
 _BYTES_PER_TOKEN: Final = 3
 _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
-"""How much of the room each part has at least; what one leaves the next one gets."""
+"""The least share of the room for each part; what a part leaves goes to the next."""
 
 
-def symbol_lines(found: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
-    """Show what was found of a name, within so many tokens; 0 means that it may be of any length."""
-    head = list(_definition_lines(found, paths))
+def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
+    """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
+    head = list(_definition_lines(symbol, paths))
     yield from head
     room = max_tokens * _BYTES_PER_TOKEN - _n_bytes(head) - _NOTES_BYTES if max_tokens else None
-    callers = list(_caller_lines(found.callers, paths))
-    shown = callers if room is None else _fitting(callers, int(room * _CALLERS_SHARE))
-    yield from shown
-    if len(shown) < len(callers):
-        yield line(Span(f"  {count(len(callers) - len(shown), 'more caller')}", Style.NOTE))
-    room = None if room is None else max(room - _n_bytes(shown), 0)
+    callers = list(_caller_lines(symbol.callers, paths))
+    fitting_lines = callers if room is None else _fitting(callers, int(room * _CALLERS_SHARE))
+    yield from fitting_lines
+    if len(fitting_lines) < len(callers):
+        yield line(Span(f"  {count(len(callers) - len(fitting_lines), 'more caller')}", Style.NOTE))
+    room = None if room is None else max(room - _n_bytes(fitting_lines), 0)
     free = 0.0
     for name, share in _SHARES:
-        parts: Sequence[Uses] = getattr(found, name)
+        parts: Sequence[Uses] = getattr(symbol, name)
         if not parts:
             free += share
             continue
         own = None if room is None else max(int(room * (share + free)), 0)
         lines = list(_part_lines(name, parts, paths))
-        shown = lines if own is None else _fitting(lines, own)
-        free = 0.0 if own is None or room is None or not room else max((own - _n_bytes(shown)) / room, 0.0)
-        yield from shown
-        if len(shown) < len(lines):
-            yield line(Span(f"  {count(len(lines) - len(shown), 'more line')}", Style.NOTE))
+        fitting_lines = lines if own is None else _fitting(lines, own)
+        free = 0.0 if own is None or room is None or not room else max((own - _n_bytes(fitting_lines)) / room, 0.0)
+        yield from fitting_lines
+        if len(fitting_lines) < len(lines):
+            yield line(Span(f"  {count(len(lines) - len(fitting_lines), 'more line')}", Style.NOTE))
 
 
-def located_lines(found: Located, *, paths: PathStyle) -> Iterator[Line]:
-    """Show what to read for a report: a place a line, with its reason."""
-    for name, spots in (("code", found.code), ("tests", found.tests), ("documents", found.documents)):
+def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
+    """Yield the places to read for a report, one a line, each with its reason."""
+    for name, spots in (("code", located.code), ("tests", located.tests), ("documents", located.documents)):
         if spots:
             n_tokens = sum(spot.n_tokens for spot in spots)
             files = count(len({spot.path for spot in spots}), "file")
@@ -67,45 +67,45 @@ def _spot_line(spot: Spot, paths: PathStyle) -> Line:
     )
 
 
-def _definition_lines(found: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
-    if not found.definitions:
-        yield line(Span(f"{found.request.qualified} is not defined in what is indexed", Style.NOTE))
-    for one in found.definitions[:_MOST_DEFINITIONS]:
-        yield _definition_line(one, paths)
-        yield line(Span(f"    {one.signature}", Style.DEFINITION))
-    if n_more := len(found.definitions[_MOST_DEFINITIONS:]):
+def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
+    if not symbol.definitions:
+        yield line(Span(f"{symbol.request.qualified} is not defined in what is indexed", Style.NOTE))
+    for definition in symbol.definitions[:_MOST_DEFINITIONS]:
+        yield _definition_line(definition, paths)
+        yield line(Span(f"    {definition.signature}", Style.DEFINITION))
+    if n_more := len(symbol.definitions[_MOST_DEFINITIONS:]):
         yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
 
 
-def _definition_line(one: FoundDefinition, paths: PathStyle) -> Line:
-    at = one.definition
+def _definition_line(found_definition: FoundDefinition, paths: PathStyle) -> Line:
+    definition = found_definition.definition
     return line(
-        Span(f"{at.qualified}", Style.NAME),
-        Span(f"  {at.kind}  ", Style.NOTE),
-        Span(paths.format(one.path), Style.PATH, file_uri(one.path)),
-        Span(f":{at.start_line}-{at.end_line}", Style.NUMBER),
+        Span(f"{definition.qualified}", Style.NAME),
+        Span(f"  {definition.kind}  ", Style.NOTE),
+        Span(paths.format(found_definition.path), Style.PATH, file_uri(found_definition.path)),
+        Span(f":{definition.start_line}-{definition.end_line}", Style.NUMBER),
     )
 
 
 def _caller_lines(callers: Sequence[Caller], paths: PathStyle) -> Iterator[Line]:
     if callers:
         yield line(Span("callers", Style.KEYWORD))
-    for one in callers:
+    for caller in callers:
         yield line(
-            Span("  " * (one.depth + 1) + one.symbol, Style.NAME),
+            Span("  " * (caller.depth + 1) + caller.symbol, Style.NAME),
             Span("  "),
-            Span(paths.format(one.path), Style.PATH, file_uri(one.path)),
-            Span(f":{one.line}", Style.NUMBER),
+            Span(paths.format(caller.path), Style.PATH, file_uri(caller.path)),
+            Span(f":{caller.line}", Style.NUMBER),
         )
 
 
 def _part_lines(name: str, parts: Sequence[Uses], paths: PathStyle) -> Iterator[Line]:
-    n_lines = sum(len(one.uses) for one in parts)
-    n_doubtful = sum(bool(use.doubt) for one in parts for use in one.uses)
+    n_lines = sum(len(part.uses) for part in parts)
+    n_doubtful = sum(bool(use.doubt) for part in parts for use in part.uses)
     doubtful = f", {n_doubtful} doubtful (?)" if n_doubtful else ""
-    files = count(len({one.path for one in parts}), "file")
+    files = count(len({part.path for part in parts}), "file")
     yield line(Span(f"{name}: {count(n_lines, 'line')} in {files}{doubtful}", Style.KEYWORD))
-    for path, group in groupby(parts, key=lambda one: one.path):
+    for path, group in groupby(parts, key=lambda part: part.path):
         yield line(Span("  "), Span(paths.format(path), Style.PATH, file_uri(path)))
         for uses in group:
             yield from (_use_line(uses.symbol, use) for use in uses.uses)
@@ -121,13 +121,13 @@ def _use_line(symbol: str, use: Use) -> Line:
 
 
 def _fitting(lines: Sequence[Line], room: int) -> list[Line]:
-    shown: list[Line] = []
-    for one in lines:
-        room -= _n_bytes([one])
-        if room < 0 and shown:
+    fitting_lines: list[Line] = []
+    for next_line in lines:
+        room -= _n_bytes([next_line])
+        if room < 0 and fitting_lines:
             break
-        shown.append(one)
-    return shown
+        fitting_lines.append(next_line)
+    return fitting_lines
 
 
 def _n_bytes(lines: Sequence[Line]) -> int:

@@ -51,7 +51,7 @@ class Spot(NamedTuple):
 
 
 class Located(NamedTuple):
-    """What to read: code, tests and documents, each the most telling first; `n_left_out` did not fit."""
+    """Places to read in code, tests and documents, each the most telling first; `n_left_out` files did not fit."""
 
     code: tuple[Spot, ...]
     tests: tuple[Spot, ...]
@@ -66,7 +66,7 @@ class Located(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What speaks for lines of a file; `text` begins at `start_line`."""
+    """A reason to read lines of a file; `text` begins at `start_line`."""
 
     path: FilePath
     start_line: int
@@ -79,14 +79,14 @@ class Evidence(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Files with what speaks for them, the likeliest first."""
+    """Files with the evidence for them, the likeliest first."""
 
     files: tuple[tuple[FilePath, tuple[Evidence, ...]], ...]
     notes: tuple[str, ...] = ()
 
 
 def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Located:
-    """Find the places to read for a report.
+    """Return the places to read for a report.
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
@@ -96,7 +96,7 @@ def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Lo
 
 
 def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
-    """Collect all that speaks for files, and rank them by it.
+    """Return the files that a report may be about, ranked by the evidence.
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
@@ -105,18 +105,18 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
     if not request.text.strip():
         raise UsageError("there is no report to read", hint="pass it on standard input: dirindex locate < issue.txt")
     text = request.text[:_LONGEST_REPORT]
-    asked = SearchRequest(
+    search = SearchRequest(
         "",
         mode=request.mode,
         limit=_MOST_HITS,
         scope=request.scope,
         embedding_seconds=request.embedding_seconds,
     )
-    answers = [(searcher.search(asked._replace(query=query)), weight) for query, weight in _queries(text)]
+    answers = [(searcher.search(search._replace(query=query)), weight) for query, weight in _queries(text)]
     notes = dict.fromkeys(note for answer, _ in answers for note in answer.degraded)
     with docstore.snapshot() as snapshot:
-        reader = _Report(snapshot, text, resolve_scope(snapshot, asked, Query("", "")))
-        evidence = [one for answer, weight in answers for one in reader.of_hits(answer.hits, weight)]
+        reader = _Report(snapshot, text, resolve_scope(snapshot, search, Query("", "")))
+        evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
         evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
         likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_LIKELIEST]
         evidence += reader.beside(likeliest)
@@ -124,11 +124,11 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
 
 
 def within(candidates: Candidates, max_tokens: int) -> Located:
-    """Choose what to read of the candidates, so that it and the list of it take no more than so many tokens."""
+    """Return the places to read of the candidates; they and their list take at most `max_tokens` tokens."""
     parts: dict[str, tuple[Spot, ...]] = {}
     left = max_tokens
     for name, share in _SHARES.items():  # code comes last, and gets what tests and documents leave
-        files = [one for one in candidates.files if _part_of(one[0]) == name]
+        files = [candidate for candidate in candidates.files if _part_of(candidate[0]) == name]
         parts[name] = tuple(_fitting(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
         left -= sum(spot.n_tokens for spot in parts[name])
     n_shown = len({spot.path for part in parts.values() for spot in part})
@@ -148,7 +148,7 @@ def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], room: int, 
 
 
 def _queries(text: str) -> Iterator[tuple[str, float]]:
-    """Yield what is searched for, with its weight: the first line, and all of it where there is more."""
+    """Yield the queries with their weights: the first line, and the whole report if it is longer."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     title = " ".join(_WORDS.findall(lines[0]))[:_LONGEST_TITLE]
     if title:
@@ -158,7 +158,7 @@ def _queries(text: str) -> Iterator[tuple[str, float]]:
 
 
 class _Report:
-    """What a report says of the files of a scope."""
+    """The evidence in a report for the files of a scope."""
 
     def __init__(self, snapshot: Snapshot, text: str, scope: Scope) -> None:
         self._snapshot = snapshot
@@ -207,13 +207,13 @@ class _Report:
     def _uses(self, name: str, n_times: int) -> Iterator[Evidence]:
         """Yield the first passage of each file that uses a rare name."""
         tokens = tuple(query_words(name))
-        found = self._snapshot.words.ranked(
+        ranked = self._snapshot.words.ranked(
             f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_USES + 1
         )
-        if not tokens or len(found) > _MOST_USES:
+        if not tokens or len(ranked) > _MOST_USES:
             return
-        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in found)
-        files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(found) if name in chunks[id_].chunk.text}
+        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked)
+        files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(ranked) if name in chunks[id_].chunk.text}
         for chunk in files.values():
             weight = _USE * min(1 + n_times / 4, 2) / len(files) ** 0.5
             yield self._at(chunk, name, f"uses {name}", weight)
@@ -231,17 +231,19 @@ class _Report:
             module = _module_of(path)
             phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
             expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
-            found = self._snapshot.words.ranked(
+            ranked = self._snapshot.words.ranked(
                 expression, file_ids_json=self._scope.file_ids_json, limit=_MOST_IMPORTERS
             )
-            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in found).values()
+            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
             for chunk in chunks:
                 if chunk.path != path and chunk.facts.kind in GROUPS["code"]:
                     yield self._at(chunk, module, f"imports {name}", _IMPORTER / (rank + 1) / len(chunks) ** 0.3)
         for rank, path in enumerate(paths[:_MOST_BESIDE]):
             directory = FilePath(os.path.dirname(path))
             others = [
-                one.path for one in self._snapshot.files.sizes(directory) if os.path.dirname(one.path) == directory
+                sized.path
+                for sized in self._snapshot.files.sizes(directory)
+                if os.path.dirname(sized.path) == directory
             ]
             for other in others if len(others) <= _FULL_DIRECTORY else ():
                 if other not in paths:
@@ -253,20 +255,22 @@ class _Report:
         tokens = tuple(query_words(name))
         if not tokens:
             return []
-        found = self._snapshot.words.ranked(
+        ranked = self._snapshot.words.ranked(
             f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_ALIKE * 4
         )
-        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in found).values()
-        return [one for one in chunks if one.facts.kind in GROUPS["code"] and name in _own_names(one.chunk.heading)]
+        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+        return [
+            chunk for chunk in chunks if chunk.facts.kind in GROUPS["code"] and name in _own_names(chunk.chunk.heading)
+        ]
 
     def of_paths(self) -> Iterator[Evidence]:
         """Yield the files that the report names."""
-        named = dict.fromkeys(found[0].replace("\\", "/") for found in _PATH.finditer(self._text))
+        named = dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(self._text))
         paths = list(named)[:_MOST_PATHS]
-        found = self._snapshot.typed_paths.called([path.rpartition("/")[2] for path in paths])
+        indexed = self._snapshot.typed_paths.called([path.rpartition("/")[2] for path in paths])
         for typed in paths:
             parts = [part for part in typed.split("/") if part not in (".", "..", "")]
-            ends = [path for path in found if exact_text(path).split(os.sep)[-len(parts) :] == parts]
+            ends = [path for path in indexed if exact_text(path).split(os.sep)[-len(parts) :] == parts]
             for path in ends if len(ends) <= _MOST_ALIKE else ():
                 yield from self._beginning(path, f"names {typed}", _PATH_WEIGHT / len(ends))
 
@@ -287,7 +291,7 @@ class _Report:
 
 
 def _module_of(path: FilePath) -> str:
-    """Return what a file is imported as: its name, or that of its directory."""
+    """Return the name by which a file is imported: its own, or that of its directory."""
     *folders, file = exact_text(path).split(os.sep)
     stem = file.partition(".")[0]
     return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
@@ -312,32 +316,32 @@ def _hunks(text: str) -> Iterator[Frame]:
 def _names_in(text: str) -> dict[str, int]:
     """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for found in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
-        for part in re.split(r"\.|::|->|#", found["code"] or found["name"]):
+    for match in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
+        for part in re.split(r"\.|::|->|#", match["code"] or match["name"]):
             name = part.strip("()` ")
             if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
                 counts[name] += 1
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MOST_NAMES])
 
 
-def _without_file(found: re.Match[str]) -> str:
-    """Blank out a path, whose parts are no names of symbols, but not what stands behind a dot in code."""
-    return " " if "/" in found[0] or kind_for_alias(found[0].rpartition(".")[2]) else found[0]
+def _without_file(match: re.Match[str]) -> str:
+    """Return a blank for a path, whose parts are no names of symbols, but not for attributes in code."""
+    return " " if "/" in match[0] or kind_for_alias(match[0].rpartition(".")[2]) else match[0]
 
 
 def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...]]]:
-    """Rank files by the sum of what speaks for them, each reason of a kind counting half of the one before."""
+    """Yield files ranked by the sum of their evidence; each reason of a kind counts half of the previous."""
     files: defaultdict[FilePath, list[Evidence]] = defaultdict(list)
-    for one in evidence:
-        if not _has_long_lines(one.text):
-            files[one.path].append(one)
+    for item in evidence:
+        if not _has_long_lines(item.text):
+            files[item.path].append(item)
     scores: dict[FilePath, float] = {}
     for path, own in files.items():
-        own.sort(key=lambda one: -one.weight)
+        own.sort(key=lambda item: -item.weight)
         n_times: defaultdict[str, int] = defaultdict(int)
-        for one in own:
-            kind = one.reason.partition(" ")[0]
-            scores[path] = scores.get(path, 0.0) + one.weight * _AGAIN ** n_times[kind]
+        for item in own:
+            kind = item.reason.partition(" ")[0]
+            scores[path] = scores.get(path, 0.0) + item.weight * _AGAIN ** n_times[kind]
             n_times[kind] += 1
     for path in sorted(files, key=lambda path: (-scores[path], path)):
         yield path, tuple(files[path])
@@ -359,20 +363,20 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_token
     """Yield the best places of a file; the further behind it stands, the fewer and shorter they are."""
     n_spots, n_lines = next((n, lines) for last, n, lines in _LENGTHS if rank * 8000 < last * max_tokens)
     taken: list[range] = []
-    for one in evidence:
-        lines = one.text.rstrip("\n").split("\n")
-        line = one.line or one.start_line
-        first = max(min(line - n_lines // 3, one.start_line + len(lines) - n_lines), one.start_line)
-        last = min(first + n_lines, one.start_line + len(lines)) - 1
+    for item in evidence:
+        lines = item.text.rstrip("\n").split("\n")
+        line = item.line or item.start_line
+        first = max(min(line - n_lines // 3, item.start_line + len(lines) - n_lines), item.start_line)
+        last = min(first + n_lines, item.start_line + len(lines)) - 1
         if any(first <= other.stop and last >= other.start for other in taken):
             continue
         taken.append(range(first, last))
         here = [other for other in evidence if first <= (other.line or other.start_line) <= last]
         reasons = dict.fromkeys(other.reason for other in sorted(here, key=lambda other: other.reason == _RANKED_BY))
         reason = ", ".join(reasons)[:_LONGEST_REASON]
-        n_bytes = sum(len(text.encode()) + 1 for text in lines[first - one.start_line : last - one.start_line + 1])
-        n_bytes += len(path) + len(reason) + len(one.symbol)
-        yield Spot(path, first, last, one.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
+        n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
+        n_bytes += len(path) + len(reason) + len(item.symbol)
+        yield Spot(path, first, last, item.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
         if len(taken) == n_spots:
             return
 

@@ -1,4 +1,4 @@
-"""Whose name stands at a place, where several things have it: judged by receivers, imports and local variables.
+"""The owner of a name at a place, where several things have it: judged by receivers, imports and local variables.
 
 It is a judgement by form, as a person reads code who has only this file open. What stays open is said in words.
 """
@@ -32,15 +32,15 @@ def _is_in(at: DefinedAt, container: str) -> bool:
 
 
 def _encloses(at: DefinedAt, place: Place) -> bool:
-    """Whether a function is defined in another one, and a place lies in that, too."""
+    """Whether a function is defined in another function, and a place lies in that, too."""
     if at.path != place.path or not at.definition.container or place.enclosing is None:
         return False
     around = place.source.around(place.enclosing)
-    return any(one.qualified == at.definition.container and one.kind in CALLABLE for one in around)
+    return any(outer.qualified == at.definition.container and outer.kind in CALLABLE for outer in around)
 
 
 class Place(NamedTuple):
-    """Where a name stands in a text, and the definition around it."""
+    """A place of a name in a text, and the definition around it."""
 
     path: FilePath
     source: SourceText
@@ -49,27 +49,27 @@ class Place(NamedTuple):
 
 
 class NameScope:
-    """A name with all its definitions, of which those in `container` were asked for."""
+    """A name with all its definitions, of which those in `container` are requested."""
 
     def __init__(self, name: str, container: str, defined: Sequence[DefinedAt]) -> None:
         self.name = name
         self.defined = defined
-        self.asked = [one for one in defined if not container or _is_in(one, container)]
+        self.requested = [at for at in defined if not container or _is_in(at, container)]
         self.pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-        self._owners = {one.definition.container.rpartition(".")[2] for one in self.asked if one.definition.container}
+        self._owners = {at.definition.container.rpartition(".")[2] for at in self.requested if at.definition.container}
         self._others = {
-            one.definition.container.rpartition(".")[2]
-            for one in defined
-            if one not in self.asked and one.definition.container
+            at.definition.container.rpartition(".")[2]
+            for at in defined
+            if at not in self.requested and at.definition.container
         }
-        self._at_top = [one for one in self.asked if not one.definition.container]
+        self._at_top = [at for at in self.requested if not at.definition.container]
         self._files: dict[FilePath, _File] = {}
 
     def judge(self, place: Place) -> tuple[str, str]:
         """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
         line = _line_around(place)
         how = self._how(place, line)
-        if not self.asked:
+        if not self.requested:
             return how, "its definition is not indexed"
         if how == "import":
             return how, self._doubt_of_import(place)
@@ -108,7 +108,7 @@ class NameScope:
         return self._doubt_of_method(place, receiver, module)
 
     def _doubt_of_method(self, place: Place, receiver: str, module: str | None) -> str:
-        """Judge a method by the type of what it is called on, else by how many things have a method of that name."""
+        """Return the doubt of a method: by the type of the receiver, else by the number of methods with that name."""
         if (kind := _type_of(place, receiver)) is not None:
             return self._doubt_of_type(kind, place)
         if receiver in self._others or (module is not None and not self._is_from(module, place)):
@@ -119,7 +119,7 @@ class NameScope:
 
     def _doubt_of_own(self, place: Place) -> str:
         around = place.source.around(place.enclosing) if place.enclosing else ()
-        own = next((one for one in around if one.kind not in CALLABLE), None)
+        own = next((outer for outer in around if outer.kind not in CALLABLE), None)
         if own is None:
             return _OTHER if self._others else ""
         return self._doubt_of_type(own.name, place)
@@ -135,15 +135,15 @@ class NameScope:
         return _OTHER if self._others or name in _BUILTIN_TYPES else ""
 
     def _doubt_of_name(self, place: Place, how: str) -> str:
-        if any(_encloses(one, place) for one in self.asked):
+        if any(_encloses(at, place) for at in self.requested):
             return ""
         if not self._at_top:
             return self._doubt_of_bare_method(place, how)
         if place.enclosing and self._file(place).is_local(self.name, place.enclosing):
             return _LOCAL
-        if any(one.path == place.path for one in self._at_top):
+        if any(at.path == place.path for at in self._at_top):
             return ""
-        if any(one.path == place.path and not one.definition.container for one in self.defined):
+        if any(at.path == place.path and not at.definition.container for at in self.defined):
             return _OTHER
         return self._doubt_of_imported(place)
 
@@ -154,8 +154,8 @@ class NameScope:
         if not file.has_star and place.source.kind in _IMPORTING:
             return _NOT_IMPORTED
         directory = os.path.dirname(place.path)
-        is_near = any(os.path.dirname(one.path) == directory for one in self._at_top)
-        return "" if is_near or len({one.path for one in self.defined}) == 1 else _OTHER
+        is_near = any(os.path.dirname(at.path) == directory for at in self._at_top)
+        return "" if is_near or len({at.path for at in self.defined}) == 1 else _OTHER
 
     def _doubt_of_bare_method(self, place: Place, how: str) -> str:
         if place.source.kind not in _EXPLICIT or how == "base":
@@ -168,9 +168,9 @@ class NameScope:
         parts = [part for part in _PARTS.split(module.strip("'\"")) if part and part not in _RELATIVE]
         if not parts:  # `from . import`
             directory = os.path.dirname(place.path)
-            return any(os.path.dirname(one.path) == directory for one in self.asked)
-        for one in self.asked:
-            *folders, file = exact_text(one.path).split(os.sep)
+            return any(os.path.dirname(at.path) == directory for at in self.requested)
+        for at in self.requested:
+            *folders, file = exact_text(at.path).split(os.sep)
             if {parts[0], parts[-1]} & {*folders, file.partition(".")[0]}:
                 return True
         return False
@@ -182,7 +182,7 @@ class NameScope:
 
 
 class _Line(NamedTuple):
-    """What stands before and behind a name."""
+    """The text of a line before and behind a name."""
 
     before: str
     behind: str
@@ -202,13 +202,13 @@ def _line_around(place: Place) -> _Line:
 
 
 def _receiver(before: str, kind: str) -> str:
-    """Return what a name is an attribute of; `?` where that has no name."""
+    """Return the receiver that a name is an attribute of; `?` for a receiver without a name."""
     if kind == "python" and before.endswith(("->", "-> ")):
         return ""
     if not _ATTRIBUTE.search(before):
         return "@" if _INSTANCE.search(before) else ""
-    found = _RECEIVER.search(before)
-    return found[1] if found and found[1] else "?"
+    match = _RECEIVER.search(before)
+    return match[1] if match and match[1] else "?"
 
 
 def _type_of(place: Place, receiver: str) -> str | None:
@@ -223,14 +223,14 @@ def _type_of(place: Place, receiver: str) -> str | None:
         end = at + len(receiver)
         if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
             continue
-        found = _MADE.match(code, end) or _DECLARED.search(code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at])
-        if found:
-            return found[1] or found[2]
+        match = _MADE.match(code, end) or _DECLARED.search(code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at])
+        if match:
+            return match[1] or match[2]
     return None
 
 
 class _File:
-    """What a file imports, which classes its own build on, and what its functions call by names of their own."""
+    """The imports, the bases of classes and the local names of a file."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
@@ -245,7 +245,7 @@ class _File:
     @cached_property
     def has_star(self) -> bool:
         """Whether all names of a module are imported."""
-        return any("*" in found[0] for found in self._statements)
+        return any("*" in statement[0] for statement in self._statements)
 
     def module_at(self, start: int) -> str | None:
         """Return the module that is imported from at a place, empty where it has no name; None outside of imports."""
@@ -290,8 +290,8 @@ class _File:
         while ahead and len(seen) < _MOST_BASES:
             current = ahead.pop()
             header = rf"\b(?:class|struct|interface|trait)[ \t]+{re.escape(current)}\b([^\n{{]*)"
-            found = re.search(header, self._source.code)
-            bases = set(_NAME.findall(found[1])) - seen - {current} if found else set()
+            match = re.search(header, self._source.code)
+            bases = set(_NAME.findall(match[1])) - seen - {current} if match else set()
             seen |= bases
             ahead += sorted(bases)
         return seen
@@ -302,19 +302,19 @@ class _File:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [found.start() for found in self._statements]
+        return [statement.start() for statement in self._statements]
 
-    def _module_of(self, found: re.Match[str]) -> str | None:
-        if found["module"]:
-            return found["module"]
+    def _module_of(self, statement: re.Match[str]) -> str | None:
+        if statement["module"]:
+            return statement["module"]
         # Strings are blanked in the code, and stand in the text.
-        quoted = _QUOTED.search(self._source.text, found.start(), found.end())
+        quoted = _QUOTED.search(self._source.text, statement.start(), statement.end())
         return quoted[1] if quoted else None
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        for found in self._statements:
-            module = self._module_of(found)
-            for part in re.split(r"[,{}()\n]", found["names"] or found[0].partition(" ")[2]):
+        for statement in self._statements:
+            module = self._module_of(statement)
+            for part in re.split(r"[,{}()\n]", statement["names"] or statement[0].partition(" ")[2]):
                 name, _, other = part.strip().rstrip(";").partition(" as ")
                 own = (other or name).strip()
                 if own and module is None:

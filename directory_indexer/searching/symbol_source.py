@@ -50,7 +50,7 @@ class SourceText:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_at(self, character: int) -> int:
         """Return the number of the line that a character stands in."""
@@ -91,7 +91,7 @@ class SourceText:
 
     @cached_property
     def _above(self) -> list[int]:
-        """Of each definition, which one it stands in; -1 for none."""
+        """The index of the container of each definition; -1 for none."""
         above: list[int] = []
         for at, definition in enumerate(self.definitions):
             outer = at - 1
@@ -108,15 +108,15 @@ class SourceText:
         stack: list[Definition] = []
         header = _header_of(self.kind)
         groups = header.groupindex.keys()
-        for found in header.finditer(self.code):
-            name, keyword = _name_and_keyword(found)
+        for match in header.finditer(self.code):
+            name, keyword = _name_and_keyword(match)
             if not name or len(stack) > _MOST_DEPTH:
                 continue
-            start = self.line_at(found.start(found.lastgroup or 0))
-            end = self._end_of(found)
+            start = self.line_at(match.start(match.lastgroup or 0))
+            end = self._end_of(match)
             while stack and stack[-1].end_line < start:
                 stack.pop()
-            owner = "" if stack else next((found[group] for group in _OWNERS & groups if found[group]), "")
+            owner = "" if stack else next((match[group] for group in _OWNERS & groups if match[group]), "")
             above = stack[-1] if stack else None
             container = above.qualified if above else owner
             is_method = keyword in _FUNCTIONS and ((above is not None and above.kind not in CALLABLE) or bool(owner))
@@ -125,10 +125,10 @@ class SourceText:
             stack.append(definition)
             yield definition
 
-    def _end_of(self, found: re.Match[str]) -> int:
+    def _end_of(self, match: re.Match[str]) -> int:
         """Return the last line of a definition: brackets and ends on its own indentation belong to it."""
-        indent = len(found["indent"].expandtabs(4))
-        line_end = self.code.find("\n", found.end())
+        indent = len(match["indent"].expandtabs(4))
+        line_end = self.code.find("\n", match.end())
         if line_end < 0:
             return self.line_at(len(self.code))
         tabs = indent // 4
@@ -137,17 +137,17 @@ class SourceText:
         return self.line_at(line_end + max(len(self.code[line_end:end].rstrip()) - 1, -1))
 
 
-def _blanked(found: re.Match[str]) -> str:
-    text = found[0]
-    if "{" in text and _INTERPOLATED.search(found.string, max(found.start() - 2, 0), found.start() + 1):
+def _blanked(match: re.Match[str]) -> str:
+    text = match[0]
+    if "{" in text and _INTERPOLATED.search(match.string, max(match.start() - 2, 0), match.start() + 1):
         return _OUTSIDE_BRACES.sub(_blanks, text)
     if "${" in text or "#{" in text:
         return _OUTSIDE_BRACES.sub(_blanks, text)
     return _blank(text)
 
 
-def _blanks(found: re.Match[str]) -> str:
-    return found[0] if found["inside"] else _blank(found[0])
+def _blanks(match: re.Match[str]) -> str:
+    return match[0] if match["inside"] else _blank(match[0])
 
 
 def _blank(text: str) -> str:
@@ -156,8 +156,8 @@ def _blank(text: str) -> str:
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
-def _name_and_keyword(found: re.Match[str]) -> tuple[str, str]:
-    groups = found.groupdict()
+def _name_and_keyword(match: re.Match[str]) -> tuple[str, str]:
+    groups = match.groupdict()
     for group in ("name", "typed", "method", "bound"):
         if groups.get(group):
             return groups[group], groups.get("keyword") or "function"
@@ -168,7 +168,7 @@ _dedents: dict[tuple[int, int], re.Pattern[str]] = {}
 
 
 def _dedent(indent: int, tabs: int) -> re.Pattern[str]:
-    """Compile what finds a line that is indented no further than so many blanks, or tabs."""
+    """Return the pattern of a line that is indented by at most `indent` blanks or `tabs` tabs."""
     key = (indent, tabs)
     if key not in _dedents:
         _dedents[key] = re.compile(

@@ -24,7 +24,7 @@ from directory_indexer.searching.symbol_source import CALLABLE, Definition, Sour
 
 
 class SymbolRequest(NamedTuple):
-    """Which name is looked up, what it stands in, and where; callers are followed to a `depth`."""
+    """The name to look up, its container and a scope; callers are followed to a `depth`."""
 
     name: str
     container: str = ""
@@ -38,7 +38,7 @@ class SymbolRequest(NamedTuple):
 
 
 class FoundDefinition(NamedTuple):
-    """Where a name is defined."""
+    """A definition of a name with its file."""
 
     path: FilePath
     definition: Definition
@@ -95,7 +95,7 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
     """Parse `name`, `Class.name`, `Class::name` or `Class#name`.
 
     Raises:
-        UsageError: it is no name of that form.
+        UsageError: `name` has no such form.
     """
     parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
     if not parts or not all(map(_NAME.fullmatch, parts)):
@@ -104,16 +104,16 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
 
 
 def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
-    """Find the definitions and references of a name.
+    """Return the definitions and references of a name.
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
     """
     names = _NameReader(snapshot, request)
     definitions, uses = names.definitions, names.uses
-    code = [one for one in uses if not _is_aside(one)]
-    tests = [one for one in uses if _is_aside(one) and not _is_document(one)]
-    documents = [one for one in uses if _is_document(one)]
+    code = [part for part in uses if not _is_aside(part)]
+    tests = [part for part in uses if _is_aside(part) and not _is_document(part)]
+    documents = [part for part in uses if _is_document(part)]
     callers = tuple(_callers(snapshot, request, code)) if request.depth else ()
     return FoundSymbol(
         request,
@@ -135,22 +135,24 @@ def _is_aside(uses: Uses) -> bool:
 
 
 def _in_order(uses: Iterable[Uses]) -> tuple[Uses, ...]:
-    return tuple(sorted(uses, key=lambda one: (min(map(_rank, one.uses)), one.path, one.start_line)))
+    return tuple(sorted(uses, key=lambda part: (min(map(_rank, part.uses)), part.path, part.start_line)))
 
 
 def _rank(use: Use) -> tuple[bool, int]:
     return bool(use.doubt), _ORDER.index(use.how)
 
 
-def symbol_notes(found: FoundSymbol) -> tuple[str, ...]:
-    """Return what to know of an answer, and what to do next."""
-    unread = f"{found.n_unread} more files hold the name and were not read; name a directory to look in"
-    defined = next(iter(found.definitions), None)
-    if defined is None:
-        return (unread,) if found.n_unread else ()
-    at = defined.definition
-    reads = f"dirindex get {display(defined.path)} --lines {at.start_line}-{at.end_line} shows the definition"
-    return (*((unread,) if found.n_unread else ()), reads)
+def symbol_notes(symbol: FoundSymbol) -> tuple[str, ...]:
+    """Return the notes on an answer: its limits, and the next command."""
+    unread = f"{symbol.n_unread} more files hold the name and were not read; name a directory to look in"
+    first = next(iter(symbol.definitions), None)
+    if first is None:
+        return (unread,) if symbol.n_unread else ()
+    definition = first.definition
+    reads = (
+        f"dirindex get {display(first.path)} --lines {definition.start_line}-{definition.end_line} shows the definition"
+    )
+    return (*((unread,) if symbol.n_unread else ()), reads)
 
 
 def _callers(snapshot: Snapshot, request: SymbolRequest, code: Sequence[Uses]) -> list[Caller]:
@@ -158,12 +160,12 @@ def _callers(snapshot: Snapshot, request: SymbolRequest, code: Sequence[Uses]) -
     seen = {request.qualified}
 
     def above(uses: Iterable[Uses], depth: int) -> Iterator[Caller]:
-        for one in [one for one in _in_order(uses) if one.symbol and _calls(one)][:_MOST_CALLERS]:
-            line = next(use.line for use in one.uses if use.how == CALL and not use.doubt)
-            yield Caller(one.path, one.symbol, line, depth)
-            if depth + 1 < request.depth and one.symbol not in seen and len(seen) < _MOST_CALLERS:
-                seen.add(one.symbol)
-                container, _, name = one.symbol.rpartition(".")
+        for part in [part for part in _in_order(uses) if part.symbol and _calls(part)][:_MOST_CALLERS]:
+            line = next(use.line for use in part.uses if use.how == CALL and not use.doubt)
+            yield Caller(part.path, part.symbol, line, depth)
+            if depth + 1 < request.depth and part.symbol not in seen and len(seen) < _MOST_CALLERS:
+                seen.add(part.symbol)
+                container, _, name = part.symbol.rpartition(".")
                 names = _NameReader(snapshot, SymbolRequest(name, container, request.scope))
                 yield from above((other for other in names.uses if not _is_aside(other)), depth + 1)
 
@@ -181,21 +183,21 @@ class _NameReader:
         self._snapshot = snapshot
         self._n_judged: Counter[FilePath] = Counter()
         pattern = PatternOptions((request.name,), are_texts=True, are_words=request.name[-1:].isalnum())
-        found = list(grep(snapshot, GrepRequest(pattern, scope=request.scope, most_spans=0)).files)
-        code = [one for one in found if one.kind in GROUPS["code"]]
-        files = {one.path: one for one in snapshot.files.at([one.path for one in code])}
+        files_with_name = list(grep(snapshot, GrepRequest(pattern, scope=request.scope, most_spans=0)).files)
+        code = [matches for matches in files_with_name if matches.kind in GROUPS["code"]]
+        files = {file.path: file for file in snapshot.files.at([matches.path for matches in code])}
         self._texts: dict[FilePath, tuple[GrepMatches, SourceText]] = {}
         n_bytes = 0
-        for one in code:
-            if n_bytes < _MOST_BYTES and (text := self._text(files[one.path].holder_id)) is not None:
-                self._texts[one.path] = (one, SourceText(text, one.kind))
+        for matches in code:
+            if n_bytes < _MOST_BYTES and (text := self._text(files[matches.path].holder_id)) is not None:
+                self._texts[matches.path] = (matches, SourceText(text, matches.kind))
                 n_bytes += len(text)
         self.n_unread = len(code) - len(self._texts)
-        self._documents = [one for one in found if one.kind not in GROUPS["code"]]
+        self._documents = [matches for matches in files_with_name if matches.kind not in GROUPS["code"]]
         defined = {path: list(_defined(source, request.name)) for path, (_, source) in self._texts.items()}
-        at = [DefinedAt(path, one) for path, some in defined.items() for one in some]
+        at = [DefinedAt(path, definition) for path, definitions in defined.items() for definition in definitions]
         self.scope = NameScope(request.name, request.container, at)
-        self.definitions = [self._definition(one) for one in self.scope.asked]
+        self.definitions = [self._definition(at) for at in self.scope.requested]
         self.uses = [uses for path in self._texts for uses in self._uses(path)] + list(map(_mentions, self._documents))
 
     def _text(self, holder_id: int) -> str | None:
@@ -209,7 +211,7 @@ class _NameReader:
     def _uses(self, path: FilePath) -> Iterator[Uses]:
         matches, source = self._texts[path]
         placed = list(self._placed(path, matches, source))
-        for _, group in groupby(placed, key=lambda one: (one[0], one[1].how == MENTION)):
+        for _, group in groupby(placed, key=lambda item: (item[0], item[1].how == MENTION)):
             parts = list(group)
             above = parts[0][0]
             name, start = (above.qualified, above.start_line) if above else ("", 1)
@@ -218,11 +220,11 @@ class _NameReader:
     def _placed(
         self, path: FilePath, matches: GrepMatches, source: SourceText
     ) -> Iterator[tuple[Definition | None, Use]]:
-        own = {one.definition.start_line for one in self.scope.defined if one.path == path}
+        own = {at.definition.start_line for at in self.scope.defined if at.path == path}
         for line in matches.lines:
             start = source.line_start(line.number)
             code = source.code[start : start + len(line.text)]
-            at = [found.start() for found in self.scope.pattern.finditer(code)]
+            at = [match.start() for match in self.scope.pattern.finditer(code)]
             enclosing = source.enclosing(line.number)
             text = " ".join(line.text[:_LONGEST_LINE].split())
             if not at:
@@ -230,43 +232,43 @@ class _NameReader:
                 continue
             if line.number in own:
                 continue
-            uses = [self._judged(Place(path, source, start + one, enclosing)) for one in at]
+            uses = [self._judged(Place(path, source, start + character, enclosing)) for character in at]
             if uses:
-                how, doubt = min(uses, key=lambda one: (bool(one[1]), _ORDER.index(one[0])))
+                how, doubt = min(uses, key=lambda judged: (bool(judged[1]), _ORDER.index(judged[0])))
                 yield enclosing, Use(line.number, text, how, doubt)
 
     def _judged(self, place: Place) -> tuple[str, str]:
-        """Judge a use; in a file that has very many, the later ones are not looked at closely."""
+        """Return how a name is used and the doubt; after very many uses in a file, the rest are not judged."""
         self._n_judged[place.path] += 1
         return self.scope.judge(place) if self._n_judged[place.path] <= _MOST_JUDGED else ("use", _NOT_JUDGED)
 
 
 def _defined(source: SourceText, name: str) -> Iterator[Definition]:
     """Yield the definitions of a name, and where there is none, what is bound to it outside of functions."""
-    own = [one for one in source.definitions if one.name == name]
+    own = [definition for definition in source.definitions if definition.name == name]
     yield from own
-    lines = {one.start_line for one in own}
+    lines = {definition.start_line for definition in own}
     pattern = re.compile(_BINDING.replace("NAME", re.escape(name)), re.MULTILINE)
     seen = set[str]()
-    for found in pattern.finditer(source.code):
-        line = source.line_at(found.start("name"))
+    for match in pattern.finditer(source.code):
+        line = source.line_at(match.start("name"))
         above = source.enclosing(line)
-        is_attribute = found["self"] is not None
+        is_attribute = match["self"] is not None
         if line in lines or (above is not None and (above.kind in CALLABLE) and not is_attribute):
             continue
-        if above is None and found["indent"] and not found["words"]:
+        if above is None and match["indent"] and not match["words"]:
             continue  # an argument of a call that has several lines
         if is_attribute and above is not None:
-            above = next((one for one in source.around(above) if one.kind not in CALLABLE), None)
+            above = next((definition for definition in source.around(above) if definition.kind not in CALLABLE), None)
         container = above.qualified if above else ""
         if container not in seen:
             seen.add(container)
             yield Definition(name, "attribute" if is_attribute or container else "variable", line, line, container)
 
 
-def _mentions(found: GrepMatches) -> Uses:
-    uses = tuple(Use(line.number, " ".join(line.text[:_LONGEST_LINE].split()), MENTION) for line in found.lines)
-    return Uses(found.path, "", 1, uses)
+def _mentions(matches: GrepMatches) -> Uses:
+    uses = tuple(Use(line.number, " ".join(line.text[:_LONGEST_LINE].split()), MENTION) for line in matches.lines)
+    return Uses(matches.path, "", 1, uses)
 
 
 CALL: Final = "call"

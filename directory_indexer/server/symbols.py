@@ -1,4 +1,4 @@
-"""What `symbol` and `locate` answer: lines of text within a budget, and which call reads on."""
+"""Answers of `symbol` and `locate`: lines of text within a budget, and the next call."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _LEAST_ROOM = 0
 def symbol_within_budget(
     snapshot: Snapshot, call: SymbolArguments, scope: tuple[FilePath, ...], notes: Iterable[str]
 ) -> SymbolAnswer:
-    """Find a name, and show as much of it as fits.
+    """Return the answer on a name, as much of it as fits.
 
     Raises:
-        UsageError: it is no name.
+        UsageError: the call has no valid name.
         ArgumentError: not even a definition fits.
     """
-    found = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
-    whole = symbol_answer(found, notes=notes)
+    symbol = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
+    whole = symbol_answer(symbol, notes=notes)
     for room in range(call.max_tokens, _LEAST_ROOM, -_STEP):
-        text = plain(symbol_lines(found, paths=PathStyle(), max_tokens=room))
-        answer = whole._replace(answer=text + _READ_NEXT if found.is_any else _NOWHERE)
+        text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
+        answer = whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
         if cost(object_for_models(answer)) <= call.max_tokens and cost(answer_text(answer)) <= call.max_tokens:
             return answer
     raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
 
 
-def located_within_budget(found: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
-    """Show what to read, as many places as fit."""
-    whole = locate_answer(found, notes=notes)
-    lines = plain(located_lines(found, paths=PathStyle())).splitlines(keepends=True)
+def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
+    """Return the places to read, as many as fit."""
+    whole = locate_answer(located, notes=notes)
+    lines = plain(located_lines(located, paths=PathStyle())).splitlines(keepends=True)
     n_lines = most_that_fit(len(lines), lambda n: _fits(_with_lines(whole, lines[:n]), max_tokens))
     return _with_lines(whole, lines[:n_lines])
 
 
 def answer_text(answer: SymbolAnswer | LocateAnswer) -> str:
-    """Write an answer as text that is complete by itself."""
+    """Return an answer as text that is complete by itself."""
     return "".join((answer.answer or "", *(f"Note: {one_line(note)}\n" for note in answer.notes)))
 
 

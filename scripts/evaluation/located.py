@@ -1,4 +1,4 @@
-"""`scripts/eval located`: do the files that a long commit message is about stand in the answer, at a budget of tokens?
+"""`scripts/eval located`: the share of the files of a long commit message in the answer, at a budget of tokens.
 
 One commit of each repository is the tree that is asked; the questions are later commits, by subject and body, and the
 answer is what they changed of the source files of that tree.
@@ -50,8 +50,8 @@ class Question(NamedTuple):
     files: frozenset[str]
 
 
-class Asked(NamedTuple):
-    """How one ranking answered: the recall of files at each budget, and the processor time."""
+class Result(NamedTuple):
+    """The result of a ranking for a question: the recall of files at each budget, and the processor time."""
 
     repository: str
     ranking: str
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def located(arguments: Sequence[str]) -> None:
-    """Measure every repository, and print a table for all and for each."""
+    """Print a table for each repository, and one for all."""
     parser = argparse.ArgumentParser(
         prog="scripts/eval located",
         description=__doc__,
@@ -74,16 +74,16 @@ def located(arguments: Sequence[str]) -> None:
     parser.add_argument("--only", default="", metavar="RANKING", help="ask this one alone")
     parser.add_argument("--show", action="store_true", help="also print what was missed at 8,000 tokens")
     options = parser.parse_args(arguments)
-    asked: list[Asked] = []
+    results: list[Result] = []
     with tempfile.TemporaryDirectory() as temporary:
         for repository in options.repositories:
             own = list(_measured(repository, options.data_dir or Path(temporary), options))
             _show(repository.parent.name if repository.name in ("repo", ".git") else repository.name, own)
-            asked += own
-    _show(f"all {len(options.repositories)} repositories", asked)
+            results += own
+    _show(f"all {len(options.repositories)} repositories", results)
 
 
-def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> Iterator[Asked]:
+def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> Iterator[Result]:
     place = data_dir / (repository.parent.name if repository.name in ("repo", ".git") else repository.name)
     pin, questions = questions_of(repository, at_most=options.commits)
     tree = _tree(repository, pin, place)
@@ -102,7 +102,7 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
         for question in questions:
             began = sum(os.times()[:4])
             recalls = ask(question)
-            yield Asked(place.name, name, recalls, (sum(os.times()[:4]) - began) * 1e3)
+            yield Result(place.name, name, recalls, (sum(os.times()[:4]) - began) * 1e3)
             if options.show and name == "dirindex locate" and recalls[_SHOWN] < 1:
                 _show_missed(question, own.ranked(question))
     app.close()
@@ -131,7 +131,7 @@ def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]
     questions = [
         Question(name, commit, text, frozenset(there.intersection(files))) for commit, _, text, files in chosen
     ]
-    return pin, [one for one in questions if len(one.files) >= _FEWEST]
+    return pin, [question for question in questions if len(question.files) >= _FEWEST]
 
 
 def question_text(message: str) -> str:
@@ -179,7 +179,7 @@ class _Searched:
 
 
 class _Located:
-    """What `locate` asks to be read at each budget, with its lines."""
+    """The lines that `locate` names at each budget."""
 
     def __init__(self, app: App, tree: Path) -> None:
         self._app = app
@@ -190,8 +190,8 @@ class _Located:
         candidates = gathered(self._app.docstore, self._app.searcher, request)
         return tuple(self._recall(within(candidates, budget), question, budget) for budget in BUDGETS)
 
-    def _recall(self, found: Located, question: Question, budget: int) -> float:
-        rows = [self._row(spot) for spot in (*found.code, *found.tests, *found.documents)]
+    def _recall(self, places: Located, question: Question, budget: int) -> float:
+        rows = [self._row(spot) for spot in (*places.code, *places.tests, *places.documents)]
         n_bytes = sum(len(row.printed.encode("utf-8", "surrogateescape")) for row in rows)
         if n_bytes > budget * _BYTES_PER_TOKEN:
             print(f"  {question.commit[:9]} takes {n_bytes / _BYTES_PER_TOKEN:.0f} of {budget} tokens")
@@ -211,7 +211,7 @@ class _Located:
 
 
 def _tree(repository: Path, pin: str, place: Path) -> Path:
-    """Make a checkout whose history ends with the commit that is asked."""
+    """Return a checkout whose history ends with the commit of the questions."""
     tree = place / "tree"
     if not tree.exists():
         tree.mkdir(parents=True)
@@ -232,14 +232,17 @@ def _indexed(tree: Path, data_dir: Path, *, has_history: bool) -> App:
     return app
 
 
-def _show(title: str, asked: Sequence[Asked]) -> None:
-    n_questions = max((sum(one.ranking == name for one in asked) for name in {one.ranking for one in asked}), default=0)
+def _show(title: str, results: Sequence[Result]) -> None:
+    n_questions = max(
+        (sum(result.ranking == name for result in results) for name in {result.ranking for result in results}),
+        default=0,
+    )
     print(f"\n{title}: {n_questions} questions")
     print(f"  {'recall of files at':20}" + "".join(f"{budget:>9,}" for budget in BUDGETS) + f"{'CPU ms':>9}")
-    for name in dict.fromkeys(one.ranking for one in asked):
-        own = [one for one in asked if one.ranking == name]
-        recalls = (statistics.fmean(column) for column in zip(*(one.recalls for one in own), strict=True))
-        cpu_ms = statistics.median(one.cpu_ms for one in own)
+    for name in dict.fromkeys(result.ranking for result in results):
+        own = [result for result in results if result.ranking == name]
+        recalls = (statistics.fmean(column) for column in zip(*(result.recalls for result in own), strict=True))
+        cpu_ms = statistics.median(result.cpu_ms for result in own)
         print(f"  {name:20}" + "".join(f"{recall:>9.3f}" for recall in recalls) + f"{cpu_ms:>9.0f}", flush=True)
 
 

@@ -30,7 +30,7 @@ it misses. "certain" are those that the answer has no doubt about, "all" are all
 _Lines = set[tuple[str, int]]
 
 
-class _Asked(NamedTuple):
+class _Sample(NamedTuple):
     """A definition that jedi knows: its full name below its module, its place, and the lines that refer to it."""
 
     name: str
@@ -39,18 +39,18 @@ class _Asked(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """How many lines were right, how many were shown, and how many there are."""
+    """Numbers of lines: right ones, answered ones, and those that there are."""
 
     right: int
-    shown: int
+    answered: int
     there: int
 
     def __str__(self) -> str:
-        return f"{self.right / max(self.there, 1):>8.3f}{self.right / max(self.shown, 1):>10.3f}"
+        return f"{self.right / max(self.there, 1):>8.3f}{self.right / max(self.answered, 1):>10.3f}"
 
 
 def symbols(arguments: Sequence[str]) -> None:
-    """Measure every tree, and print a row for each and for all."""
+    """Print a row for each tree, and one for all."""
     parser = argparse.ArgumentParser(prog="scripts/eval symbols", description=__doc__, epilog=_EPILOGUE)
     parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="a directory of Python files")
     parser.add_argument("--names", type=int, default=60, metavar="N", help="ask for so many of each (60)")
@@ -63,25 +63,25 @@ def symbols(arguments: Sequence[str]) -> None:
 
 
 def _measured(tree: Path, n_names: int, *, is_shown: bool) -> tuple[_Counts, _Counts, _Counts]:
-    asked = list(_asked(tree, n_names))
+    samples = list(_samples(tree, n_names))
     defined, every, certain = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         app = _indexed(tree, Path(temporary))
         with app.docstore.snapshot() as snapshot:
-            for one in asked:
-                answer = find_symbol(snapshot, symbol_request(one.name))
+            for sample in samples:
+                answer = find_symbol(snapshot, symbol_request(sample.name))
                 at = {(str(each.path), each.definition.start_line) for each in answer.definitions}
-                defined.append(_Counts(one.place in at, 1, 1))
-                every.append(_compared(one, _lines(answer, is_certain=False)))
-                certain.append(_compared(one, _lines(answer, is_certain=True)))
+                defined.append(_Counts(sample.place in at, 1, 1))
+                every.append(_compared(sample, _lines(answer, is_certain=False)))
+                certain.append(_compared(sample, _lines(answer, is_certain=True)))
                 if is_shown:
-                    _show(one, answer, at)
+                    _show(sample, answer, at)
         app.close()
     _print(tree.name, sums := _sum(defined), all_sums := _sum(every), certain_sums := _sum(certain))
     return sums, all_sums, certain_sums
 
 
-def _asked(tree: Path, n_names: int) -> Iterator[_Asked]:
+def _samples(tree: Path, n_names: int) -> Iterator[_Sample]:
     """Yield definitions with all that refers to them, as jedi sees it."""
     import jedi  # noqa: PLC0415 - only this measurement needs it
     from jedi.inference import references  # noqa: PLC0415
@@ -94,12 +94,12 @@ def _asked(tree: Path, n_names: int) -> Iterator[_Asked]:
     for path, name in chosen:
         script = jedi.Script(path=path, project=project)
         try:
-            found = script.get_references(name.line, name.column, include_builtins=False)
+            inferred = script.get_references(name.line, name.column, include_builtins=False)
         except (AttributeError, IndexError, RecursionError):
             continue  # jedi 0.20 fails on some names
-        lines = {(str(one.module_path), one.line) for one in found if not one.is_definition() or _is_import(one)}
-        below = {one for one in lines if Path(one[0]).is_relative_to(tree)}
-        yield _Asked(_qualified(name), (str(path), name.line), below - {(str(path), name.line)})
+        lines = {(str(use.module_path), use.line) for use in inferred if not use.is_definition() or _is_import(use)}
+        below = {(file, line) for file, line in lines if Path(file).is_relative_to(tree)}
+        yield _Sample(_qualified(name), (str(path), name.line), below - {(str(path), name.line)})
 
 
 def _names_in(script: Any) -> Iterator[Any]:
@@ -145,8 +145,8 @@ def _lines(answer: FoundSymbol, *, is_certain: bool) -> _Lines:
     }
 
 
-def _compared(asked: _Asked, lines: _Lines) -> _Counts:
-    return _Counts(len(lines & asked.references), len(lines), len(asked.references))
+def _compared(sample: _Sample, lines: _Lines) -> _Counts:
+    return _Counts(len(lines & sample.references), len(lines), len(sample.references))
 
 
 def _sum(counts: Iterable[_Counts]) -> _Counts:
@@ -158,13 +158,13 @@ def _print(name: str, defined: _Counts, every: _Counts, certain: _Counts) -> Non
     print(f"{name:16}{defined.there:>6}{share:>9.3f}{every}{certain}", flush=True)
 
 
-def _show(asked: _Asked, answer: FoundSymbol, at: _Lines) -> None:
+def _show(sample: _Sample, answer: FoundSymbol, at: _Lines) -> None:
     certain = _lines(answer, is_certain=True)
-    for title, lines in (("missed", asked.references - certain), ("wrong", certain - asked.references)):
+    for title, lines in (("missed", sample.references - certain), ("wrong", certain - sample.references)):
         for path, line in sorted(lines):
-            print(f"  {title} {asked.name}: {path}:{line}")
-    if asked.place not in at:
-        print(f"  not defined: {asked.name} {asked.place}")
+            print(f"  {title} {sample.name}: {path}:{line}")
+    if sample.place not in at:
+        print(f"  not defined: {sample.name} {sample.place}")
 
 
 _HEADS = ("def ", "class ", "async def ", "@")

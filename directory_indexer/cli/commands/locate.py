@@ -52,17 +52,17 @@ def locate(
     Exits with 1 when nothing is found.
     """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    scope = tuple(resolved_path(given_place(one)) for one in places or ())
+    scope = tuple(resolved_path(given_place(place)) for place in places or ())
     report = text or sys.stdin.buffer.read(_MOST_BYTES).decode("utf-8", "replace")
     app = open_existing_app(config, data_dir, output, collection)
     changes = tuple(map(str, app.refresh(scope)))
     seconds = app.loaded.config.searching.embedding_ms / 1000
     request = LocateRequest(report, scope, max_tokens=max_tokens, embedding_seconds=seconds)
-    found = find_places(app.docstore, app.searcher, request)
+    result = find_places(app.docstore, app.searcher, request)
     if as_json:
-        output.data(record_json(locate_answer(found, notes=changes)))
+        output.data(record_json(locate_answer(result, notes=changes)))
     else:
-        output.lines(located_lines(found, paths=output.paths if output.is_terminal else output.row_paths))
-        output.notes((*changes, *found.notes))
-    if not found.is_any:
+        output.lines(located_lines(result, paths=output.paths if output.is_terminal else output.row_paths))
+        output.notes((*changes, *result.notes))
+    if not result.is_any:
         raise typer.Exit(ExitCode.INCOMPLETE)

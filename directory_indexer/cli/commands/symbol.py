@@ -1,4 +1,4 @@
-"""Show where a name is defined and who uses it."""
+"""The command `symbol`: where a name is defined and who uses it."""
 
 # ruff: noqa: PLR0913 - each option of a command is a parameter of its function
 
@@ -58,18 +58,18 @@ def symbol(
     What may be another thing of that name is marked with a question mark. Exits with 1 when the name is nowhere.
     """
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    scope = tuple(resolved_path(given_place(one)) for one in places or ())
+    scope = tuple(resolved_path(given_place(place)) for place in places or ())
     request = symbol_request(name, scope=scope, depth=tree or 2 * calls)
     app = open_existing_app(config, data_dir, output, collection)
     changes = tuple(map(str, app.refresh(scope)))
     with app.docstore.snapshot() as snapshot:
-        found = find_symbol(snapshot, request)
-    notes = (*changes, *symbol_notes(found))
+        result = find_symbol(snapshot, request)
+    notes = (*changes, *symbol_notes(result))
     if as_json:
-        output.data(record_json(symbol_answer(found, notes=notes)))
+        output.data(record_json(symbol_answer(result, notes=notes)))
     else:
         paths = output.paths if output.is_terminal else output.row_paths
-        output.lines(symbol_lines(found, paths=paths, max_tokens=max_tokens))
+        output.lines(symbol_lines(result, paths=paths, max_tokens=max_tokens))
         output.notes(notes)
-    if not found.is_any:
+    if not result.is_any:
         raise typer.Exit(ExitCode.INCOMPLETE)
