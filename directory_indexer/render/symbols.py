@@ -59,11 +59,11 @@ def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
 def _spot_line(spot: Spot, paths: PathStyle) -> Line:
     symbol = spot.symbol if len(spot.symbol) <= _LONGEST_SYMBOL else f"{spot.symbol[: _LONGEST_SYMBOL - 1]}…"
     return line(
-        Span("  "),
         Span(paths.format(spot.path), Style.PATH, file_uri(spot.path)),
         Span(f":{spot.start_line}-{spot.end_line}", Style.NUMBER),
         Span(f"  {symbol}" if symbol else "", Style.NAME),
         Span(f"  ({spot.reason})", Style.NOTE),
+        indent=2,
     )
 
 
@@ -72,7 +72,7 @@ def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
         yield line(Span(f"{symbol.request.qualified} is not defined in what is indexed", Style.NOTE))
     for definition in symbol.definitions[:_MOST_DEFINITIONS]:
         yield _definition_line(definition, paths)
-        yield line(Span(f"    {definition.signature}", Style.DEFINITION))
+        yield line(Span(definition.signature, Style.DEFINITION), indent=4)
     if n_more := len(symbol.definitions[_MOST_DEFINITIONS:]):
         yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
 
@@ -84,6 +84,7 @@ def _definition_line(found_definition: FoundDefinition, paths: PathStyle) -> Lin
         Span(f"  {definition.kind}  ", Style.NOTE),
         Span(paths.format(found_definition.path), Style.PATH, file_uri(found_definition.path)),
         Span(f":{definition.start_line}-{definition.end_line}", Style.NUMBER),
+        indent=2,
     )
 
 
@@ -92,10 +93,11 @@ def _caller_lines(callers: Sequence[Caller], paths: PathStyle) -> Iterator[Line]
         yield line(Span("callers", Style.KEYWORD))
     for caller in callers:
         yield line(
-            Span("  " * (caller.depth + 1) + caller.symbol, Style.NAME),
+            Span(caller.symbol, Style.NAME),
             Span("  "),
             Span(paths.format(caller.path), Style.PATH, file_uri(caller.path)),
             Span(f":{caller.line}", Style.NUMBER),
+            indent=2 * (caller.depth + 1),
         )
 
 
@@ -106,17 +108,18 @@ def _part_lines(name: str, parts: Sequence[Uses], paths: PathStyle) -> Iterator[
     files = count(len({part.path for part in parts}), "file")
     yield line(Span(f"{name}: {count(n_lines, 'line')} in {files}{doubtful}", Style.KEYWORD))
     for path, group in groupby(parts, key=lambda part: part.path):
-        yield line(Span("  "), Span(paths.format(path), Style.PATH, file_uri(path)))
+        yield line(Span(paths.format(path), Style.PATH, file_uri(path)), indent=2)
         for uses in group:
             yield from (_use_line(uses.symbol, use) for use in uses.uses)
 
 
 def _use_line(symbol: str, use: Use) -> Line:
     return line(
-        Span(f"    {use.line}: ", Style.NUMBER),
         Span(f"{symbol}: " if symbol else "", Style.NAME),
         Span(use.text),
         Span(f"  ? {use.doubt}" if use.doubt else "", Style.NOTE),
+        indent=_INDENT,
+        head=Span(f"{use.line:>{_INDENT - 2}}:", Style.NUMBER),
     )
 
 
@@ -134,6 +137,7 @@ def _n_bytes(lines: Sequence[Line]) -> int:
     return len(plain(lines).encode("utf-8", "replace"))
 
 
+_INDENT: Final = 8
 _CALLERS_SHARE: Final = 0.4
 _MOST_DEFINITIONS: Final = 20
 _NOTES_BYTES: Final = 300
