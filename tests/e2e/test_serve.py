@@ -374,7 +374,7 @@ def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         answer = client.request("tools/list", {"_meta": meta})
-    assert len(answer["result"]["tools"]) == 8
+    assert len(answer["result"]["tools"]) == 10
 
 
 def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:
