@@ -29,6 +29,7 @@ with lazily:
         index,
         install,
         key,
+        locate,
         migrate,
         outline,
         restore,
@@ -37,6 +38,7 @@ with lazily:
         serve,
         similar,
         status,
+        symbol,
         ui,
         usage,
     )
@@ -49,6 +51,8 @@ _GROUPS: Mapping[str, Mapping[str, Any]] = {
         "similar": similar,
         "get": get,
         "outline": outline,
+        "symbol": symbol,
+        "locate": locate,
         "ui": ui,
     },
     "Keep the index": {

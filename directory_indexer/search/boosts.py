@@ -187,7 +187,7 @@ def boost_named_lines(
     if not plan.query.places:
         return answer
     chunks: dict[ChunkId, tuple[IndexedChunk, int | None]] = {}
-    for chunk, line in _frame_passages(snapshot, plan.query.places, scope):
+    for chunk, line in named_passages(snapshot, plan.query.places, scope):
         chunks.setdefault(chunk.chunk_id, (chunk, line))
     permitted = filter_passages({id_: stored for id_, (stored, _) in chunks.items()}, request)
     named = [chunks[id_] for id_ in permitted][:_MAX_NAMED]
@@ -209,7 +209,7 @@ def boost_named_lines(
     )
 
 
-def _frame_passages(
+def named_passages(
     snapshot: Snapshot, frames: Sequence[Frame], scope: Scope
 ) -> Iterator[tuple[IndexedChunk, int | None]]:
     """Yield the passage of each frame that lies in an indexed file of the scope, in the order of the frames.

@@ -42,7 +42,18 @@ def client(place: Path) -> Iterator[RawClient]:
 
 def test_the_tools_are_those_that_clients_are_told_of(client: RawClient) -> None:
     tools = client.request("tools/list")["result"]["tools"]
-    names = ["search", "grep", "get_content", "outline", "similar_files", "convert_to_text", "index", "server_info"]
+    names = [
+        "search",
+        "grep",
+        "symbol",
+        "locate",
+        "get_content",
+        "outline",
+        "similar_files",
+        "convert_to_text",
+        "index",
+        "server_info",
+    ]
     assert [tool["name"] for tool in tools] == names
     for tool in tools:
         assert tool["title"]
@@ -362,7 +373,7 @@ def test_the_newer_protocol_is_served_without_a_handshake(place: Path) -> None:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         answer = client.request("tools/list", {"_meta": meta})
-    assert len(answer["result"]["tools"]) == 8
+    assert len(answer["result"]["tools"]) == 10
 
 
 def test_the_end_of_input_ends_the_server_in_the_middle_of_a_call(place: Path) -> None:

@@ -15,6 +15,7 @@ from directory_indexer.api.fields import format_timestamp
 from directory_indexer.api.hits import IndexState, PlainAnswer, SearchAnswer
 from directory_indexer.api.runs import Run
 from directory_indexer.api.status import Directory, Model
+from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
@@ -95,7 +96,16 @@ def _link(hit: Hit) -> Link:
 
 
 Result: TypeAlias = (
-    SearchAnswer | PlainAnswer | GrepAnswer | TextAnswer | OutlineAnswer | ConvertedText | Run | ServerAnswer
+    SearchAnswer
+    | PlainAnswer
+    | GrepAnswer
+    | TextAnswer
+    | OutlineAnswer
+    | SymbolAnswer
+    | LocateAnswer
+    | ConvertedText
+    | Run
+    | ServerAnswer
 )
 
 

@@ -219,6 +219,25 @@ class OutlineArguments(NamedTuple):
     max_tokens: MaxTokens = Budgets.OUTLINE
 
 
+class SymbolArguments(NamedTuple):
+    """The arguments of `symbol`."""
+
+    name: Annotated[str, "name, Class.name or module.name.", Field(min_length=1, max_length=300)]
+    path: Below = ""
+    levels: Annotated[Number, "Levels of callers.", Field(ge=0, le=5)] = 0
+    collection: InCollection = DEFAULT
+    max_tokens: MaxTokens = Budgets.SEARCH
+
+
+class LocateArguments(NamedTuple):
+    """The arguments of `locate`."""
+
+    report: Annotated[str, "The whole text.", Field(min_length=1, max_length=100_000)]
+    path: Below = ""
+    collection: InCollection = DEFAULT
+    max_tokens: Annotated[Number, "Most to read.", Field(ge=Budgets.LEAST, le=Budgets.MOST)] = Budgets.READING
+
+
 class ConvertArguments(NamedTuple):
     """The arguments of `convert_to_text`."""
 

@@ -21,6 +21,7 @@ class Budgets:
     CONTENT: Final = 4000
     INFO: Final = 1500
     OUTLINE: Final = 600
+    READING: Final = 8000
     LEAST: Final = 200
     MOST: Final = 10_000
 

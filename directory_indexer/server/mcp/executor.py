@@ -17,6 +17,7 @@ import anyio.to_thread
 from directory_indexer.api.contents import ConvertedText, GrepAnswer, OutlineAnswer, TextAnswer
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.runs import Run
+from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.core.errors import BusyError
 from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.server.index_jobs import Job, percent
@@ -28,9 +29,11 @@ from directory_indexer.server.mcp.arguments import (
     IndexAction,
     IndexArguments,
     InfoArguments,
+    LocateArguments,
     OutlineArguments,
     SearchArguments,
     SimilarArguments,
+    SymbolArguments,
 )
 from directory_indexer.server.mcp.index_tool import index_answer, is_ended
 from directory_indexer.server.mcp.tools import Tools
@@ -223,6 +226,22 @@ TOOLS = (
         GrepArguments,
         GrepAnswer,
         in_search_pool(Tools.grep),
+    ),
+    ToolEntry(
+        "symbol",
+        "Find a symbol",
+        "Find where a name of code is defined, who calls it and which tests use it. Use it instead of grep for names.",
+        SymbolArguments,
+        SymbolAnswer,
+        in_search_pool(Tools.symbol),
+    ),
+    ToolEntry(
+        "locate",
+        "Locate a problem",
+        "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to mend one.",
+        LocateArguments,
+        LocateAnswer,
+        in_search_pool(Tools.locate),
     ),
     ToolEntry(
         "get_content",

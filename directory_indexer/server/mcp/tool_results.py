@@ -77,18 +77,23 @@ def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[st
 
 
 def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str]) -> JsonObject:
-    """Return the schema of an argument, without limits except a maximum, and without a repeated description."""
+    """Return the schema of an argument, without limits except the first maximum, repeated descriptions and defaults."""
     schema = {
-        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and value not in _OMITTED_VALUES
+        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and not _is_usual_default(key, value)
     }
     if descriptions.get(name) == argument["description"]:
         del schema["description"]
+        schema.pop("maximum", None)
     descriptions[name] = argument["description"]
     return schema
 
 
+def _is_usual_default(key: str, value: object) -> bool:
+    return key == "default" and (not value or value in _OMITTED_DEFAULTS)
+
+
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
-_OMITTED_VALUES: Final = (DEFAULT, LAST_LINE)
+_OMITTED_DEFAULTS: Final = (DEFAULT, LAST_LINE)
 
 
 def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:

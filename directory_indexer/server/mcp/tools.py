@@ -16,6 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.integrations.converting.converter import is_url
+from directory_indexer.search.locating import LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.server.index_jobs import CollectionJobs
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, links
@@ -24,9 +25,11 @@ from directory_indexer.server.mcp.arguments import (
     ConvertArguments,
     GrepArguments,
     InfoArguments,
+    LocateArguments,
     OutlineArguments,
     SearchArguments,
     SimilarArguments,
+    SymbolArguments,
 )
 from directory_indexer.server.mcp.budget import Budgets, cost
 from directory_indexer.server.mcp.contents import content_answer, content_text, read_named
@@ -52,6 +55,7 @@ from directory_indexer.server.mcp.search_requests import (
 from directory_indexer.server.mcp.text import converted_text, info_text, part_of_converted, search_text
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_lines
+from directory_indexer.server.symbols import answer_text, located_within_budget, symbol_within_budget
 
 with lazily:
     from directory_indexer.collections.collections import Collections
@@ -163,6 +167,25 @@ class Tools:
             outline = outline_named(snapshot, call.path)
         answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
+
+    def symbol(self, call: SymbolArguments) -> Answer:
+        """Find where a name is defined and used."""
+        with self.collections.using(call.collection) as opened:
+            scope, notes = resolve_scope_refreshing(opened, call.path)
+            with opened.app.docstore.snapshot() as snapshot:
+                answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
+        return Answer(answer_text(answer), answer)
+
+    def locate(self, call: LocateArguments) -> Answer:
+        """Find what to read for a report."""
+        seconds = self._config.serving.embedding_ms / 1000
+        mode, notes = self._available_mode(SearchMode.HYBRID)
+        with self.collections.using(call.collection) as opened:
+            scope, changes = resolve_scope_refreshing(opened, call.path)
+            request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
+            located = locate(opened.app.docstore, opened.app.searcher, request)
+        answer = located_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
+        return Answer(answer_text(answer), answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document from the web, to Markdown."""

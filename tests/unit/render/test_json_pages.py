@@ -24,6 +24,7 @@ from directory_indexer.api.collections import (
 from directory_indexer.api.contents import OutlineList, outline_answer
 from directory_indexer.api.cursors import parse_cursor
 from directory_indexer.api.reports import InstallAnswer, PartEntry, UnreadableFile, UsageAnswer, UseEntry
+from directory_indexer.api.symbols import locate_answer, symbol_answer
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.collections.documents import DocumentPage
 from directory_indexer.collections.ingest import Effect, IngestResult
@@ -38,8 +39,11 @@ from directory_indexer.integrations.exporting.exporter import ExportReport
 from directory_indexer.integrations.exporting.formats import named_format
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
+from directory_indexer.search.locating import Located, Spot
 from directory_indexer.search.outlines import Entry, Outline
 from directory_indexer.search.requests import Hit, SearchResult
+from directory_indexer.search.symbol_source import Definition
+from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses, symbol_request
 from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key, Right
@@ -95,6 +99,25 @@ def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
     return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, on_disk=None)
 
 
+def _symbol() -> FoundSymbol:
+    app, store = file_path("/home/ann/shop/app.py"), file_path("/home/ann/shop/store.py")
+    definition = FoundDefinition(store, Definition("open", "method", 12, 20, "Store"), "def open(self, path):", False)
+    doubtful = Use(9, "other.open(path)", "call", "same name in another scope")
+    return FoundSymbol(
+        symbol_request("Store.open", depth=1),
+        (definition,),
+        (Uses(app, "main", 4, (Use(6, "store.open(path)", "call"), doubtful)),),
+        (),
+        (Uses(file_path("/home/ann/shop/README.md"), "", 1, (Use(3, "Call Store.open first.", "mention"),)),),
+        (Caller(app, "main", 6),),
+    )
+
+
+def _located() -> Located:
+    spot = Spot(file_path("/home/ann/shop/store.py"), 12, 20, "Store > open", "frame, line 14", 96)
+    return Located((spot,), (), ())
+
+
 def _outline() -> Outline:
     path = file_path("/home/ann/notes/handbook.md")
     entries = (Entry("Handbook", 0, 61, 1, 9, n_folded=2),)
@@ -118,6 +141,8 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "grep": grep_json(GREP, [FOUND], notes=()),
         "get": get_json(file_text),
         "outline": record_json(OutlineList((outline_answer(_outline()),))),
+        "symbol": record_json(symbol_answer(_symbol())),
+        "locate": record_json(locate_answer(_located())),
         "index": index_json(index_report),
         "index --dry-run": plan_json(plans, estimate),
         "status": status_json(

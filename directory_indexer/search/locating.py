@@ -1,0 +1,422 @@
+"""The places to read for a report: an issue, a stack trace, the output of a failing test, a diff.
+
+Each place that speaks for a file has a weight and a reason: a line that the report names, a definition of a name in it,
+its words and meaning, a commit like it. Files are ranked by the sum, and their places fill the room in that order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from directory_indexer.core.errors import UsageError
+from directory_indexer.core.paths import FilePath, exact_text
+from directory_indexer.formats.kinds import GROUPS, kind_for_alias
+from directory_indexer.ranking.analyzer import query_words
+from directory_indexer.ranking.query import Query
+from directory_indexer.ranking.query_syntax import has_role
+from directory_indexer.ranking.traces import Frame, read_trace
+from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.search.boosts import named_passages
+from directory_indexer.search.requests import Hit, SearchMode, SearchRequest
+from directory_indexer.search.scope import Scope, resolve_scope
+from directory_indexer.search.searcher import Searcher
+from directory_indexer.search.sections import SEPARATOR
+from directory_indexer.storage.documents.chunks import IndexedChunk
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+
+
+class LocateRequest(NamedTuple):
+    """A report, where to look, and how many tokens may be there to read."""
+
+    text: str
+    scope: tuple[FilePath, ...] = ()
+    mode: SearchMode = SearchMode.HYBRID
+    max_tokens: int = 8000
+    embedding_seconds: float = 0.0
+
+
+class Spot(NamedTuple):
+    """Lines of a file to read, what they belong to, why, and about how many tokens they are."""
+
+    path: FilePath
+    start_line: int
+    end_line: int
+    symbol: str
+    reason: str
+    n_tokens: int
+
+
+class Located(NamedTuple):
+    """Places to read in code, tests and documents, each the most telling first; `n_left_out` files did not fit."""
+
+    code: tuple[Spot, ...]
+    tests: tuple[Spot, ...]
+    documents: tuple[Spot, ...]
+    notes: tuple[str, ...] = ()
+    n_left_out: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is anything to read."""
+        return bool(self.code or self.tests or self.documents)
+
+
+class Evidence(NamedTuple):
+    """A reason to read lines of a file; `text` begins at `start_line`."""
+
+    path: FilePath
+    start_line: int
+    text: str
+    symbol: str
+    reason: str
+    weight: float
+    line: int = 0
+    """The line to point at, if one is known."""
+
+
+class Candidates(NamedTuple):
+    """Files with the evidence for them, the likeliest first."""
+
+    files: tuple[tuple[FilePath, tuple[Evidence, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+
+def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Located:
+    """Return the places to read for a report.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+        UsageError: the report is empty.
+    """
+    return within(gathered(docstore, searcher, request), request.max_tokens)
+
+
+def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
+    """Return the files that a report may be about, ranked by the evidence.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+        UsageError: the report is empty.
+    """
+    if not request.text.strip():
+        raise UsageError("there is no report to read", hint="pass it on standard input: dirindex locate < issue.txt")
+    text = request.text[:_LONGEST_REPORT]
+    search = SearchRequest(
+        "",
+        mode=request.mode,
+        limit=_MOST_HITS,
+        scope=request.scope,
+        embedding_seconds=request.embedding_seconds,
+    )
+    answers = [(searcher.search(search._replace(query=query)), weight) for query, weight in _queries(text)]
+    notes = dict.fromkeys(note for answer, _ in answers for note in answer.degraded)
+    with docstore.snapshot() as snapshot:
+        reader = _Report(snapshot, text, resolve_scope(snapshot, search, Query("", "")))
+        evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
+        evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
+        likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_LIKELIEST]
+        evidence += reader.beside(likeliest)
+    return Candidates(tuple(_ranked(evidence)), tuple(notes))
+
+
+def within(candidates: Candidates, max_tokens: int) -> Located:
+    """Return the places to read of the candidates; they and their list take at most `max_tokens` tokens."""
+    parts: dict[str, tuple[Spot, ...]] = {}
+    left = max_tokens
+    for name, share in _SHARES.items():  # code comes last, and gets what tests and documents leave
+        files = [candidate for candidate in candidates.files if _part_of(candidate[0]) == name]
+        parts[name] = tuple(_fitting(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
+        left -= sum(spot.n_tokens for spot in parts[name])
+    n_shown = len({spot.path for part in parts.values() for spot in part})
+    n_left_out = len(candidates.files) - n_shown
+    return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
+
+
+def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], room: int, *, max_tokens: int) -> Iterator[Spot]:
+    rank = 0
+    for path, evidence in files:
+        n_before = room
+        for spot in _spots(path, evidence, rank=rank, max_tokens=max_tokens):
+            if spot.n_tokens <= room:
+                room -= spot.n_tokens
+                yield spot
+        rank += room < n_before
+
+
+def _queries(text: str) -> Iterator[tuple[str, float]]:
+    """Yield the queries with their weights: the first line, and the whole report if it is longer."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    title = " ".join(_WORDS.findall(lines[0]))[:_LONGEST_TITLE]
+    if title:
+        yield title, _TITLE
+    if len(lines) > 1:
+        yield text, _WHOLE
+
+
+class _Report:
+    """The evidence in a report for the files of a scope."""
+
+    def __init__(self, snapshot: Snapshot, text: str, scope: Scope) -> None:
+        self._snapshot = snapshot
+        self._text = text
+        self._scope = scope
+
+    def of_hits(self, hits: Sequence[Hit], weight: float) -> Iterator[Evidence]:
+        """Yield passages that were ranked; of a commit, the files that it changed."""
+        ranks: dict[FilePath, int] = {}
+        n_commits = 0
+        for hit in hits:
+            if hit.facts.kind == "commit":
+                n_commits += 1
+                yield from self._of_commit(hit, weight * _COMMIT / (n_commits + 1))
+                continue
+            rank = ranks.setdefault(hit.path, len(ranks))
+            share = weight * (_RANKED / (rank + _RANKED)) * (0.5 + hit.score / 2)
+            yield Evidence(hit.path, hit.start_line, hit.text, hit.heading, _RANKED_BY, share, hit.excerpt.line)
+
+    def of_frames(self) -> Iterator[Evidence]:
+        """Yield the lines that frames and hunks name."""
+        hunks = list(_hunks(self._text))
+        trace = read_trace(self._text)
+        for reason, weight, frames in (("changed in the diff", _HUNK, hunks), ("frame", _FRAME, trace.frames)):
+            for rank, (chunk, line) in enumerate(named_passages(self._snapshot, frames, self._scope)):
+                yield Evidence(
+                    chunk.path,
+                    chunk.chunk.start_line,
+                    chunk.chunk.text,
+                    chunk.chunk.heading,
+                    f"{reason}, line {line}" if line else reason,
+                    weight / (1 + rank / _FRAMES_THAT_COUNT),
+                    line or 0,
+                )
+
+    def of_names(self) -> Iterator[Evidence]:
+        """Yield the definitions of names in the report, rare ones first."""
+        names = _names_in(self._text)
+        for name, n_times in names.items():
+            chunks = self._headed(name)
+            if len(chunks) <= _MOST_ALIKE:
+                weight = _NAME * min(1 + n_times / 4, 2) / max(len(chunks), 1) ** 0.7
+                yield from (self._at(chunk, name, f"defines {name}", weight) for chunk in chunks)
+            yield from self._uses(name, n_times)
+
+    def _uses(self, name: str, n_times: int) -> Iterator[Evidence]:
+        """Yield the first passage of each file that uses a rare name."""
+        tokens = tuple(query_words(name))
+        ranked = self._snapshot.words.ranked(
+            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_USES + 1
+        )
+        if not tokens or len(ranked) > _MOST_USES:
+            return
+        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked)
+        files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(ranked) if name in chunks[id_].chunk.text}
+        for chunk in files.values():
+            weight = _USE * min(1 + n_times / 4, 2) / len(files) ** 0.5
+            yield self._at(chunk, name, f"uses {name}", weight)
+
+    @staticmethod
+    def _at(chunk: IndexedChunk, name: str, reason: str, weight: float) -> Evidence:
+        text = chunk.chunk.text
+        line = chunk.chunk.start_line + text.count("\n", 0, max(text.find(name), 0))
+        return Evidence(chunk.path, chunk.chunk.start_line, text, chunk.chunk.heading, reason, weight, line)
+
+    def beside(self, paths: Sequence[FilePath]) -> Iterator[Evidence]:
+        """Yield the files that import the likeliest ones, and those that lie beside them."""
+        for rank, path in enumerate(paths):
+            name = os.path.basename(exact_text(path))
+            module = _module_of(path)
+            phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
+            expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
+            ranked = self._snapshot.words.ranked(
+                expression, file_ids_json=self._scope.file_ids_json, limit=_MOST_IMPORTERS
+            )
+            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+            for chunk in chunks:
+                if chunk.path != path and chunk.facts.kind in GROUPS["code"]:
+                    yield self._at(chunk, module, f"imports {name}", _IMPORTER / (rank + 1) / len(chunks) ** 0.3)
+        for rank, path in enumerate(paths[:_MOST_BESIDE]):
+            directory = FilePath(os.path.dirname(path))
+            others = [
+                sized.path
+                for sized in self._snapshot.files.sizes(directory)
+                if os.path.dirname(sized.path) == directory
+            ]
+            for other in others if len(others) <= _FULL_DIRECTORY else ():
+                if other not in paths:
+                    reason = f"beside {os.path.basename(exact_text(path))}"
+                    yield from self._beginning(other, reason, _BESIDE / (rank + 1))
+
+    def _headed(self, name: str) -> list[IndexedChunk]:
+        """Return the chunks of code whose heading has a name as the last one or one of the last ones."""
+        tokens = tuple(query_words(name))
+        if not tokens:
+            return []
+        ranked = self._snapshot.words.ranked(
+            f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_ALIKE * 4
+        )
+        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+        return [
+            chunk for chunk in chunks if chunk.facts.kind in GROUPS["code"] and name in _own_names(chunk.chunk.heading)
+        ]
+
+    def of_paths(self) -> Iterator[Evidence]:
+        """Yield the files that the report names."""
+        named = dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(self._text))
+        paths = list(named)[:_MOST_PATHS]
+        indexed = self._snapshot.path_lookup.called([path.rpartition("/")[2] for path in paths])
+        for typed in paths:
+            parts = [part for part in typed.split("/") if part not in (".", "..", "")]
+            ends = [path for path in indexed if exact_text(path).split(os.sep)[-len(parts) :] == parts]
+            for path in ends if len(ends) <= _MOST_ALIKE else ():
+                yield from self._beginning(path, f"names {typed}", _PATH_WEIGHT / len(ends))
+
+    def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
+        """Yield the files that a commit changed, which stand at its end."""
+        names = [line for line in hit.text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
+        root = exact_text(hit.path).partition(f"{os.sep}.git{os.sep}")[0]
+        subject = hit.text.partition("\n")[0][:_LONGEST_SUBJECT]
+        for name in names[:_MOST_CHANGED]:
+            path = FilePath(os.path.join(root, name))
+            yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(names) ** 0.5)
+
+    def _beginning(self, path: FilePath, reason: str, weight: float) -> Iterator[Evidence]:
+        chunks = self._snapshot.chunks.of_file(path)
+        if chunks:
+            first = chunks[0].chunk
+            yield Evidence(path, first.start_line, first.text, first.heading, reason, weight)
+
+
+def _module_of(path: FilePath) -> str:
+    """Return the name by which a file is imported: its own, or that of its directory."""
+    *folders, file = exact_text(path).split(os.sep)
+    stem = file.partition(".")[0]
+    return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
+
+
+def _own_names(heading: str) -> set[str]:
+    """Return the names of the sections that a chunk holds, and of those that they stand in."""
+    *outer, last = heading.split(SEPARATOR)
+    return {*outer, *(name.rpartition(".")[2] for name in last.split(", "))}
+
+
+def _hunks(text: str) -> Iterator[Frame]:
+    """Yield the first lines of the hunks of a diff, as they were before."""
+    path = ""
+    for line in text.splitlines():
+        if named := _DIFF_PATH.match(line):
+            path = named["path"] if named["path"] != "/dev/null" else path
+        elif (hunk := _HUNK_HEAD.match(line)) and path:
+            yield Frame(path, max(int(hunk["line"]), 1) + _HUNK_CONTEXT, line)
+
+
+def _names_in(text: str) -> dict[str, int]:
+    """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for match in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
+        for part in re.split(r"\.|::|->|#", match["code"] or match["name"]):
+            name = part.strip("()` ")
+            if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
+                counts[name] += 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MOST_NAMES])
+
+
+def _without_file(match: re.Match[str]) -> str:
+    """Return a blank for a path, whose parts are no names of symbols, but not for attributes in code."""
+    return " " if "/" in match[0] or kind_for_alias(match[0].rpartition(".")[2]) else match[0]
+
+
+def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...]]]:
+    """Yield files ranked by the sum of their evidence; each reason of a kind counts half of the previous."""
+    files: defaultdict[FilePath, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        if not _has_long_lines(item.text):
+            files[item.path].append(item)
+    scores: dict[FilePath, float] = {}
+    for path, own in files.items():
+        own.sort(key=lambda item: -item.weight)
+        n_times: defaultdict[str, int] = defaultdict(int)
+        for item in own:
+            kind = item.reason.partition(" ")[0]
+            scores[path] = scores.get(path, 0.0) + item.weight * _AGAIN ** n_times[kind]
+            n_times[kind] += 1
+    for path in sorted(files, key=lambda path: (-scores[path], path)):
+        yield path, tuple(files[path])
+
+
+def _has_long_lines(text: str) -> bool:
+    """Whether a program wrote a text: a chunk of a very long line is one line by itself."""
+    return max(map(len, text.split("\n"))) > (_LONGEST_LINE if "\n" in text.strip() else _LONGEST_ONLY_LINE)
+
+
+def _part_of(path: FilePath) -> str:
+    name = exact_text(path)
+    if has_role(name, "test"):
+        return "tests"
+    return "code" if kind_for_alias(name.rpartition(".")[2]) in GROUPS["code"] else "documents"
+
+
+def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_tokens: int) -> Iterator[Spot]:
+    """Yield the best places of a file; the further behind it stands, the fewer and shorter they are."""
+    n_spots, n_lines = next((n, lines) for last, n, lines in _LENGTHS if rank * 8000 < last * max_tokens)
+    taken: list[range] = []
+    for item in evidence:
+        lines = item.text.rstrip("\n").split("\n")
+        line = item.line or item.start_line
+        first = max(min(line - n_lines // 3, item.start_line + len(lines) - n_lines), item.start_line)
+        last = min(first + n_lines, item.start_line + len(lines)) - 1
+        if any(first <= other.stop and last >= other.start for other in taken):
+            continue
+        taken.append(range(first, last))
+        here = [other for other in evidence if first <= (other.line or other.start_line) <= last]
+        reasons = dict.fromkeys(other.reason for other in sorted(here, key=lambda other: other.reason == _RANKED_BY))
+        reason = ", ".join(reasons)[:_LONGEST_REASON]
+        n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
+        n_bytes += len(path) + len(reason) + len(item.symbol)
+        yield Spot(path, first, last, item.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
+        if len(taken) == n_spots:
+            return
+
+
+_RANKED_BY: Final = "words and meaning"
+_BYTES_PER_TOKEN: Final = 3
+_SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
+_LENGTHS: Final = ((3, 2, 40), (8, 1, 30), (16, 1, 16), (1 << 30, 1, 8))
+"""Files up to a rank at 8,000 tokens, how many places of each are shown, and how many lines of each."""
+
+_TITLE, _WHOLE, _RANKED, _AGAIN = 1.0, 1.0, 8, 0.5
+_FRAME, _HUNK, _NAME, _PATH_WEIGHT, _COMMIT = 4.0, 5.0, 0.6, 2.0, 1.0
+_FRAMES_THAT_COUNT: Final = 5
+_HUNK_CONTEXT: Final = 3
+_USE, _IMPORTER, _BESIDE = 0.3, 0.15, 0.03
+_IMPORTS: Final = ("from {}", "import {}", "{} import", "include {}", "use {}", "crate {}", "super {}", "require {}")
+_LIKELIEST: Final = 5
+_MOST_BESIDE: Final = 3
+_FULL_DIRECTORY: Final = 60
+_MOST_USES: Final = 40
+_MOST_IMPORTERS: Final = 40
+_MOST_HITS: Final = 200
+_MOST_NAMES: Final = 40
+_MOST_ALIKE: Final = 8
+_MOST_PATHS: Final = 40
+_MOST_CHANGED: Final = 30
+_LONGEST_REPORT: Final = 100_000
+_LONGEST_TITLE: Final = 300
+_LONGEST_SUBJECT: Final = 80
+_LONGEST_REASON: Final = 160
+_LONGEST_LINE: Final = 1000
+_LONGEST_ONLY_LINE: Final = 400
+_SHORTEST_NAME: Final = 3
+_WORDS: Final = re.compile(r"\w[\w.'-]*\w|\w")
+_PATH: Final = re.compile(r"(?<![\w./-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
+_DIFF_PATH: Final = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?(?P<path>[^\t\n]+)")
+_HUNK_HEAD: Final = re.compile(r"@@ -(?P<line>\d+)")
+_IDENTIFIER: Final = re.compile(
+    r"`(?P<code>[\w.:#>()-]{2,80})`|(?P<name>(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|->|\#))*"
+    r"(?:[a-z]\w*_\w+|_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|[A-Z]+_[A-Z_]+|\w+(?=\(\))"
+    r"|(?<=\.)\w+|(?<=::)\w+))"
+)
+_PLAIN_NAME: Final = re.compile(r"[^\W\d]\w*[?!]?")

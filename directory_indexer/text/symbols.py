@@ -1,0 +1,142 @@
+"""Symbols, and the places that a report is about, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from directory_indexer.core.lazy import lazily
+from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, file_uri, line, plain
+
+with lazily:
+    from directory_indexer.search.locating import Located, Spot
+    from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
+
+_BYTES_PER_TOKEN: Final = 3
+_SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
+"""The least share of the room for each part; what a part leaves goes to the next."""
+
+
+def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
+    """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
+    head = list(_definition_lines(symbol, paths))
+    yield from head
+    room = max_tokens * _BYTES_PER_TOKEN - _n_bytes(head) - _NOTES_BYTES if max_tokens else None
+    callers = list(_caller_lines(symbol.callers, paths))
+    fitting_lines = callers if room is None else _fitting(callers, int(room * _CALLERS_SHARE))
+    yield from fitting_lines
+    if len(fitting_lines) < len(callers):
+        yield line(Span(f"  {count(len(callers) - len(fitting_lines), 'more caller')}", Style.NOTE))
+    room = None if room is None else max(room - _n_bytes(fitting_lines), 0)
+    free = 0.0
+    for name, share in _SHARES:
+        parts: Sequence[Uses] = getattr(symbol, name)
+        if not parts:
+            free += share
+            continue
+        own = None if room is None else max(int(room * (share + free)), 0)
+        lines = list(_part_lines(name, parts, paths))
+        fitting_lines = lines if own is None else _fitting(lines, own)
+        free = 0.0 if own is None or room is None or not room else max((own - _n_bytes(fitting_lines)) / room, 0.0)
+        yield from fitting_lines
+        if len(fitting_lines) < len(lines):
+            yield line(Span(f"  {count(len(lines) - len(fitting_lines), 'more line')}", Style.NOTE))
+
+
+def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
+    """Yield the places to read for a report, one a line, each with its reason."""
+    for name, spots in (("code", located.code), ("tests", located.tests), ("documents", located.documents)):
+        if spots:
+            n_tokens = sum(spot.n_tokens for spot in spots)
+            files = count(len({spot.path for spot in spots}), "file")
+            yield line(Span(f"{name}: {files}, about {n_tokens:,} tokens to read", Style.KEYWORD))
+        yield from (_spot_line(spot, paths) for spot in spots)
+
+
+def _spot_line(spot: Spot, paths: PathStyle) -> Line:
+    symbol = spot.symbol if len(spot.symbol) <= _LONGEST_SYMBOL else f"{spot.symbol[: _LONGEST_SYMBOL - 1]}…"
+    return line(
+        Span(paths.format(spot.path), Style.PATH, file_uri(spot.path)),
+        Span(f":{spot.start_line}-{spot.end_line}", Style.NUMBER),
+        Span(f"  {symbol}" if symbol else "", Style.NAME),
+        Span(f"  ({spot.reason})", Style.NOTE),
+        indent=2,
+    )
+
+
+def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
+    if not symbol.definitions:
+        yield line(Span(f"{symbol.request.qualified} is not defined in what is indexed", Style.NOTE))
+    for definition in symbol.definitions[:_MOST_DEFINITIONS]:
+        yield _definition_line(definition, paths)
+        yield line(Span(definition.signature, Style.DEFINITION), indent=4)
+    if n_more := len(symbol.definitions[_MOST_DEFINITIONS:]):
+        yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
+
+
+def _definition_line(found_definition: FoundDefinition, paths: PathStyle) -> Line:
+    definition = found_definition.definition
+    return line(
+        Span(f"{definition.qualified}", Style.NAME),
+        Span(f"  {definition.kind}  ", Style.NOTE),
+        Span(paths.format(found_definition.path), Style.PATH, file_uri(found_definition.path)),
+        Span(f":{definition.start_line}-{definition.end_line}", Style.NUMBER),
+        indent=2,
+    )
+
+
+def _caller_lines(callers: Sequence[Caller], paths: PathStyle) -> Iterator[Line]:
+    if callers:
+        yield line(Span("callers", Style.KEYWORD))
+    for caller in callers:
+        yield line(
+            Span(caller.symbol, Style.NAME),
+            Span("  "),
+            Span(paths.format(caller.path), Style.PATH, file_uri(caller.path)),
+            Span(f":{caller.line}", Style.NUMBER),
+            indent=2 * (caller.depth + 1),
+        )
+
+
+def _part_lines(name: str, parts: Sequence[Uses], paths: PathStyle) -> Iterator[Line]:
+    n_lines = sum(len(part.uses) for part in parts)
+    n_doubtful = sum(bool(use.doubt) for part in parts for use in part.uses)
+    doubtful = f", {n_doubtful} doubtful (?)" if n_doubtful else ""
+    files = count(len({part.path for part in parts}), "file")
+    yield line(Span(f"{name}: {count(n_lines, 'line')} in {files}{doubtful}", Style.KEYWORD))
+    for path, group in groupby(parts, key=lambda part: part.path):
+        yield line(Span(paths.format(path), Style.PATH, file_uri(path)), indent=2)
+        for uses in group:
+            yield from (_use_line(uses.symbol, use) for use in uses.uses)
+
+
+def _use_line(symbol: str, use: Use) -> Line:
+    return line(
+        Span(f"{symbol}: " if symbol else "", Style.NAME),
+        Span(use.text),
+        Span(f"  ? {use.doubt}" if use.doubt else "", Style.NOTE),
+        indent=_INDENT,
+        head=Span(f"{use.line:>{_INDENT - 2}}:", Style.NUMBER),
+    )
+
+
+def _fitting(lines: Sequence[Line], room: int) -> list[Line]:
+    fitting_lines: list[Line] = []
+    for next_line in lines:
+        room -= _n_bytes([next_line])
+        if room < 0 and fitting_lines:
+            break
+        fitting_lines.append(next_line)
+    return fitting_lines
+
+
+def _n_bytes(lines: Sequence[Line]) -> int:
+    return len(plain(lines).encode("utf-8", "replace"))
+
+
+_INDENT: Final = 8
+_CALLERS_SHARE: Final = 0.4
+_MOST_DEFINITIONS: Final = 20
+_NOTES_BYTES: Final = 300
+_LONGEST_SYMBOL: Final = 60

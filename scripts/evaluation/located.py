@@ -1,0 +1,263 @@
+"""`scripts/eval located`: the share of the files of a long commit message in the answer, at a budget of tokens.
+
+One commit of each repository is the tree that is asked; the questions are later commits, by subject and body, and the
+answer is what they changed of the source files of that tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+from directory_indexer.core.paths import os_path, resolved_path
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.search.locating import Located, LocateRequest, Spot, gathered, within
+from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.text.formatting import PathStyle
+from directory_indexer.text.rows import search_rows
+from evaluation.commits import git, is_source
+from evaluation.rivals import Ripgrep, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_EPILOGUE = """
+A repository is a git checkout or a bare one. Taken are the newest N commits with a body of twelve words or more that
+change two to eight source files of the tree, which is that before the oldest of them. Tokens are those of the rows and,
+of `locate`, of the lines that it names as well, at three bytes: an answer counts with all that it asks to be read.
+"""
+BUDGETS = (2000, 4000, 8000, 16_000)
+_BYTES_PER_TOKEN = 3
+_SECONDS = 0.5
+_DEEP = 200
+_SHOWN = BUDGETS.index(8000)
+
+
+class Question(NamedTuple):
+    """A message, and the files that the commit changed."""
+
+    repository: str
+    commit: str
+    text: str
+    files: frozenset[str]
+
+
+class Result(NamedTuple):
+    """The result of a ranking for a question: the recall of files at each budget, and the processor time."""
+
+    repository: str
+    ranking: str
+    recalls: tuple[float, ...]
+    cpu_ms: float
+
+
+def located(arguments: Sequence[str]) -> None:
+    """Print a table for each repository, and one for all."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/eval located",
+        description=__doc__,
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
+    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
+    parser.add_argument("--commits", type=int, default=30, metavar="N", help="ask for so many of each (30)")
+    parser.add_argument("--history", action="store_true", help="index the commits before, too")
+    parser.add_argument("--only", default="", metavar="RANKING", help="ask this one alone")
+    parser.add_argument("--show", action="store_true", help="also print what was missed at 8,000 tokens")
+    options = parser.parse_args(arguments)
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for repository in options.repositories:
+            own = list(_measured(repository, options.data_dir or Path(temporary), options))
+            _show(repository.parent.name if repository.name in ("repo", ".git") else repository.name, own)
+            results += own
+    _show(f"all {len(options.repositories)} repositories", results)
+
+
+def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> Iterator[Result]:
+    place = data_dir / (repository.parent.name if repository.name in ("repo", ".git") else repository.name)
+    pin, questions = questions_of(repository, at_most=options.commits)
+    tree = _tree(repository, pin, place)
+    app = _indexed(tree, place / ("index-history" if options.history else "index"), has_history=options.history)
+    searched, own = _Searched(app, tree), _Located(app, tree)
+    rankings: dict[str, Callable[[Question], tuple[float, ...]]] = {
+        "dirindex locate": own.recalls,
+        "dirindex search": lambda question: recalls_of(question, searched.rows(question.text)),
+    }
+    if Ripgrep.is_installed():
+        ripgrep = Ripgrep(tree)
+        rankings["rg, rare words"] = lambda question: recalls_of(question, ripgrep.rare_words(question.text))
+    for name, ask in rankings.items():
+        if options.only and options.only not in name:
+            continue
+        for question in questions:
+            began = sum(os.times()[:4])
+            recalls = ask(question)
+            yield Result(place.name, name, recalls, (sum(os.times()[:4]) - began) * 1e3)
+            if options.show and name == "dirindex locate" and recalls[_SHOWN] < 1:
+                _show_missed(question, own.ranked(question))
+    app.close()
+
+
+def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]]:
+    """Return the tree that is asked, by its commit, and the questions."""
+    log = git(
+        *("-C", str(repository), "log", "--no-merges", "--first-parent", "--no-renames", "--name-status", "-z"),
+        "--format=%x01%H%x02%P%x02%B%x02",
+    )
+    chosen: list[tuple[str, str, str, list[str]]] = []
+    for record in log.split("\x01")[1:]:
+        commit, parents, message, rest = record.split("\x02", 3)
+        fields = [field for field in rest.strip("\n").split("\0") if field]
+        changes = [(status.strip(), path) for status, path in zip(fields[::2], fields[1::2], strict=False)]
+        files = [path for status, path in changes if status == "M" and is_source(path)]
+        text = question_text(message)
+        if len(parents.split()) == 1 and text and _FEWEST <= len(files) <= _MOST:
+            chosen.append((commit, parents, text, files))
+        if len(chosen) == at_most:
+            break
+    pin = chosen[-1][1]
+    there = set(git("-C", str(repository), "ls-tree", "-r", "--name-only", "-z", pin).split("\0"))
+    name = repository.parent.name if repository.name in ("repo", ".git") else repository.name
+    questions = [
+        Question(name, commit, text, frozenset(there.intersection(files))) for commit, _, text, files in chosen
+    ]
+    return pin, [question for question in questions if len(question.files) >= _FEWEST]
+
+
+def question_text(message: str) -> str:
+    """Return a message without trailers, addresses and numbers of requests; nothing where its body is short."""
+    lines = [line for line in message.splitlines() if not re.match(_TRAILER, line)]
+    text = re.sub(r"https?://\S+|\(?#\d+\)?|\bGH-\d+", " ", "\n".join(lines)).strip()
+    subject, _, body = text.partition("\n")
+    is_long = len(re.findall(r"[^\W\d_]{2,}", body)) >= _FEWEST_WORDS
+    return text if is_long and not re.search(_MECHANICAL, subject) else ""
+
+
+def recalls_of(question: Question, rows: Sequence[Row]) -> tuple[float, ...]:
+    """Return the recall at each budget."""
+    return tuple(recall_at(question.files, rows, budget) for budget in BUDGETS)
+
+
+def recall_at(files: frozenset[str], rows: Sequence[Row], budget: int) -> float:
+    """Return the share of files that stand in as many rows as fit; of one that does not fit, its path may."""
+    room = budget * _BYTES_PER_TOKEN
+    seen = set()
+    for row in rows:
+        n_bytes = len(row.printed.encode("utf-8", "surrogateescape"))
+        if room < n_bytes:
+            if room >= len(row.path):
+                seen.add(row.path)
+            break
+        room -= n_bytes
+        seen.add(row.path)
+    return len(files & seen) / len(files)
+
+
+class _Searched:
+    """The rows of a search, as a pipe gets them."""
+
+    def __init__(self, app: App, tree: Path) -> None:
+        self._app = app
+        self._tree = tree
+
+    def rows(self, text: str) -> list[Row]:
+        request = SearchRequest(text, mode=SearchMode.HYBRID, limit=_DEEP, embedding_seconds=_SECONDS)
+        result = self._app.searcher.search(request)
+        printed = search_rows(result, paths=PathStyle(working_directory=str(self._tree))).splitlines(keepends=True)
+        names = (os.path.relpath(os_path(resolved_path(hit.path)), self._tree) for hit in result.hits)
+        return [Row(name.replace(os.sep, "/"), line) for name, line in zip(names, printed, strict=True)]
+
+
+class _Located:
+    """The lines that `locate` names at each budget."""
+
+    def __init__(self, app: App, tree: Path) -> None:
+        self._app = app
+        self._tree = tree
+
+    def recalls(self, question: Question) -> tuple[float, ...]:
+        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
+        candidates = gathered(self._app.docstore, self._app.searcher, request)
+        return tuple(self._recall(within(candidates, budget), question, budget) for budget in BUDGETS)
+
+    def _recall(self, places: Located, question: Question, budget: int) -> float:
+        rows = [self._row(spot) for spot in (*places.code, *places.tests, *places.documents)]
+        n_bytes = sum(len(row.printed.encode("utf-8", "surrogateescape")) for row in rows)
+        if n_bytes > budget * _BYTES_PER_TOKEN:
+            print(f"  {question.commit[:9]} takes {n_bytes / _BYTES_PER_TOKEN:.0f} of {budget} tokens")
+        return len(question.files & {row.path for row in rows}) / len(question.files)
+
+    def _row(self, spot: Spot) -> Row:
+        name = os.path.relpath(spot.path, self._tree)
+        lines = Path(spot.path).read_text("utf-8", "replace").split("\n")[spot.start_line - 1 : spot.end_line]
+        printed = f"{name}:{spot.start_line}-{spot.end_line}  {spot.reason}\n" + "\n".join(lines)
+        return Row(name.replace(os.sep, "/"), printed)
+
+    def ranked(self, question: Question) -> list[str]:
+        """Return the files in their order, for a look at what was missed."""
+        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
+        files = gathered(self._app.docstore, self._app.searcher, request).files
+        return [os.path.relpath(path, self._tree) for path, _ in files]
+
+
+def _tree(repository: Path, pin: str, place: Path) -> Path:
+    """Return a checkout whose history ends with the commit of the questions."""
+    tree = place / "tree"
+    if not tree.exists():
+        tree.mkdir(parents=True)
+        git("init", "--quiet", str(tree))
+        git("-C", str(tree), "fetch", "--quiet", str(repository.resolve()), pin)
+        git("-C", str(tree), "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
+    return Path(os.path.realpath(tree))
+
+
+def _indexed(tree: Path, data_dir: Path, *, has_history: bool) -> App:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    settings = data_dir / "config.json"
+    indexing = {"embedding": "on-demand", "git_history": has_history}
+    settings.write_text(json.dumps({"indexing": indexing}), encoding="utf-8")
+    app = App(load_config(file=settings, data_dir=data_dir, environ={}))
+    options = IndexOptions(has_consent=True)
+    app.indexer.index([str(tree)], options=options, listener=lambda _: None, stop_reason=lambda: None)
+    return app
+
+
+def _show(title: str, results: Sequence[Result]) -> None:
+    n_questions = max(
+        (sum(result.ranking == name for result in results) for name in {result.ranking for result in results}),
+        default=0,
+    )
+    print(f"\n{title}: {n_questions} questions")
+    print(f"  {'recall of files at':20}" + "".join(f"{budget:>9,}" for budget in BUDGETS) + f"{'CPU ms':>9}")
+    for name in dict.fromkeys(result.ranking for result in results):
+        own = [result for result in results if result.ranking == name]
+        recalls = (statistics.fmean(column) for column in zip(*(result.recalls for result in own), strict=True))
+        cpu_ms = statistics.median(result.cpu_ms for result in own)
+        print(f"  {name:20}" + "".join(f"{recall:>9.3f}" for recall in recalls) + f"{cpu_ms:>9.0f}", flush=True)
+
+
+def _show_missed(question: Question, ranked: Sequence[str]) -> None:
+    places = {path: ranked.index(path) + 1 if path in ranked else 0 for path in sorted(question.files)}
+    print(f"  {question.commit[:9]} {question.text.splitlines()[0][:70]!r}: {places}")
+
+
+_FEWEST, _MOST = 2, 8
+_FEWEST_WORDS = 12
+_TRAILER = (
+    r"(?i)\s*(?:[\w-]+-by|co-authored-by|change-id|cc|fixes|closes|refs?|resolves|see also|git-svn-id)"
+    r"\s*:?\s*(?=\S*[<#@:]|$)"
+)
+_MECHANICAL = (
+    r"(?i)^(?:docs?|style|chore|ci|build|release|lint|deps?|typo|revert|merge|bump)\b[^:]*:|^v?\d+\.\d+|\bbump|clippy"
+    r"|\b(?:ruff|black|mypy|prettier|rustfmt|gofmt|eslint|pre-commit|copyright|typos?|pyupgrade|changelog)\b"
+)
