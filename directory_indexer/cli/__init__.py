@@ -16,6 +16,7 @@ from itertools import pairwise, takewhile
 from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
+from directory_indexer.command_client import data_directory
 from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
@@ -185,24 +186,13 @@ def _has_working_directory() -> bool:
     return True
 
 
-def _data_dir(arguments: Sequence[str]) -> str:
-    """Find where the index is without the configuration, which may be what is broken."""
-    data_dir = os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer")
-    for argument, following in pairwise([*arguments, ""]):
-        if argument == "--data-dir":
-            data_dir = following
-        elif argument.startswith("--data-dir="):
-            data_dir = argument.partition("=")[2]
-    return data_dir
-
-
 _LOG_FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY | sum(getattr(os, one, 0) for one in ("O_NOFOLLOW", "O_NONBLOCK"))
 """A group that shares the directory may put a link there, which leads to a file of ours, or a pipe."""
 
 
 def _report_bug(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
-    log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
+    log = os.path.join(data_directory(sys.argv[1:]), "dirindex.log")
     try:
         with open(os.open(log, _LOG_FLAGS, file_mode()), "a", encoding="utf-8") as file:
             file.write(text)
