@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import re
 import socket
 import stat
 import sys
@@ -154,7 +156,7 @@ def test_a_terminal_shows_the_same_with_and_without_a_server(
     screens = [
         run_on_terminal(*words, *more, columns=60, at=place / "tree", environ=environ) for more in ([], ["--no-server"])
     ]
-    assert screens[0] == screens[1]
+    assert len({(screen.code, _without_link_ids(screen.written)) for screen in screens}) == 1
     assert any(record.getMessage().startswith("answered") for record in caplog.records)
 
 
@@ -195,7 +197,8 @@ def test_what_is_no_request_is_answered_by_nothing(content: bytes, place: Path) 
     with _connected(place) as connection:
         connection.sendall(content)
         connection.shutdown(socket.SHUT_WR)
-        assert connection.recv(1) == b""
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
     assert _reply(place, _sent(("grep", "ferry"))).startswith(ACCEPTED)
 
 
@@ -236,7 +239,14 @@ def test_a_socket_that_nobody_answers_is_ignored(tmp_path: Path, monkeypatch: py
 
 
 def _run(*words: str) -> CompletedProcess[str]:
-    return run_command([DIRINDEX, *words], check=False)
+    done = run_command([DIRINDEX, *words], check=False)
+    done.stdout = _without_link_ids(done.stdout)
+    return done
+
+
+def _without_link_ids(written: str) -> str:
+    """Rich draws the ids of links by the time."""
+    return re.sub(r"(?<=\x1b]8;id=)\d+", "", written)
 
 
 def _wait_for(data_dir: Path) -> None:
