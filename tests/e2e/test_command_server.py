@@ -11,18 +11,23 @@ import stat
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from commands import DIRINDEX, run_command
+from serving import RawClient
 from terminals import run_on_terminal
 
 from directory_indexer import command_client
 from directory_indexer.app import App
+from directory_indexer.cancellation import CancelledError, cancelled_by
 from directory_indexer.cli.command_server import CommandServer
 from directory_indexer.command_client import ACCEPTED, DECLINED, FIELD_END, LENGTH_BYTES, answered, socket_path
 from directory_indexer.config import load_config
+from directory_indexer.matching.patterns import PatternOptions
+from directory_indexer.searching.grep import GrepRequest, grep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -236,6 +241,29 @@ def test_a_socket_that_nobody_answers_is_ignored(tmp_path: Path, monkeypatch: py
         assert answered(("grep", "ferry")) is None
         listener.listen()
         assert answered(("grep", "ferry")) is None
+
+
+@pytest.mark.slow
+def test_commands_are_answered_once_each_while_their_server_is_killed(place: Path) -> None:
+    words = ("grep", "-n", "ferry")
+    expected = _run(*words, "--no-server")
+    with RawClient(environ=dict(os.environ), is_cold=True) as server:
+        server.shake_hands()
+        _wait_for(place / "d")
+        with ThreadPoolExecutor(8) as pool:
+            runs = [pool.submit(_run, *words) for _ in range(100)]
+            runs[20].result()
+            server.process.kill()
+            runs += [pool.submit(_run, *words) for _ in range(100)]
+            results = {(run.result().returncode, run.result().stdout, run.result().stderr) for run in runs}
+    assert results == {(expected.returncode, expected.stdout, expected.stderr)}
+
+
+def test_lines_are_no_longer_looked_for_when_nobody_waits_for_them(place: Path) -> None:
+    app = App(load_config(file=None, data_dir=place / "d", environ=os.environ))
+    request = GrepRequest(PatternOptions(("ferry",)))
+    with app.docstore.snapshot() as snapshot, cancelled_by(lambda: True), pytest.raises(CancelledError):
+        list(grep(snapshot, request).files)
 
 
 def _run(*words: str) -> CompletedProcess[str]:
