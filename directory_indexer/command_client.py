@@ -37,7 +37,7 @@ _UNAVAILABLE = 3
 
 def answered(arguments: "Sequence[str]") -> int | None:
     """Return the exit code of a command that a server has answered; None where this process has to run it."""
-    if not arguments or arguments[0] not in COMMANDS or NO_SERVER in arguments or _COMPLETES in os.environ:
+    if not can_be_answered(arguments):
         return None
     try:
         answer = _answer(arguments)
@@ -47,6 +47,12 @@ def answered(arguments: "Sequence[str]") -> int | None:
     except KeyboardInterrupt:
         _end_by_interrupt()
         return None
+
+
+def can_be_answered(arguments: "Sequence[str]") -> bool:
+    """Whether a server may answer this command."""
+    is_known = bool(arguments) and arguments[0] in COMMANDS
+    return is_known and NO_SERVER not in arguments and os.name == "posix" and _COMPLETES not in os.environ
 
 
 def data_directory(arguments: "Sequence[str]") -> str:

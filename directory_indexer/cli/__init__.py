@@ -16,7 +16,7 @@ from itertools import pairwise, takewhile
 from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
-from directory_indexer.command_client import data_directory
+from directory_indexer.command_client import can_be_answered, data_directory
 from directory_indexer.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.isolation import GC_THRESHOLD
 from directory_indexer.lazy import lazily
@@ -27,8 +27,10 @@ from directory_indexer.telemetry import spans
 with lazily:
     import traceback
 
+    from directory_indexer.cli.caller import current_caller
     from directory_indexer.cli.command_line import cli, is_command
     from directory_indexer.cli.grepping import run_grep
+    from directory_indexer.cli.lingering import leave_process
     from directory_indexer.cli.output import Output
     from directory_indexer.cli.short_way import grep_call
 
@@ -64,8 +66,16 @@ def main() -> NoReturn:
     with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
         sys.stdout.flush()
+    _leave_process(sys.argv[1:])
     # An orderly end closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
+
+
+def _leave_process(arguments: Sequence[str]) -> None:
+    """Leave a process behind for the next commands, if the configuration wants one."""
+    if can_be_answered(arguments) and (loaded := current_caller().loaded) and loaded.config.serving.linger_minutes:
+        with contextlib.suppress(OSError):
+            leave_process(loaded)
 
 
 def _exit_code() -> int:

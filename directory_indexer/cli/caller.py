@@ -28,6 +28,9 @@ class NotAnsweredError(Exception):
 class Caller:
     """This process, as the caller of its own command."""
 
+    loaded: LoadedConfig | None = None
+    """The configuration that the command has read last."""
+
     @property
     def stdout(self) -> TextIO:
         """Standard output."""
@@ -62,6 +65,7 @@ class Caller:
         Raises:
             NotAnsweredError: it is not the index of this server.
         """
+        self.loaded = loaded
         return App(loaded)
 
     def require_same_process(self) -> None:
@@ -76,7 +80,7 @@ _THIS_PROCESS = Caller()
 _current: ContextVar[Caller] = ContextVar("caller", default=_THIS_PROCESS)
 
 
-def caller() -> Caller:
+def current_caller() -> Caller:
     """Return the caller of the command that this thread runs."""
     return _current.get()
 

@@ -38,7 +38,7 @@ from directory_indexer.command_client import (
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.lazy import lazily
-from directory_indexer.lock import HeldLock, try_lock
+from directory_indexer.lock import try_lock
 from directory_indexer.permissions import directory_mode
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ _MOST_ANSWER_BYTES: Final = 8 << 20
 _READ_SECONDS: Final = 1.0
 _WRITE_SECONDS: Final = 30.0
 _TAKE_OVER_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 1.0
 _BACKLOG: Final = 16
 _FILE_SYSTEM_ONLY: Final = 0x200  # CLONE_FS
 _DEFAULT_COLUMNS: Final = 80
@@ -73,6 +74,10 @@ class CommandServer:
         self._app = app
         self._database: tuple[int, int] | None = None
         self._room = threading.Semaphore(_MOST_AT_ONCE)
+        self.asked_at = time.monotonic()
+        """When a command was answered last."""
+        self.is_outdated = False
+        """Whether another version of the program has asked."""
 
     def start(self) -> None:
         """Begin to listen, or to wait until the server that does so has ended; nothing where the system has no way."""
@@ -81,26 +86,38 @@ class CommandServer:
             threading.Thread(target=self._run, name="commands", daemon=True).start()
 
     def _run(self) -> None:
-        data_dir = Path(os.path.abspath(self._app.loaded.data_dir))
         while True:
             try:
-                data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-                if lock := try_lock(data_dir / f"commands-{os.geteuid()}.lock", exclusive=True):
-                    self._listen(data_dir, lock)
+                self.answer_while(lambda: True)
             except OSError as error:
                 _log.debug("commands of other processes are not answered: %s", error)
             time.sleep(_TAKE_OVER_SECONDS)
 
-    def _listen(self, data_dir: Path, lock: HeldLock) -> None:
+    def answer_while(self, is_wanted: Callable[[], bool]) -> None:
+        """Answer commands until they are wanted no more or the socket is taken away; not where another server does.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        data_dir = Path(os.path.abspath(self._app.loaded.data_dir))
+        data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        lock = try_lock(data_dir / f"commands-{os.geteuid()}.lock", exclusive=True)
+        if lock is None:
+            return
         path = socket_path(os.fspath(data_dir))
         with lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             Path(path).unlink(missing_ok=True)  # a server that was killed left it
             listener.bind(path)
             os.chmod(path, 0o600)
             listener.listen(_BACKLOG)
-            while True:
-                connection, _ = listener.accept()
-                threading.Thread(target=self._serve, args=(connection,), name="command", daemon=True).start()
+            listener.settimeout(_LOOK_SECONDS)
+            identity = _identity(path)
+            while is_wanted() and _identity(path) == identity:
+                with contextlib.suppress(TimeoutError):
+                    connection, _ = listener.accept()
+                    threading.Thread(target=self._serve, args=(connection,), name="command", daemon=True).start()
+            if _identity(path) == identity:
+                os.unlink(path)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, ValueError):
@@ -108,12 +125,14 @@ class CommandServer:
             if peer_uid(connection) != os.geteuid():
                 return
             request = _request(connection)
+            self.is_outdated |= request.version != version()
             if not request.can_be_answered or not self._room.acquire(blocking=False):
                 connection.sendall(DECLINED)
                 return
             try:
                 connection.sendall(ACCEPTED)
                 answer = self._answer(request, connection)
+                self.asked_at = time.monotonic()
             finally:
                 self._room.release()
             connection.settimeout(_WRITE_SECONDS)
@@ -132,13 +151,26 @@ class CommandServer:
         return b"".join((*written.parts, _part(0, bytes([code]))))
 
     def _own(self, loaded: LoadedConfig) -> App:
-        status = os.stat(loaded.config.storage.sqlite_path)
-        database = (status.st_dev, status.st_ino)
+        database = _identity(os.fspath(loaded.config.storage.sqlite_path))
         self._database = self._database or database
         # Another database lies in the place of this one once a backup was restored.
         if loaded.config != self._app.loaded.config or database != self._database:
             raise NotAnsweredError
         return self._app
+
+
+def end_lingering(data_dir: Path) -> None:
+    """End the process that a command has left behind; other servers make their socket anew."""
+    if sys.platform != "win32":
+        Path(socket_path(os.fspath(data_dir))).unlink(missing_ok=True)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another one in its place; None where there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        status = os.stat(path)
+        return status.st_dev, status.st_ino
+    return None
 
 
 class _Request(NamedTuple):

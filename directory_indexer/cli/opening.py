@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from directory_indexer.cli.caller import caller
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
 from directory_indexer.errors import NotIndexedError
 from directory_indexer.lazy import lazily
@@ -35,11 +35,11 @@ def open_app(config: Path | None, data_dir: Path | None, output: Output, collect
     Raises:
         NotIndexedError: there is no such collection.
     """
-    loaded = load_config(file=config, data_dir=data_dir, environ=caller().environ)
+    loaded = load_config(file=config, data_dir=data_dir, environ=current_caller().environ)
     output.notes(loaded.warnings)
-    app = caller().app(loaded)
+    app = current_caller().app(loaded)
     if collection:
-        caller().require_same_process()
+        current_caller().require_same_process()
     return Collections(app).app_of(collection) if collection else app
 
 

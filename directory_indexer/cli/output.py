@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TextIO, TypeAlias, get_args
 
-from directory_indexer.cli.caller import caller
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.errors import DirIndexError
 from directory_indexer.lazy import lazily
 
@@ -44,7 +44,7 @@ class Output:
         self.verbose = verbose
         self.as_json = as_json
         self._color = color
-        self.is_terminal = _is_terminal(caller().stdout) or color == "always"
+        self.is_terminal = _is_terminal(current_caller().stdout) or color == "always"
 
     @property
     def paths(self) -> PathStyle:
@@ -62,25 +62,27 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:
-            self.data(styled(lines, width=caller().columns, environ=self._environ))
+            self.data(styled(lines, width=current_caller().columns, environ=self._environ))
         else:
             self.data(plain(lines))
 
     @property
     def _environ(self) -> Mapping[str, str]:
         """The environment that decides on colour; `--color` overrides `NO_COLOR`."""
-        return caller().environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
+        return (
+            current_caller().environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
+        )
 
     def data(self, text: str) -> None:
         """Write to standard output as it is, ended by a line end or NUL."""
-        stdout = caller().stdout
+        stdout = current_caller().stdout
         stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         stdout.flush()
 
     @staticmethod
     def stream() -> TextIO:
         """Give standard output for other programs: UTF-8 whatever the locale, and line ends as they are."""
-        caller().require_same_process()
+        current_caller().require_same_process()
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         return sys.stdout
@@ -88,11 +90,11 @@ class Output:
     def notes(self, notes: Iterable[str], *, are_dim: bool = False) -> None:
         """Write notes to standard error, with `are_dim` dimmed on a terminal."""
         if not self.quiet:
-            stderr = caller().stderr
+            stderr = current_caller().stderr
             for note in notes:
                 if are_dim and _is_terminal(stderr):
                     rows = [line(Span(row, Style.NOTE)) for row in _wrapped(note, "")]
-                    stderr.write(styled(rows, width=caller().message_columns, environ=self._environ))
+                    stderr.write(styled(rows, width=current_caller().message_columns, environ=self._environ))
                 else:
                     _say(note)
             stderr.flush()
@@ -110,7 +112,7 @@ class Output:
     @property
     def can_ask(self) -> bool:
         """Whether somebody at a terminal can answer a question."""
-        caller().require_same_process()
+        current_caller().require_same_process()
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
 
     def confirm(self, consequence: str) -> bool:
@@ -139,7 +141,7 @@ class Output:
 
 def _say(text: str, *, indent: str = "") -> None:
     """Write to standard error; on a terminal, break lines between words, so that a path can be copied as a whole."""
-    stderr = caller().stderr
+    stderr = current_caller().stderr
     for row in text.split("\n"):
         rows = _wrapped(row, indent) if stderr.isatty() else [indent + row]
         stderr.write("\n".join(rows) + "\n")
@@ -148,7 +150,7 @@ def _say(text: str, *, indent: str = "") -> None:
 def _wrapped(row: str, indent: str) -> list[str]:
     return textwrap.wrap(
         row,
-        caller().message_columns,
+        current_caller().message_columns,
         initial_indent=indent,
         subsequent_indent=indent or "  ",
         break_long_words=False,
@@ -157,7 +159,7 @@ def _wrapped(row: str, indent: str) -> list[str]:
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty() and caller().environ.get("TERM") != "dumb"
+    return stream.isatty() and current_caller().environ.get("TERM") != "dumb"
 
 
 def _working_directory() -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from directory_indexer.cli.caller import caller
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.given import given_place
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
@@ -237,7 +237,7 @@ def _initial_query(query: str | None, *, is_interactive: bool) -> str:
 def _team(app: App, *, has_others: bool) -> Collections:
     """Return the collections of an index, of which a server shares only the first with other processes."""
     if has_others:
-        caller().require_same_process()
+        current_caller().require_same_process()
     return Collections(app)
 
 
