@@ -35,7 +35,7 @@ def read_trace(text: str) -> Trace:
     """Read the places in a text; one with a single line has no message apart from itself."""
     lines = _plain_lines(text)
     frames = [(at, frame) for at, line in enumerate(lines) for frame in _frames_in(line, lines[at + 1 : at + 2])]
-    is_trace = bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(_MARK.search(text)))
+    is_trace = bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(re.search(_MARK, text)))
     said = list(_message_lines(lines, {at for at, _ in frames})) if is_trace else lines
     is_log = len(lines) >= _FEW_LINES and 2 * sum(map(_is_logged, text.splitlines())) > len(lines)
     message = "\n".join(_failing(said) if is_log else said) if is_trace or is_log else ""
@@ -43,13 +43,13 @@ def read_trace(text: str) -> Trace:
 
 
 def _is_logged(line: str) -> bool:
-    return bool(_LOG_PREFIX.match(line) or _MOMENT.match(line))
+    return bool(re.match(_LOG_PREFIX, line) or re.match(_MOMENT, line))
 
 
 def _failing(lines: Sequence[str]) -> list[str]:
     """Return the last lines of a log that say what failed, without moments and levels; its last line without any."""
-    plain = list(dict.fromkeys(_MOMENT.sub("", line) for line in lines))
-    return [line for line in plain if _FAILURE.search(line)][-_MOST_MESSAGES:] or plain[-1:]
+    plain = list(dict.fromkeys(re.sub(_MOMENT, "", line) for line in lines))
+    return [line for line in plain if re.search(_FAILURE, line)][-_MOST_MESSAGES:] or plain[-1:]
 
 
 def _plain_lines(text: str) -> list[str]:
@@ -57,19 +57,19 @@ def _plain_lines(text: str) -> list[str]:
     if _ESCAPED_LINES.search(text):
         text = text.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and all(map(_LOG_PREFIX.match, lines)):
-        lines = [_LOG_PREFIX.sub("", line) for line in lines]
+    if len(lines) > 1 and all(re.match(_LOG_PREFIX, line) for line in lines):
+        lines = [re.sub(_LOG_PREFIX, "", line) for line in lines]
     return textwrap.dedent("\n".join(lines)).split("\n")
 
 
 def _frames_in(line: str, following: Sequence[str]) -> Iterator[Frame]:
     context = _PLACE.sub(" ", line)
-    if following and _PYTHON.search(line):
+    if following and re.search(_PYTHON, line):
         context = f"{context} {following[0]}"
     for place in _PLACE.finditer(line):
         path = place["path"].replace("\\", "/").removeprefix("./")
-        dotted = _JVM_METHOD.search(line[: place.start()]) if _JVM_FILE.fullmatch(path) else None
-        library = _LIBRARY.match(path)
+        dotted = re.search(_JVM_METHOD, line[: place.start()]) if re.fullmatch(_JVM_FILE, path) else None
+        library = re.match(_LIBRARY, path)
         yield Frame(
             path=f"{_package_directory(dotted['name'])}{path}" if dotted else path,
             line=int(place["line"]),
@@ -91,7 +91,7 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
     Python and older Ruby print that last; Java prints the cause of a failure behind it, as a trace of its own.
     """
     text = "\n".join(lines)
-    if _LAST_IS_DEEPEST.search(text) and not _FIRST_IS_DEEPEST.search(text):
+    if re.search(_LAST_IS_DEEPEST, text) and not re.search(_FIRST_IS_DEEPEST, text):
         return [frame for _, frame in reversed(frames)]
     causes = [0, *(at for at, line in enumerate(lines) if line.lstrip().startswith(_CAUSE))]
     blocks = [
@@ -103,17 +103,17 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
 
 def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]:
     for at, line in enumerate(lines):
-        said = _SIGNS_OF_A_FRAME.sub(" ", _PLACE.sub(" ", line)) if at in with_frames else line
-        is_inside = line[:1].isspace() and not _FAILURE.search(said)
-        if is_inside or _NO_MESSAGE.match(line) or not _WORD.search(said):
+        said = re.sub(_SIGNS_OF_A_FRAME, " ", _PLACE.sub(" ", line)) if at in with_frames else line
+        is_inside = line[:1].isspace() and not re.search(_FAILURE, said)
+        if is_inside or re.match(_NO_MESSAGE, line) or not re.search(_WORD, said):
             continue
-        yield " ".join(_ADDRESS.sub(" ", said).split())
+        yield " ".join(re.sub(_ADDRESS, " ", said).split())
 
 
 def telling_line(text: str) -> str:
     """Return the last line of a text that says what failed; the last line where none does."""
-    lines = [line for line in text.splitlines() if _WORD.search(line)]
-    failing = [line for line in lines if _FAILURE.search(line)]
+    lines = [line for line in text.splitlines() if re.search(_WORD, line)]
+    failing = [line for line in lines if re.search(_FAILURE, line)]
     return (failing or lines or [""])[-1].strip()
 
 
@@ -127,40 +127,38 @@ _PLACE: Final = re.compile(
          (?:["']?,?[ ](?:on[ ]|at[ ])?line[ ]|:line[ ]|:[ ]line[ ]|:|\()(?P<line>[1-9]\d{{0,6}})(?!\d|\.\d)""",
     re.VERBOSE,
 )
-_JVM_METHOD: Final = re.compile(r"(?<![\w$.])(?P<name>(?:[\w$]+\.)+[\w$<>]+)\(\Z")
-_JVM_FILE: Final = re.compile(r"\w+\.(?:java|kts?|scala|groovy|clj)")
-_LIBRARY: Final = re.compile(
+# Compiled when they are first needed: most questions hold no place in a file.
+_JVM_METHOD: Final = r"(?<![\w$.])(?P<name>(?:[\w$]+\.)+[\w$<>]+)\(\Z"
+_JVM_FILE: Final = r"\w+\.(?:java|kts?|scala|groovy|clj)"
+_LIBRARY: Final = (
     r"(?:.*/)?(?:(?:site|dist)-packages|node_modules|gems/[^/]+/lib|pkg/mod|usr/(?:local/)?go/src|vendor"
     r"|lib(?:64)?/python[\d.]+|lib/ruby/[\d.]+|registry/src/[^/]+|rustc/\w+)/"
 )
-_PYTHON: Final = re.compile(r'File ".*", line \d')
-_LAST_IS_DEEPEST: Final = re.compile(r'most recent call last|^\s*File ".+", line \d', re.MULTILINE)
-_FIRST_IS_DEEPEST: Final = re.compile("most recent call first")
+_PYTHON: Final = r'File ".*", line \d'
+_LAST_IS_DEEPEST: Final = r'(?m)most recent call last|^\s*File ".+", line \d'
+_FIRST_IS_DEEPEST: Final = "most recent call first"
 _CAUSE: Final = ("Caused by:", "[cause]:")
-_MARK: Final = re.compile(
-    r'^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
-    r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d",
-    re.MULTILINE | re.IGNORECASE,
+_MARK: Final = (
+    r'(?mi)^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
+    r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d"
 )
 _ESCAPED_LINES: Final = re.compile(r"\\n(?:\s|\\t)*(?:at |File |from |#\d)")
-_LOG_PREFIX: Final = re.compile(
+_LOG_PREFIX: Final = (
     r"(?:[\w.-]+\s+\| ?|\w{3} [ \d]\d [\d:]{8} \S+ \S+?\[\d+\]: ?|\d{4}-\d\d-\d\dT[\d:.]+Z? (?:std(?:out|err) [FP] )?)"
 )
-_MOMENT: Final = re.compile(
+_MOMENT: Final = (
     r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
 )
-_SIGNS_OF_A_FRAME: Final = re.compile(r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->")
-_NO_MESSAGE: Final = re.compile(
-    r"""\s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
+_SIGNS_OF_A_FRAME: Final = r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->"
+_NO_MESSAGE: Final = r"""(?x)
+        \s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
         During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|
         thrown\ in\ |\([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|
-        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)""",
-    re.VERBOSE,
-)
-_FAILURE: Final = re.compile(
+        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)"""
+_FAILURE: Final = (
     r"(?i:error|exception|fatal|panic|fail|abort|denied|refused|cannot|can't|could not|no such|not found|undefined"
     r"|unexpected|invalid|segmentation|timed? ?out|violat|killed|crash)"
 )
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
-_ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]+\b")
+_WORD: Final = r"[^\W\d_]{2}"
+_ADDRESS: Final = r"\b0x[0-9a-fA-F]+\b"
