@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from directory_indexer.config import LoadedConfig
 from directory_indexer.lazy import lazily
 
 with lazily:
+    import shutil
+
     from directory_indexer.app import App
+
+if TYPE_CHECKING:
+    from directory_indexer.config import LoadedConfig
 
 
 class NotAnsweredError(Exception):
