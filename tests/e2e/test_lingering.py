@@ -1,4 +1,4 @@
-"""A process that a command has left behind answers the next ones, and ends when it is wanted no more."""
+"""Processes that stay answer commands, and one that a command has left behind ends when it is wanted no more."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import socket
 import sys
 import threading
 import time
+from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import DIRINDEX, run_command
+from commands import DIRINDEX, run_command, start_command
 
 from directory_indexer import command_client
 from directory_indexer.app import App
@@ -51,6 +52,18 @@ def test_a_process_is_left_behind_until_its_socket_is_taken_away(
     assert "A ferry." in capfd.readouterr().out
     end_lingering(data_dir)
     assert process.wait(_PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["serve"], ["index", "--watch"], ["ui", "--no-browser", "--port", "0"]], ids=" ".join
+)
+def test_every_process_that_stays_answers_commands(
+    words: list[str], data_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with start_command([DIRINDEX, *words], cwd=data_dir.parent, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL) as process:
+        _wait_until(lambda: answered(("grep", "ferry")) == 0)
+        process.kill()
+    assert "A ferry." in capfd.readouterr().out
 
 
 def test_doctor_ends_the_process_that_was_left_behind(data_dir: Path) -> None:
