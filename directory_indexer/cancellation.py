@@ -16,7 +16,7 @@ _has_gone: ContextVar[Callable[[], bool] | None] = ContextVar("has_gone", defaul
 
 @contextlib.contextmanager
 def cancelled_by(has_gone: Callable[[], bool]) -> Iterator[None]:
-    """Let `raise_if_cancelled` ask `has_gone` in a block."""
+    """Cancel what a block does, at its next check, once `has_gone` is true."""
     token = _has_gone.set(has_gone)
     try:
         yield

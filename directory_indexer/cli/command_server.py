@@ -72,7 +72,7 @@ class CommandServer:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._database: tuple[int, int] | None = None
+        self._database = _identity(os.fspath(app.loaded.config.storage.sqlite_path))
         self._room = threading.Semaphore(_MOST_AT_ONCE)
         self.asked_at = time.monotonic()
         """When a command was answered last."""
@@ -89,7 +89,7 @@ class CommandServer:
         while True:
             try:
                 self.answer_while(lambda: True)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:  # no thread can be had
                 _log.debug("commands of other processes are not answered: %s", error)
             time.sleep(_TAKE_OVER_SECONDS)
 

@@ -102,7 +102,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(built: Path) -> CommandServer:
-    """Have a server of the index in this process answer commands."""
+    """Start a server of the index in this process."""
     environ = {"HOME": str(built), "DIRINDEX_DATA_DIR": str(built / "d")}
     server = CommandServer(App(load_config(file=None, data_dir=None, environ=environ)))
     server.start()
