@@ -103,12 +103,12 @@ def _answer(arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
     try:
         connection.settimeout(_REPLY_SECONDS)
         connection.connect(socket_path(data_directory(arguments)))
-        return _asked(connection, arguments)
+        return _exchange(connection, arguments)
     finally:
         connection.close()
 
 
-def _asked(connection: "Socket", arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
+def _exchange(connection: "Socket", arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
     request = _request(arguments)
     if len(request) > MOST_REQUEST_BYTES or peer_uid(connection) != os.geteuid():
         return None

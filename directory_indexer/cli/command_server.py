@@ -140,7 +140,7 @@ class CommandServer:
 
     def _answer(self, request: _Request, connection: socket.socket) -> bytes:
         """Return the answer; empty where the process that asked has to find it itself."""
-        written = _Written(connection)
+        written = _CapturedOutput(connection)
         run_for(_RemoteCaller(request, written, self._own))
         try:
             with _working_in(request.directory, request.identity), cancelled_by(written.has_gone):
@@ -229,7 +229,7 @@ def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
 class _RemoteCaller(Caller):
     """Another process, which gets what a command writes when it has ended."""
 
-    def __init__(self, request: _Request, written: _Written, app: Callable[[LoadedConfig], App]) -> None:
+    def __init__(self, request: _Request, written: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
         (encoding, is_terminal, self._columns), (its_encoding, is_its_terminal, self._message_columns) = request.streams
         self._stdout = written_text(_Stream(written, 1, is_terminal=is_terminal), 1, encoding=encoding)
         self._stderr = written_text(_Stream(written, 2, is_terminal=is_its_terminal), 2, encoding=its_encoding)
@@ -264,8 +264,8 @@ class _RemoteCaller(Caller):
         raise NotAnsweredError
 
 
-class _Written:
-    """What a command has written to both of its streams, in the order in which it did."""
+class _CapturedOutput:
+    """Output of a command to both of its streams, in the order in which it was written."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -286,7 +286,7 @@ class _Written:
 class _Stream(io.RawIOBase):
     """One of the two streams of a command."""
 
-    def __init__(self, written: _Written, descriptor: int, *, is_terminal: bool) -> None:
+    def __init__(self, written: _CapturedOutput, descriptor: int, *, is_terminal: bool) -> None:
         super().__init__()
         self._written = written
         self._descriptor = descriptor

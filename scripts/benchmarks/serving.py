@@ -57,10 +57,12 @@ def serving(options: Options) -> Iterator[Row]:
 
 def commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
     """Measure commands that the server answers beside those that answer themselves."""
-    for mode in ("keyword", "hybrid"):
-        command = (DIRINDEX, "search", queries(1)[0], "--quiet", "--mode", mode, "--data-dir", str(data_dir))
+    query = queries(1)[0]
+    commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
+    for what, words in commands.items():
+        command = (DIRINDEX, *words, "--quiet", "--data-dir", str(data_dir))
         taken = costs({"answered": command, "alone": (*command, "--no-server")}, rounds=rounds)
-        yield from rows_of(f"search --mode {mode}, by the server", taken["answered"], taken["alone"], of="--no-server")
+        yield from rows_of(f"{what}, by the server", taken["answered"], taken["alone"], of="--no-server")
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:
