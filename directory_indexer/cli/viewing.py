@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.editors import SET_EDITOR, editor_command, system_command, viewer_command
 from directory_indexer.errors import UnavailableError, UsageError
 from directory_indexer.lazy import lazily
@@ -24,6 +25,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
         UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
         UnavailableError: nothing here opens such a file, or what should cannot be started.
     """
+    current_caller().require_same_process()
     if number > len(hits):
         raise UsageError(f"there is no hit {number}: {len(hits)} were found", hint="-n gives more of them")
     hit = hits[number - 1]

@@ -83,3 +83,8 @@ class ServingConfig(NamedTuple):
     embedding_ms: int = key(
         _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
     )
+    linger_minutes: int = key(
+        WholeNumber(at_least=0, at_most=1440),
+        "so long a command leaves a process behind that answers the next ones, in minutes; 0: none",
+        default=0,
+    )

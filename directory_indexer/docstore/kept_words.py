@@ -9,7 +9,6 @@ results are the same, but slower.
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import stat
@@ -23,6 +22,7 @@ from directory_indexer.lazy import lazily
 from directory_indexer.permissions import file_mode
 
 with lazily:
+    import glob
     import sqlite3
 
 ENDING: Final = "-words"

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from directory_indexer.cancellation import raise_if_cancelled
 from directory_indexer.docstore.files import TextFile
 from directory_indexer.docstore.store import Snapshot
 from directory_indexer.docstore.stretches import Stretch, WordLookup
@@ -175,6 +176,7 @@ class _FileReader:
     def read(self, stretches: Iterable[Stretch]) -> GrepMatches | None:
         lines: list[GrepLine] = []
         n_matches = 0
+        raise_if_cancelled()
         for stretch in stretches:
             matches = self._matching_spans(stretch, n_matches)
             n_matches += len(matches)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from benchmarks.corpus import N_PARTS, corpus_of
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, times
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, rows_of, times
 from benchmarks.search import queries
 
 from directory_indexer.embedders.model_files import DIMENSIONS
@@ -47,11 +47,22 @@ def serving(options: Options) -> Iterator[Row]:
         yield Row("  of it not shared with files", "MB", server.memory()["RssAnon"])
         yield from _calls(server, corpus)
         yield from _calls_at_once(server)
+        yield from commands_answered(corpus.data_dir, rounds=options.rounds)
         yield Row("serve afterwards", "MB", server.memory()["VmRSS"])
     large = corpus_of(options.n_chunks_large, options.place)
     with Server(large.data_dir) as server:
         server.until_ready()
         yield from _calls(server, large)
+
+
+def commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
+    """Measure commands that the server answers beside those that answer themselves."""
+    query = queries(1)[0]
+    commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
+    for what, words in commands.items():
+        command = (DIRINDEX, *words, "--quiet", "--data-dir", str(data_dir))
+        taken = costs({"answered": command, "alone": (*command, "--no-server")}, rounds=rounds)
+        yield from rows_of(f"{what}, by the server", taken["answered"], taken["alone"], of="--no-server")
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:

@@ -16,6 +16,7 @@ from directory_indexer.lazy import lazily
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.cli.command_server import end_lingering
     from directory_indexer.config.collections import CollectionName
     from directory_indexer.findings import Finding, Verdict
     from directory_indexer.render import json_pages, reports
@@ -52,6 +53,7 @@ def doctor(
         if repair
         else open_app(config, data_dir, output, collection)
     )
+    end_lingering(app.loaded.data_dir)
     if forget_pages:
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])

@@ -24,6 +24,7 @@ with lazily:
     from directory_indexer.assistants.client_table import client_named
     from directory_indexer.assistants.clients import snippet
     from directory_indexer.assistants.launching import launch_of
+    from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.remote.address import remote_address
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
@@ -111,6 +112,7 @@ def serve(
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
+    CommandServer(app).start()
     if access is None:
         start_leniently(app.loaded.config.telemetry, os.environ)
         serve_stdio(app, options)
