@@ -22,7 +22,7 @@ COMMANDS = frozenset(("search", "grep", "get", "similar", "outline", "status"))
 NO_SERVER = "--no-server"
 ACCEPTED, DECLINED = b"+", b"-"
 LENGTH_BYTES = 4
-MOST_REQUEST_BYTES = 256 << 10
+MAX_REQUEST_BYTES = 256 << 10
 FIELD_END = b"\0"
 """Neither an argument nor a variable can hold it."""
 
@@ -56,7 +56,7 @@ def can_be_answered(arguments: "Sequence[str]") -> bool:
 
 
 def data_directory(arguments: "Sequence[str]") -> str:
-    """Return the directory of the index without the configuration, which may be what is broken."""
+    """Return the data directory without reading the configuration, which may be broken."""
     directory = os.environ.get("DIRINDEX_DATA_DIR") or "~/.directory-indexer"
     for at, argument in enumerate(arguments):
         if argument == "--data-dir" and at + 1 < len(arguments):
@@ -110,7 +110,7 @@ def _answer(arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
 
 def _exchange(connection: "Socket", arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
     request = _request(arguments)
-    if len(request) > MOST_REQUEST_BYTES or peer_uid(connection) != os.geteuid():
+    if len(request) > MAX_REQUEST_BYTES or peer_uid(connection) != os.geteuid():
         return None
     connection.sendall(len(request).to_bytes(LENGTH_BYTES, "big") + request)
     if connection.recv(1) != ACCEPTED:

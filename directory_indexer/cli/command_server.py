@@ -29,7 +29,7 @@ from directory_indexer.command_client import (
     DECLINED,
     FIELD_END,
     LENGTH_BYTES,
-    MOST_REQUEST_BYTES,
+    MAX_REQUEST_BYTES,
     compared,
     peer_uid,
     socket_path,
@@ -53,8 +53,8 @@ with lazily:
     from directory_indexer.cli.short_way import grep_call
 
 
-_MOST_AT_ONCE: Final = 4
-_MOST_ANSWER_BYTES: Final = 8 << 20
+_MAX_AT_ONCE: Final = 4
+_MAX_ANSWER_BYTES: Final = 8 << 20
 """What writes more is a stream, which its caller may end at any moment."""
 
 _READ_SECONDS: Final = 1.0
@@ -73,8 +73,8 @@ class CommandServer:
     def __init__(self, app: App) -> None:
         self._app = app
         self._database = _identity(os.fspath(app.loaded.config.storage.sqlite_path))
-        self._room = threading.Semaphore(_MOST_AT_ONCE)
-        self.asked_at = time.monotonic()
+        self._room = threading.Semaphore(_MAX_AT_ONCE)
+        self.last_answered_at = time.monotonic()
         """When a command was answered last."""
         self.is_outdated = False
         """Whether another version of the program has asked."""
@@ -132,7 +132,7 @@ class CommandServer:
             try:
                 connection.sendall(ACCEPTED)
                 answer = self._answer(request, connection)
-                self.asked_at = time.monotonic()
+                self.last_answered_at = time.monotonic()
             finally:
                 self._room.release()
             connection.settimeout(_WRITE_SECONDS)
@@ -166,7 +166,7 @@ def end_lingering(data_dir: Path) -> None:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from another one in its place; None where there is none."""
+    """Return the device and inode of a file, which another file in its place does not have; None if it is missing."""
     with contextlib.suppress(FileNotFoundError):
         status = os.stat(path)
         return status.st_dev, status.st_ino
@@ -197,7 +197,7 @@ def _request(connection: socket.socket) -> _Request:
         OSError: it does not come.
     """
     length = int.from_bytes(_exactly(connection, LENGTH_BYTES), "big")
-    if length > MOST_REQUEST_BYTES:
+    if length > MAX_REQUEST_BYTES:
         raise ValueError("the request is too long")
     its_version, *rest = _exactly(connection, length).split(FIELD_END)
     fields = list(map(os.fsdecode, rest))
@@ -274,7 +274,7 @@ class _CapturedOutput:
 
     def add(self, descriptor: int, content: bytes) -> None:
         self._n_bytes += len(content)
-        if self._n_bytes > _MOST_ANSWER_BYTES or self.has_gone():
+        if self._n_bytes > _MAX_ANSWER_BYTES or self.has_gone():
             raise NotAnsweredError
         self.parts.append(_part(descriptor, content))
 

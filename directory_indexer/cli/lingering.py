@@ -45,7 +45,7 @@ def leave_process(loaded: LoadedConfig) -> subprocess.Popen[bytes]:
 
 
 def linger() -> None:
-    """Answer commands until nobody wants it any more; `sys.argv` has the data directory, configuration and session."""
+    """Answer commands until it has to end; `sys.argv` has the data directory, configuration and session."""
     data_dir, file, session = sys.argv[1:4]
     gc.set_threshold(GC_THRESHOLD)
     keep_private()
@@ -55,7 +55,7 @@ def linger() -> None:
     server = CommandServer(App(loaded))
 
     def is_wanted() -> bool:
-        is_idle = time.monotonic() - server.asked_at > seconds
+        is_idle = time.monotonic() - server.last_answered_at > seconds
         return not is_idle and not server.is_outdated and _exists(int(session))
 
     with contextlib.suppress(OSError):
