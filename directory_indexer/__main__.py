@@ -3,6 +3,7 @@
 Nothing else is imported before the working directory is removed from the module search path.
 """
 
+import os
 import sys
 
 from directory_indexer.core.isolation import forget_working_directory
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 def start(*entries: str) -> "NoReturn":
     """Run the command without modules from the working directory, or from `entries` of the path."""
     forget_working_directory(*entries)
+    from directory_indexer.command_client import answered  # noqa: PLC0415 - see above
+
+    if (code := answered(sys.argv[1:])) is not None:
+        os._exit(code)
     from directory_indexer.cli import main  # noqa: PLC0415 - see above
 
     main()

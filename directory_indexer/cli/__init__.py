@@ -17,6 +17,7 @@ from itertools import pairwise, takewhile
 from typing import NoReturn
 
 from directory_indexer.cli.streams import secure_streams
+from directory_indexer.command_client import can_be_answered, data_directory
 from directory_indexer.core.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.core.isolation import GC_THRESHOLD
 from directory_indexer.core.lazy import lazily
@@ -27,8 +28,10 @@ from directory_indexer.telemetry import spans
 with lazily:
     import traceback
 
+    from directory_indexer.cli.caller import current_caller
     from directory_indexer.cli.command_line import cli, is_command
     from directory_indexer.cli.grep import grep_call, run_grep
+    from directory_indexer.cli.lingering import leave_process
     from directory_indexer.cli.output import Output
 
 
@@ -63,8 +66,16 @@ def main() -> NoReturn:
     with contextlib.suppress(OSError, UnavailableError):
         sys.stderr.flush()
         sys.stdout.flush()
+    _leave_process(sys.argv[1:])
     # A regular exit closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
+
+
+def _leave_process(arguments: Sequence[str]) -> None:
+    """Leave a process behind for the next commands, if the configuration wants one."""
+    if can_be_answered(arguments) and (loaded := current_caller().loaded) and loaded.config.serving.linger_minutes:
+        with contextlib.suppress(OSError):
+            leave_process(loaded)
 
 
 def _exit_code() -> int:
@@ -188,24 +199,13 @@ def _has_working_directory() -> bool:
     return True
 
 
-def _data_dir(arguments: Sequence[str]) -> str:
-    """Return the data directory without reading the configuration, which may be broken."""
-    data_dir = os.environ.get("DIRINDEX_DATA_DIR", "~/.directory-indexer")
-    for argument, following in pairwise([*arguments, ""]):
-        if argument == "--data-dir":
-            data_dir = following
-        elif argument.startswith("--data-dir="):
-            data_dir = argument.partition("=")[2]
-    return data_dir
-
-
 _LOG_FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK"))
 """Members of a group that shares the directory could put a symbolic link to one of our files there, or a pipe."""
 
 
 def _report_bug(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
-    log = os.path.expanduser(os.path.join(_data_dir(sys.argv[1:]), "dirindex.log"))
+    log = os.path.join(data_directory(sys.argv[1:]), "dirindex.log")
     try:
         with open(os.open(log, _LOG_FLAGS, file_mode()), "a", encoding="utf-8") as file:
             file.write(text)

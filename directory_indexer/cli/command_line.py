@@ -3,7 +3,7 @@
 A command is imported when its name is looked up; only `--help` and completion load all of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, cast
 
 import typer
@@ -94,6 +94,17 @@ _FIRST_STEPS = (
 def is_command(name: str) -> bool:
     """Whether there is a command of this name."""
     return name in _COMMANDS or name in _ALIASES
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run a command for another process, which shows help and explains mistakes itself; return the exit code.
+
+    Raises:
+        Exception: it did not end by itself.
+    """
+    name, *rest = arguments
+    command = typer.main.get_command(_COMMANDS[name].cli)
+    return int(command.main(rest, prog_name=f"dirindex {name}", standalone_mode=False, help_option_names=[]) or 0)
 
 
 class _Commands(Mapping[str, Any]):

@@ -205,7 +205,7 @@ def _parse(words: Iterator[str]) -> GrepCall:
         else:
             places.append(word)
     fields: dict[str, Any] = {
-        name: _value(name, values) for name, values in values_by_field.items() if name != _AS_ALWAYS
+        name: _value(name, values) for name, values in values_by_field.items() if name not in {_AS_ALWAYS, _NO_SERVER}
     }
     return GrepCall(places[0] if places else None, tuple(places[1:]), **fields)
 
@@ -265,6 +265,7 @@ def _number(text: str, *, least: int) -> int:
 
 
 _AS_ALWAYS: Final = "as_always"
+_NO_SERVER: Final = "no_server"
 OPTIONS: Final = {
     "-e": "patterns",
     "--regexp": "patterns",
@@ -314,6 +315,7 @@ OPTIONS: Final = {
     "--collection": "collection",
     "--config": "config",
     "--data-dir": "data_dir",
+    "--no-server": _NO_SERVER,
     "-q": "quiet",
     "--quiet": "quiet",
     "--color": "color",

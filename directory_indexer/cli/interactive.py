@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.results import open_hit
 from directory_indexer.core.errors import DirIndexError, UsageError
 from directory_indexer.core.lazy import lazily
@@ -76,6 +77,7 @@ def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyl
     Raises:
         UsageError: standard input or output is no terminal.
     """
+    current_caller().require_same_process()
     listing, searched = Listing(query), ""
     with _Terminal.opened() as terminal:
         while True:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily
 
-with lazily:
+if TYPE_CHECKING:
     from directory_indexer.app import App
+
+with lazily:
     from directory_indexer.collections.collections import Collections
     from directory_indexer.config import load_config
 
@@ -32,9 +35,11 @@ def open_app(config: Path | None, data_dir: Path | None, output: Output, collect
     Raises:
         NotIndexedError: there is no such collection.
     """
-    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    loaded = load_config(file=config, data_dir=data_dir, environ=current_caller().environ)
     output.notes(loaded.warnings)
-    app = App(loaded)
+    app = current_caller().app(loaded)
+    if collection:
+        current_caller().require_same_process()
     return Collections(app).app_of(collection) if collection else app
 
 

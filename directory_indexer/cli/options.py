@@ -48,6 +48,11 @@ Null = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
+NoServer = Annotated[
+    bool, typer.Option("--no-server", help="Answer in this process, even if a server of the index runs.")
+]
+"""Read by `command_client`, before a command line is parsed."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 ColorWhen = Annotated[
     Color,

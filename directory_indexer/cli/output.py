@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TextIO, TypeAlias, get_args
 
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
-    import shutil
     import textwrap
 
     import typer
@@ -43,7 +43,7 @@ class Output:
         self.verbose = verbose
         self.as_json = as_json
         self._color = color
-        self.is_terminal = _is_terminal(sys.stdout) or color == "always"
+        self.is_terminal = _is_terminal(current_caller().stdout) or color == "always"
 
     @property
     def paths(self) -> PathStyle:
@@ -61,23 +61,27 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output, in colour on a terminal."""
         if self.is_terminal:
-            self.data(styled(lines, width=shutil.get_terminal_size().columns, environ=self._environ))
+            self.data(styled(lines, width=current_caller().columns, environ=self._environ))
         else:
             self.data(plain(lines))
 
     @property
     def _environ(self) -> Mapping[str, str]:
         """The environment that decides on colour; `--color` overrides `NO_COLOR`."""
-        return os.environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
+        return (
+            current_caller().environ if self._color == "auto" else {"NO_COLOR": "1"} if self._color == "never" else {}
+        )
 
     def data(self, text: str) -> None:
         """Write text to standard output as it is, ended by a newline or NUL."""
-        sys.stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
-        sys.stdout.flush()
+        stdout = current_caller().stdout
+        stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
+        stdout.flush()
 
     @staticmethod
     def stream() -> TextIO:
         """Return standard output for other programs: UTF-8 whatever the locale, without newline translation."""
+        current_caller().require_same_process()
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         return sys.stdout
@@ -85,13 +89,14 @@ class Output:
     def notes(self, notes: Iterable[str], *, are_dim: bool = False) -> None:
         """Write notes to standard error, with `are_dim` dimmed on a terminal."""
         if not self.quiet:
+            stderr = current_caller().stderr
             for note in notes:
-                if are_dim and _is_terminal(sys.stderr):
+                if are_dim and _is_terminal(stderr):
                     rows = [line(Span(row, Style.NOTE)) for row in _wrapped(note, "")]
-                    sys.stderr.write(styled(rows, width=_message_width(), environ=self._environ))
+                    stderr.write(styled(rows, width=current_caller().message_columns, environ=self._environ))
                 else:
                     _write_message(note)
-            sys.stderr.flush()
+            stderr.flush()
 
     def error(self, error: DirIndexError) -> None:
         """Write an error and its hint, to standard output as JSON with `--json`."""
@@ -106,6 +111,7 @@ class Output:
     @property
     def can_ask(self) -> bool:
         """Whether a person at a terminal can answer a question."""
+        current_caller().require_same_process()
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
 
     def confirm(self, consequence: str) -> bool:
@@ -137,15 +143,16 @@ class Output:
 
 def _write_message(text: str, *, indent: str = "") -> None:
     """Write to standard error; on a terminal, wrap between words, so that a path can be copied whole."""
+    stderr = current_caller().stderr
     for row in text.split("\n"):
-        rows = _wrapped(row, indent) if sys.stderr.isatty() else [indent + row]
-        sys.stderr.write("\n".join(rows) + "\n")
+        rows = _wrapped(row, indent) if stderr.isatty() else [indent + row]
+        stderr.write("\n".join(rows) + "\n")
 
 
 def _wrapped(row: str, indent: str) -> list[str]:
     return textwrap.wrap(
         row,
-        _message_width(),
+        current_caller().message_columns,
         initial_indent=indent,
         subsequent_indent=indent or "  ",
         break_long_words=False,
@@ -154,15 +161,7 @@ def _wrapped(row: str, indent: str) -> list[str]:
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _message_width() -> int:
-    """Return the width of the terminal behind standard error, for standard output may be a pipe."""
-    with contextlib.suppress(OSError):
-        if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
-            return columns
-    return shutil.get_terminal_size().columns
+    return stream.isatty() and current_caller().environ.get("TERM") != "dumb"
 
 
 def _working_directory() -> str:

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
@@ -151,6 +152,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
         UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
         UnavailableError: nothing here opens such a file, or what should cannot be started.
     """
+    current_caller().require_same_process()
     if number > len(hits):
         raise UsageError(f"there is no hit {number}: {len(hits)} were found", hint="-n gives more of them")
     hit = hits[number - 1]

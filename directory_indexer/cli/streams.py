@@ -43,8 +43,19 @@ def secure_streams() -> None:
         os.set_inheritable(os.open(os.devnull, mode), True)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
-    sys.stdout = _text(_Output(1, "w", closefd=False), like=sys.stdout)
-    sys.stderr = _text(_Messages(2, "w", closefd=False), like=sys.stderr)
+    sys.stdout = written_text(_Output(1, "w", closefd=False), 1, encoding=_encoding(sys.stdout))
+    sys.stderr = written_text(_Messages(2, "w", closefd=False), 2, encoding=_encoding(sys.stderr))
+
+
+def written_text(raw: io.RawIOBase, descriptor: int, *, encoding: str) -> io.TextIOWrapper:
+    """Return the text of standard output (1) or standard error (2) over what takes its bytes."""
+    errors = _ERROR_HANDLER if descriptor == 1 else "backslashreplace"
+    is_for_people = descriptor == 2 or raw.isatty()  # noqa: PLR2004 - standard error
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_for_people)
+
+
+def _encoding(stream: TextIO | None) -> str:
+    return stream.encoding if stream else "utf-8"
 
 
 class _Output(io.FileIO):
@@ -66,13 +77,6 @@ class _Messages(io.FileIO):
             return super().write(content)
         except OSError:
             return memoryview(content).nbytes
-
-
-def _text(raw: io.FileIO, *, like: TextIO | None) -> io.TextIOWrapper:
-    encoding = like.encoding if like else "utf-8"
-    errors = _ERROR_HANDLER if raw.fileno() == 1 else "backslashreplace"
-    is_for_people = raw.fileno() == 2 or raw.isatty()  # noqa: PLR2004 - standard error
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_for_people)
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[bytes, int]:

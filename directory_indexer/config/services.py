@@ -35,7 +35,7 @@ with lazily:
 
 
 class MonitoringConfig(NamedTuple):
-    """How changes are noticed."""
+    """Settings for noticing changes."""
 
     background_embedding: bool = key(
         Flag(), "let dirindex serve and index --watch go on with embedding at low priority", default=True
@@ -53,7 +53,7 @@ _MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
 
 
 class SearchingConfig(NamedTuple):
-    """What a search may take its time for."""
+    """Limits on the time of a search."""
 
     embedding_ms: int = key(
         _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
@@ -77,7 +77,7 @@ class Network(Kind):
 
 
 class ServingConfig(NamedTuple):
-    """What clients of dirindex serve may do."""
+    """Permissions of clients of dirindex serve, and limits on their requests."""
 
     from_cluster: bool = key(
         Flag(), "answer from storage.qdrant.cluster_index alone, which another machine keeps up to date", default=False
@@ -105,6 +105,11 @@ class ServingConfig(NamedTuple):
     )
     embedding_ms: int = key(
         _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
+    )
+    linger_minutes: int = key(
+        WholeNumber(at_least=0, at_most=1440),
+        "so long a command leaves a process behind that answers the next ones, in minutes; 0: none",
+        default=0,
     )
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 import stat
 import weakref
 from collections.abc import Iterator
@@ -22,6 +20,8 @@ from directory_indexer.core.lock import HeldLock, try_lock
 from directory_indexer.core.permissions import directory_mode
 
 with lazily:
+    import secrets  # which loads the library of hashes: 10 ms
+    import shutil
     import tempfile
 
 

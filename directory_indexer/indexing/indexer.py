@@ -267,7 +267,10 @@ class Indexer:
 
     def _services_notice(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
         """Return a notice about unavailable services, checked before hours of work; keywords need none."""
-        if not any(plan.requests for plan in plans) and not self._vectorizer.n_waiting(scope):
+        has_reads = any(plan.requests for plan in plans)
+        if not has_reads and not (
+            self._policy.embedding is EmbeddingMode.COMPLETE and self._vectorizer.n_waiting(scope)
+        ):
             return ""
         checks = self._checks if options.most_pages != 0 else (self._checks.for_vectors,)
         troubles = [trouble for check in checks if (trouble := _describe_failure(check))]

@@ -50,12 +50,16 @@ class StaticVectorizer:
         """
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.static_vectors.model()
-            covered = snapshot.static_vectors.all().rows
-            waiting = np.array(snapshot.embedding_queue.rows(scope).rows, np.int64)
-        rest = np.setdiff1d(waiting, covered, assume_unique=True)
+            covered_rows = snapshot.static_vectors.rows()
+            waiting_rows = snapshot.embedding_queue.rows(scope).rows
+        n_rest = len(set(waiting_rows).difference(covered_rows))
         # What was learned from a small part of the index is not representative of the whole.
-        is_old = stored is None or stored.version != STATIC_TABLE_VERSION or rest.size > covered.size
+        is_old = stored is None or stored.version != STATIC_TABLE_VERSION or n_rest > len(covered_rows)
         is_reusable = stored is not None and not is_old and not self._teaching.is_due(stored.n_lessons)
+        if is_reusable and not n_rest:
+            return  # before numpy and the table are loaded
+        waiting, covered = np.array(waiting_rows, np.int64), np.array(covered_rows, np.int64)
+        rest = np.setdiff1d(waiting, covered, assume_unique=True)
         model = _load_model(stored) if is_reusable and stored is not None else None
         if model is None:
             model, rest = self._begin(waiting, must_stop), np.union1d(waiting, self._waiting_of(covered))

@@ -14,10 +14,13 @@ from typing import Final, NamedTuple
 
 
 class _Markup(NamedTuple):
-    """A form of markup. A text without `mark` has none of it; the groups of a match are what is read."""
+    """A form of markup. A text without `mark` has none of it; the groups of a match are what is read.
+
+    The pattern is compiled when a text first has the mark, for a question has nearly none.
+    """
 
     mark: str
-    pattern: re.Pattern[str]
+    pattern: str
     instead: str = r"\g<read>"
 
 
@@ -26,14 +29,14 @@ def readings(text: str) -> str:
     if not _ANY_MARK.search(text):
         return ""
     forms = [form for form in _FORMS if form.mark in text]
-    spans = sorted(match.span() for form in forms for match in form.pattern.finditer(text))
+    spans = sorted(match.span() for form in forms for match in re.finditer(form.pattern, text))
     return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
 
 
 def _read(text: str, forms: Sequence[_Markup]) -> str:
     """Return a text without markup, nested once at most."""
-    once = reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, text)
-    return reduce(lambda left, form: form.pattern.sub(form.instead, left), forms, once)
+    once = reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, text)
+    return reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, once)
 
 
 def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -72,7 +75,7 @@ _MACROS: Final = ("link:", "xref:", "mailto:", "kbd:", "btn:", "menu:", "image:"
 _UNREAD: Final = "cite[a-z]*|[a-z]*ref|label|footnote|footnotemark|index|nocite|pageref|vspace|hspace|bibitem"
 
 _FORMS: Final = tuple(
-    _Markup(mark, re.compile(pattern), *instead)
+    _Markup(mark, pattern, *instead)
     for mark, pattern, *instead in (
         # Words that are hyphenated at the end of a line, or may be.
         *((f"{hyphen}\n", rf"(?<=[^\W\d_]{{2}}){hyphen}\n[ \t>]*+(?=[^\W\d_A-Z])", "") for hyphen in "-\u2010\xad"),

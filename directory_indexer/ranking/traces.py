@@ -35,7 +35,9 @@ def read_trace(text: str) -> Trace:
     """Parse the places in a text; a single line has no message of its own."""
     lines = _plain_lines(text)
     frames = [(at, frame) for at, line in enumerate(lines) for frame in _frames_in(line, lines[at + 1 : at + 2])]
-    is_trace = bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(_TRACE_MARK.search(text)))
+    is_trace = (
+        bool(frames) and len(lines) > 1 and (len({at for at, _ in frames}) > 1 or bool(re.search(_TRACE_MARK, text)))
+    )
     message_lines = list(_message_lines(lines, {at for at, _ in frames})) if is_trace else lines
     is_log = len(lines) >= _MIN_LOG_LINES and 2 * sum(map(_is_logged, text.splitlines())) > len(lines)
     message = "\n".join(_failing(message_lines) if is_log else message_lines) if is_trace or is_log else ""
@@ -43,13 +45,13 @@ def read_trace(text: str) -> Trace:
 
 
 def _is_logged(line: str) -> bool:
-    return bool(_LOG_PREFIX.match(line) or _TIMESTAMP.match(line))
+    return bool(re.match(_LOG_PREFIX, line) or re.match(_TIMESTAMP, line))
 
 
 def _failing(lines: Sequence[str]) -> list[str]:
     """Return the last lines of a log that report a failure, without timestamps and levels, or else its last line."""
-    plain = list(dict.fromkeys(_TIMESTAMP.sub("", line) for line in lines))
-    return [line for line in plain if _FAILURE.search(line)][-_MAX_MESSAGES:] or plain[-1:]
+    plain = list(dict.fromkeys(re.sub(_TIMESTAMP, "", line) for line in lines))
+    return [line for line in plain if re.search(_FAILURE, line)][-_MAX_MESSAGES:] or plain[-1:]
 
 
 def _plain_lines(text: str) -> list[str]:
@@ -57,19 +59,19 @@ def _plain_lines(text: str) -> list[str]:
     if _ESCAPED_LINES.search(text):
         text = text.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and all(map(_LOG_PREFIX.match, lines)):
-        lines = [_LOG_PREFIX.sub("", line) for line in lines]
+    if len(lines) > 1 and all(re.match(_LOG_PREFIX, line) for line in lines):
+        lines = [re.sub(_LOG_PREFIX, "", line) for line in lines]
     return textwrap.dedent("\n".join(lines)).split("\n")
 
 
 def _frames_in(line: str, following: Sequence[str]) -> Iterator[Frame]:
     context = _PLACE.sub(" ", line)
-    if following and _PYTHON_FRAME.search(line):
+    if following and re.search(_PYTHON_FRAME, line):
         context = f"{context} {following[0]}"
     for place in _PLACE.finditer(line):
         path = place["path"].replace("\\", "/").removeprefix("./")
-        dotted = _JVM_METHOD.search(line[: place.start()]) if _JVM_FILE.fullmatch(path) else None
-        library = _LIBRARY.match(path)
+        dotted = re.search(_JVM_METHOD, line[: place.start()]) if re.fullmatch(_JVM_FILE, path) else None
+        library = re.match(_LIBRARY, path)
         yield Frame(
             path=f"{_package_directory(dotted['name'])}{path}" if dotted else path,
             line=int(place["line"]),
@@ -91,7 +93,7 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
     Python and older Ruby print the deepest last; Java prints the cause of a failure after it, as a trace of its own.
     """
     text = "\n".join(lines)
-    if _LAST_IS_DEEPEST.search(text) and not _FIRST_IS_DEEPEST.search(text):
+    if re.search(_LAST_IS_DEEPEST, text) and not re.search(_FIRST_IS_DEEPEST, text):
         return [frame for _, frame in reversed(frames)]
     causes = [0, *(at for at, line in enumerate(lines) if line.lstrip().startswith(_CAUSE))]
     blocks = [
@@ -103,17 +105,17 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
 
 def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]:
     for at, line in enumerate(lines):
-        text = _FRAME_SYMBOLS.sub(" ", _PLACE.sub(" ", line)) if at in with_frames else line
-        is_inside = line[:1].isspace() and not _FAILURE.search(text)
-        if is_inside or _NO_MESSAGE.match(line) or not _WORD.search(text):
+        text = re.sub(_FRAME_SYMBOLS, " ", _PLACE.sub(" ", line)) if at in with_frames else line
+        is_inside = line[:1].isspace() and not re.search(_FAILURE, text)
+        if is_inside or re.match(_NO_MESSAGE, line) or not re.search(_WORD, text):
             continue
-        yield " ".join(_ADDRESS.sub(" ", text).split())
+        yield " ".join(re.sub(_ADDRESS, " ", text).split())
 
 
 def failure_line(text: str) -> str:
     """Return the last line of a text that reports a failure, or else its last line."""
-    lines = [line for line in text.splitlines() if _WORD.search(line)]
-    failing = [line for line in lines if _FAILURE.search(line)]
+    lines = [line for line in text.splitlines() if re.search(_WORD, line)]
+    failing = [line for line in lines if re.search(_FAILURE, line)]
     return (failing or lines or [""])[-1].strip()
 
 
@@ -127,40 +129,38 @@ _PLACE: Final = re.compile(
          (?:["']?,?[ ](?:on[ ]|at[ ])?line[ ]|:line[ ]|:[ ]line[ ]|:|\()(?P<line>[1-9]\d{{0,6}})(?!\d|\.\d)""",
     re.VERBOSE,
 )
-_JVM_METHOD: Final = re.compile(r"(?<![\w$.])(?P<name>(?:[\w$]+\.)+[\w$<>]+)\(\Z")
-_JVM_FILE: Final = re.compile(r"\w+\.(?:java|kts?|scala|groovy|clj)")
-_LIBRARY: Final = re.compile(
+# Compiled when they are first needed: most questions hold no place in a file.
+_JVM_METHOD: Final = r"(?<![\w$.])(?P<name>(?:[\w$]+\.)+[\w$<>]+)\(\Z"
+_JVM_FILE: Final = r"\w+\.(?:java|kts?|scala|groovy|clj)"
+_LIBRARY: Final = (
     r"(?:.*/)?(?:(?:site|dist)-packages|node_modules|gems/[^/]+/lib|pkg/mod|usr/(?:local/)?go/src|vendor"
     r"|lib(?:64)?/python[\d.]+|lib/ruby/[\d.]+|registry/src/[^/]+|rustc/\w+)/"
 )
-_PYTHON_FRAME: Final = re.compile(r'File ".*", line \d')
-_LAST_IS_DEEPEST: Final = re.compile(r'most recent call last|^\s*File ".+", line \d', re.MULTILINE)
-_FIRST_IS_DEEPEST: Final = re.compile("most recent call first")
+_PYTHON_FRAME: Final = r'File ".*", line \d'
+_LAST_IS_DEEPEST: Final = r'(?m)most recent call last|^\s*File ".+", line \d'
+_FIRST_IS_DEEPEST: Final = "most recent call first"
 _CAUSE: Final = ("Caused by:", "[cause]:")
-_TRACE_MARK: Final = re.compile(
-    r'^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
-    r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d",
-    re.MULTILINE | re.IGNORECASE,
+_TRACE_MARK: Final = (
+    r'(?mi)^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
+    r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d"
 )
 _ESCAPED_LINES: Final = re.compile(r"\\n(?:\s|\\t)*(?:at |File |from |#\d)")
-_LOG_PREFIX: Final = re.compile(
+_LOG_PREFIX: Final = (
     r"(?:[\w.-]+\s+\| ?|\w{3} [ \d]\d [\d:]{8} \S+ \S+?\[\d+\]: ?|\d{4}-\d\d-\d\dT[\d:.]+Z? (?:std(?:out|err) [FP] )?)"
 )
-_TIMESTAMP: Final = re.compile(
+_TIMESTAMP: Final = (
     r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
 )
-_FRAME_SYMBOLS: Final = re.compile(r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->")
-_NO_MESSAGE: Final = re.compile(
-    r"""\s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
+_FRAME_SYMBOLS: Final = r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->"
+_NO_MESSAGE: Final = r"""(?x)
+        \s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
         During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|
         thrown\ in\ |\([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|
-        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)""",
-    re.VERBOSE,
-)
-_FAILURE: Final = re.compile(
+        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)"""
+_FAILURE: Final = (
     r"(?i:error|exception|fatal|panic|fail|abort|denied|refused|cannot|can't|could not|no such|not found|undefined"
     r"|unexpected|invalid|segmentation|timed? ?out|violat|killed|crash)"
 )
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
-_ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]+\b")
+_WORD: Final = r"[^\W\d_]{2}"
+_ADDRESS: Final = r"\b0x[0-9a-fA-F]+\b"

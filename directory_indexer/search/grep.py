@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.matching import LinePattern, PatternOptions
@@ -216,6 +217,7 @@ class _FileReader:
     def read(self, stretches: Iterable[LineRange]) -> GrepMatches | None:
         lines: list[GrepLine] = []
         n_matches = 0
+        raise_if_cancelled()
         for stretch in stretches:
             matches = self._matching_spans(stretch, n_matches)
             n_matches += len(matches)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from benchmarks.corpus import N_PARTS, corpus_of
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, times
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, rows_of, times
 from benchmarks.search import queries
 
 from directory_indexer.embedding.model_files import DIMENSIONS
@@ -47,11 +47,22 @@ def serving(options: Options) -> Iterator[Row]:
         yield Row("  of it not shared with files", "MB", server.memory()["RssAnon"])
         yield from _calls(server, corpus)
         yield from _calls_at_once(server)
+        yield from commands_answered(corpus.data_dir, rounds=options.rounds)
         yield Row("serve afterwards", "MB", server.memory()["VmRSS"])
     large = corpus_of(options.n_chunks_large, options.place)
     with Server(large.data_dir) as server:
         server.until_ready()
         yield from _calls(server, large)
+
+
+def commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
+    """Measure commands that the server answers beside those that answer themselves."""
+    query = queries(1)[0]
+    commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
+    for what, words in commands.items():
+        command = (DIRINDEX, *words, "--quiet", "--data-dir", str(data_dir))
+        taken = costs({"answered": command, "alone": (*command, "--no-server")}, rounds=rounds)
+        yield from rows_of(f"{what}, by the server", taken["answered"], taken["alone"], of="--no-server")
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:
@@ -69,8 +80,8 @@ def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
 
     Other calls come first: an index that nobody has asked for a while comes from the disk, and so measures the disk.
     """
-    before, asked = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
-    for query in before:
+    earlier_queries, timed_queries = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
+    for query in earlier_queries:
         server.call("search", query=query)
     vectors = np.random.default_rng(7).standard_normal((corpus.n_chunks, DIMENSIONS), np.float32)
     paths = {"everywhere": itertools.repeat(""), "in a fiftieth": itertools.cycle(map(str, corpus.parts))}
@@ -78,7 +89,8 @@ def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
     for where, path in paths.items():
         started = server.spent()
         taken = times(
-            lambda call: server.call("search", query=call[0], path=call[1]), list(zip(asked, path, strict=False))
+            lambda call: server.call("search", query=call[0], path=call[1]),
+            list(zip(timed_queries, path, strict=False)),
         )
         spent = server.spent().cpu - started.cpu
         scans = _brute_force(vectors, lots[where])
@@ -104,19 +116,19 @@ def _calls_at_once(server: Server) -> Iterator[Row]:
         yield Row(f"search in serve, {_N_AT_ONCE} at once, {name}", "ms of the clock", percentile(taken, percent))
 
 
-def _at_once(server: Server, asked: Sequence[str]) -> list[float]:
+def _at_once(server: Server, texts: Sequence[str]) -> list[float]:
     taken: list[float] = []
 
     def work(number: int) -> None:
-        taken.extend(times(lambda query: server.call("search", query=query), asked[number::_N_AT_ONCE]))
+        taken.extend(times(lambda query: server.call("search", query=query), texts[number::_N_AT_ONCE]))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(_N_AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if len(taken) < len(asked):
-        sys.exit(f"{len(asked) - len(taken)} of {len(asked)} calls failed")
+    if len(taken) < len(texts):
+        sys.exit(f"{len(texts) - len(taken)} of {len(texts)} calls failed")
     return taken
 
 
@@ -162,13 +174,13 @@ class Server:
         return result
 
     def spent(self) -> Cost:
-        """Tell how much time has passed since the start of the process."""
+        """Return the time since the start of the process."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
         return Cost(ticks / os.sysconf("SC_CLK_TCK") * 1000, (time.perf_counter() - self._started) * 1000)
 
     def memory(self) -> dict[str, float]:
-        """Tell how many megabytes it holds."""
+        """Return its memory in megabytes."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         sizes = dict(line.split(":", 1) for line in status.splitlines())
         return {name: int(sizes[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}

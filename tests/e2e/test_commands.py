@@ -971,6 +971,24 @@ def test_search_and_help_load_no_library_that_they_do_not_need(indexed: Shell) -
     assert not loaded("status") & {"onnxruntime", "pymupdf", "mcp", "tree_sitter"}
 
 
+@pytest.mark.slow
+def test_a_run_with_nothing_to_do_loads_no_numpy_while_chunks_wait(shell: Shell) -> None:
+    shell.environ["DIRINDEX_INDEXING__EMBEDDING"] = "on-demand"
+    for number in range(600):
+        shell.write(f"{number}.md", f"# Note {number}\n\nA ferry leaves at {number} in the morning.\n")
+    shell.run("index", shell.docs)
+    script = (
+        "import os, sys; sys.argv[:] = sys.argv[1:]; end = os._exit\n"
+        "def tell(code): print('loaded:', *{'numpy', 'onnxruntime'} & set(sys.modules), flush=True); end(code)\n"
+        "os._exit = tell\n"
+        "from directory_indexer.cli import main; main()"
+    )
+    words = [sys.executable, "-c", script, "dirindex", "index"]
+    done = subprocess.run(words, capture_output=True, check=True, encoding="utf-8", env=shell.environ)
+    assert " waiting" in done.stdout
+    assert done.stdout.rpartition("loaded:")[2].split() == []
+
+
 def test_grep_loads_no_library_for_command_lines_and_nothing_that_ranks_or_indexes(indexed: Shell) -> None:
     script = (
         "import os, sys; sys.argv[:] = sys.argv[1:]; end = os._exit\n"

@@ -16,6 +16,7 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.cli.command_server import end_lingering
     from directory_indexer.collections.checkup import (
         document_findings,
         registry_findings,
@@ -52,6 +53,7 @@ def doctor(
         if repair
         else open_app(config, data_dir, output, collection)
     )
+    end_lingering(app.loaded.data_dir)
     if forget_pages:
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from directory_indexer.cli.grep import GrepCall, run_grep
-from directory_indexer.cli.options import AsJson, ColorWhen, ConfigFile, DataDir, InCollection, Quiet, new_command_line
+from directory_indexer.cli.options import (
+    AsJson,
+    ColorWhen,
+    ConfigFile,
+    DataDir,
+    InCollection,
+    NoServer,
+    Quiet,
+    new_command_line,
+)
 
 cli = new_command_line()
 
@@ -79,6 +88,7 @@ def grep(
     collection: InCollection = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
+    _no_server: NoServer = False,
     quiet: Quiet = False,
     color: ColorWhen = "auto",
     as_json: AsJson = False,

@@ -34,6 +34,7 @@ from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.cli.note_history import unseen_notes
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.core import watch_limits
@@ -245,6 +246,8 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
         if report.n_removed or report.n_seen > report.n_unchanged + report.n_skipped:
             output.notes([plain(index_reports.index_lines(report, paths=output.paths)).rstrip()])
 
+    # Before this thread steps back, and with an index of its own to read.
+    CommandServer(App(app.loaded)).start()
     lower_priority()  # the run that the user waited for is done
     roots = app.indexer.tracked(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from directory_indexer.cli.arguments import parse_location
+from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -21,6 +22,7 @@ from directory_indexer.cli.options import (
     Cursor,
     DataDir,
     InCollections,
+    NoServer,
     Null,
     Quiet,
     ResultFormat,
@@ -144,6 +146,7 @@ def search(
     cursor: Cursor = "",
     config: ConfigFile = None,
     data_dir: DataDir = None,
+    _no_server: NoServer = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     result_format: ResultFormat = None,
@@ -190,7 +193,7 @@ def search(
     )
     view = View.FILES if files else View.FULL if full else View.EXCERPTS
     app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
-    team = Collections(app)
+    team = _team(app, has_others=bool(collections or named_scope))
     if here:
         request = request._replace(scope=(*request.scope, root_around(app, Path.cwd())))
     if named_scope:
@@ -223,6 +226,13 @@ def _initial_query(query: str | None, *, is_interactive: bool) -> str:
     if query is None and not is_interactive:
         raise UsageError("a query is missing", hint="dirindex search --help tells what it takes")
     return query or ""
+
+
+def _team(app: App, *, has_others: bool) -> Collections:
+    """Return the collections of an index, of which a server shares only the first with other processes."""
+    if has_others:
+        current_caller().require_same_process()
+    return Collections(app)
 
 
 def _interact(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> ExitCode:

@@ -21,6 +21,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import display, os_path, resolved_path
 
 with lazily:
+    from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.integrations.assistants.client_table import client_named
     from directory_indexer.integrations.assistants.clients import launch_of, snippet
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
@@ -110,6 +111,7 @@ def serve(
     watches = watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
     options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
+    CommandServer(app).start()
     if access is None:
         start_leniently(app.loaded.config.telemetry, os.environ)
         serve_stdio(app, options)

@@ -13,6 +13,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.server import ServeOptions, serve_page
     from directory_indexer.server.middleware.access import Access, HttpAddress
     from directory_indexer.server.ui.hosting import PageOptions, usual_port
@@ -45,4 +46,5 @@ def ui(
     app = open_app(config, data_dir, output)
     access = Access(HttpAddress("127.0.0.1", usual_port() if port is None else port))
     start_leniently(app.loaded.config.telemetry, os.environ)
+    CommandServer(app).start()
     serve_page(app, ServeOptions(watch=True, verbose=verbose), access, PageOptions(query, not no_browser))

@@ -14,6 +14,7 @@ are dropped when no chunk waits any more.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -301,6 +302,11 @@ class StaticVectors(SnapshotQueries):
         ).fetchone()
         return StoredModel(*row) if row else None
 
+    def rows(self) -> array[int]:
+        """Return the rows of the chunks that have one, without numpy and without reading the vectors."""
+        blocks = self._connection.execute("SELECT rows FROM static_vectors").fetchall()
+        return parse_stored("static_vectors", _parse_rows, blocks)
+
     def all(self) -> StaticBlocks:
         """Return all static vectors; they are cached unless they are large."""
         known = self._known.get(_BLOCKS)
@@ -311,6 +317,13 @@ class StaticVectors(SnapshotQueries):
         if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
             self._known[_BLOCKS] = blocks
         return blocks
+
+
+def _parse_rows(stored_blocks: Sequence[tuple[bytes]]) -> array[int]:
+    rows = array("q")
+    for (block,) in stored_blocks:
+        rows.frombytes(block)
+    return rows
 
 
 def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:

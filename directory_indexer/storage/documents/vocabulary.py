@@ -14,7 +14,6 @@ may never happen. So all segments are merged, step by step, once the oldest remo
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import stat
@@ -28,6 +27,7 @@ from directory_indexer.core.permissions import file_mode
 from directory_indexer.storage.databases.stored_values import parse_stored
 
 with lazily:
+    import glob
     import sqlite3
 
 

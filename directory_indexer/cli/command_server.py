@@ -1,0 +1,346 @@
+"""Commands of other processes of the same user, answered by a server that has the index open.
+
+A command runs as it would in the process that asked: in its working directory, with its environment, for its terminal.
+What it writes is kept until it has ended. Whatever does not end with an ordinary answer, be it a mistake, a prompt or a
+bug, is left to the process that asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import select
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+from directory_indexer.cli.caller import Caller, NotAnsweredError, run_for
+from directory_indexer.cli.streams import written_text
+from directory_indexer.command_client import (
+    ACCEPTED,
+    COMMANDS,
+    DECLINED,
+    FIELD_END,
+    LENGTH_BYTES,
+    MAX_REQUEST_BYTES,
+    compared,
+    peer_uid,
+    socket_path,
+    version,
+)
+from directory_indexer.config import LoadedConfig
+from directory_indexer.config.collections import DEFAULT
+from directory_indexer.core.cancellation import cancelled_by
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import try_lock
+from directory_indexer.core.permissions import directory_mode
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+with lazily:
+    import ctypes
+
+    from directory_indexer.app import App
+    from directory_indexer.cli.command_line import run_command
+    from directory_indexer.cli.grep import grep_call, run_grep
+
+
+_MAX_AT_ONCE: Final = 4
+_MAX_ANSWER_BYTES: Final = 8 << 20
+"""What writes more is a stream, which its caller may end at any moment."""
+
+_READ_SECONDS: Final = 1.0
+_WRITE_SECONDS: Final = 30.0
+_TAKE_OVER_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 1.0
+_BACKLOG: Final = 16
+_FILE_SYSTEM_ONLY: Final = 0x200  # CLONE_FS
+_DEFAULT_COLUMNS: Final = 80
+_log = logging.getLogger("dirindex.serve")
+
+
+class CommandServer:
+    """Answers commands about one index, in threads that end with the process."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._database = _identity(os.fspath(app.loaded.config.storage.sqlite_path))
+        self._room = threading.Semaphore(_MAX_AT_ONCE)
+        self.last_answered_at = time.monotonic()
+        """When a command was answered last."""
+        self.is_outdated = False
+        """Whether another version of the program has asked."""
+
+    def start(self) -> None:
+        """Begin to listen, or to wait until the server that does so has ended; nothing where the system has no way."""
+        loaded = self._app.loaded
+        if sys.platform != "win32" and loaded.collection == DEFAULT and not loaded.config.serving.from_cluster:
+            threading.Thread(target=self._run, name="commands", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self.answer_while(lambda: True)
+            except (OSError, RuntimeError) as error:  # no thread can be had
+                _log.debug("commands of other processes are not answered: %s", error)
+            time.sleep(_TAKE_OVER_SECONDS)
+
+    def answer_while(self, is_wanted: Callable[[], bool]) -> None:
+        """Answer commands until they are wanted no more or the socket is taken away; not where another server does.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        data_dir = Path(os.path.abspath(self._app.loaded.data_dir))
+        data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        lock = try_lock(data_dir / f"commands-{os.geteuid()}.lock", exclusive=True)
+        if lock is None:
+            return
+        path = socket_path(os.fspath(data_dir))
+        with lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            Path(path).unlink(missing_ok=True)  # a server that was killed left it
+            listener.bind(path)
+            os.chmod(path, 0o600)
+            listener.listen(_BACKLOG)
+            listener.settimeout(_LOOK_SECONDS)
+            identity = _identity(path)
+            while is_wanted() and _identity(path) == identity:
+                with contextlib.suppress(TimeoutError):
+                    connection, _ = listener.accept()
+                    threading.Thread(target=self._serve, args=(connection,), name="command", daemon=True).start()
+            if _identity(path) == identity:
+                os.unlink(path)
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError, ValueError):
+            connection.settimeout(_READ_SECONDS)
+            if peer_uid(connection) != os.geteuid():
+                return
+            request = _request(connection)
+            self.is_outdated |= request.version != version()
+            if not request.can_be_answered or not self._room.acquire(blocking=False):
+                connection.sendall(DECLINED)
+                return
+            try:
+                connection.sendall(ACCEPTED)
+                answer = self._answer(request, connection)
+                self.last_answered_at = time.monotonic()
+            finally:
+                self._room.release()
+            connection.settimeout(_WRITE_SECONDS)
+            connection.sendall(answer)
+
+    def _answer(self, request: _Request, connection: socket.socket) -> bytes:
+        """Return the answer; empty where the process that asked has to find it itself."""
+        written = _CapturedOutput(connection)
+        run_for(_RemoteCaller(request, written, self._own))
+        try:
+            with _working_in(request.directory, request.identity), cancelled_by(written.has_gone):
+                code = _exit_code(request.arguments)
+        except Exception:  # noqa: BLE001 - a mistake is explained, and a bug reported, by the process that asked
+            return b""
+        _log.debug("answered %s for another process", request.arguments[0])
+        return b"".join((*written.parts, _part(0, bytes([code]))))
+
+    def _own(self, loaded: LoadedConfig) -> App:
+        database = _identity(os.fspath(loaded.config.storage.sqlite_path))
+        self._database = self._database or database
+        # Another database lies in the place of this one once a backup was restored.
+        if loaded.config != self._app.loaded.config or database != self._database:
+            raise NotAnsweredError
+        return self._app
+
+
+def end_lingering(data_dir: Path) -> None:
+    """End the process that a command has left behind; other servers make their socket anew."""
+    if sys.platform != "win32":
+        Path(socket_path(os.fspath(data_dir))).unlink(missing_ok=True)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of a file, which another file in its place does not have; None if it is missing."""
+    with contextlib.suppress(FileNotFoundError):
+        status = os.stat(path)
+        return status.st_dev, status.st_ino
+    return None
+
+
+class _Request(NamedTuple):
+    """A command with what it depends on, as `command_client` sends it."""
+
+    version: bytes
+    directory: str
+    identity: str
+    streams: tuple[tuple[str, bool, int], ...]
+    environ: Mapping[str, str]
+    arguments: tuple[str, ...]
+
+    @property
+    def can_be_answered(self) -> bool:
+        is_same = self.version == version() and compared(self.environ) == compared(os.environ)
+        return is_same and bool(self.arguments) and self.arguments[0] in COMMANDS
+
+
+def _request(connection: socket.socket) -> _Request:
+    """Read a request.
+
+    Raises:
+        ValueError: it is none.
+        OSError: it does not come.
+    """
+    length = int.from_bytes(_exactly(connection, LENGTH_BYTES), "big")
+    if length > MAX_REQUEST_BYTES:
+        raise ValueError("the request is too long")
+    its_version, *rest = _exactly(connection, length).split(FIELD_END)
+    fields = list(map(os.fsdecode, rest))
+    directory, identity, *streams = fields[:4]
+    end = fields.index("", 4)
+    variables = (field.partition("=") for field in fields[4:end])
+    return _Request(
+        its_version,
+        directory,
+        identity,
+        tuple(
+            (encoding, is_terminal == "1", int(columns)) for encoding, is_terminal, columns in map(str.split, streams)
+        ),
+        {name: value for name, _, value in variables},
+        tuple(fields[end + 1 :]),
+    )
+
+
+def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
+    content = b""
+    while len(content) < n_bytes:
+        read = connection.recv(n_bytes - len(content))
+        if not read:
+            raise ValueError("the request is cut off")
+        content += read
+    return content
+
+
+class _RemoteCaller(Caller):
+    """Another process, which gets what a command writes when it has ended."""
+
+    def __init__(self, request: _Request, written: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
+        (encoding, is_terminal, self._columns), (its_encoding, is_its_terminal, self._message_columns) = request.streams
+        self._stdout = written_text(_Stream(written, 1, is_terminal=is_terminal), 1, encoding=encoding)
+        self._stderr = written_text(_Stream(written, 2, is_terminal=is_its_terminal), 2, encoding=its_encoding)
+        self._environ = request.environ
+        self._app = app
+
+    @property
+    def stdout(self) -> TextIO:
+        return self._stdout
+
+    @property
+    def stderr(self) -> TextIO:
+        return self._stderr
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self._environ
+
+    @property
+    def columns(self) -> int:
+        named = self._environ.get("COLUMNS", "")
+        return int(named) if named.isdecimal() and int(named) else self._columns or _DEFAULT_COLUMNS
+
+    @property
+    def message_columns(self) -> int:
+        return self._message_columns or self.columns
+
+    def app(self, loaded: LoadedConfig) -> App:
+        return self._app(loaded)
+
+    def require_same_process(self) -> None:
+        raise NotAnsweredError
+
+
+class _CapturedOutput:
+    """Output of a command to both of its streams, in the order in which it was written."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._n_bytes = 0
+        self.parts: list[bytes] = []
+
+    def add(self, descriptor: int, content: bytes) -> None:
+        self._n_bytes += len(content)
+        if self._n_bytes > _MAX_ANSWER_BYTES or self.has_gone():
+            raise NotAnsweredError
+        self.parts.append(_part(descriptor, content))
+
+    def has_gone(self) -> bool:
+        """Whether the process that asked was interrupted: it sends nothing after its request."""
+        return bool(select.select([self._connection], [], [], 0)[0])
+
+
+class _Stream(io.RawIOBase):
+    """One of the two streams of a command."""
+
+    def __init__(self, written: _CapturedOutput, descriptor: int, *, is_terminal: bool) -> None:
+        super().__init__()
+        self._written = written
+        self._descriptor = descriptor
+        self._is_terminal = is_terminal
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, content: Buffer, /) -> int:
+        self._written.add(self._descriptor, bytes(content))
+        return memoryview(content).nbytes
+
+
+def _part(descriptor: int, content: bytes) -> bytes:
+    return bytes([descriptor]) + len(content).to_bytes(LENGTH_BYTES, "big") + content
+
+
+def _exit_code(arguments: tuple[str, ...]) -> int:
+    if (call := grep_call(arguments)) is not None:
+        return run_grep(call)
+    return run_command(arguments)
+
+
+_directory_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _working_in(directory: str, identity: str) -> Iterator[None]:
+    """Work in a directory: this thread alone where the system knows such a thing, else one thread at a time.
+
+    Raises:
+        NotAnsweredError: it is another one here than there, as in a container.
+    """
+    with contextlib.ExitStack() as stack:
+        if not _has_own_directory():
+            stack.enter_context(_directory_lock)
+            stack.callback(os.chdir, os.getcwd())
+        os.chdir(directory)
+        here = os.stat(".")
+        if identity != f"{here.st_dev} {here.st_ino}":
+            raise NotAnsweredError
+        yield
+
+
+def _has_own_directory() -> bool:
+    """Whether this thread has a working directory of its own from now on."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return not ctypes.CDLL(None).unshare(_FILE_SYSTEM_ONLY)
+    except (OSError, AttributeError):
+        return False
