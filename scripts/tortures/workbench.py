@@ -239,7 +239,8 @@ def compare_with_fresh(torture: Torture, data_dir: Path, root: Path, what: str) 
 
 def plant_small(root: Path) -> None:
     """Make a tree of a few real files."""
-    shutil.copytree(PACKAGE / "storage" / "documents", root / "documents", ignore=shutil.ignore_patterns("__pycache__", "snapshot*"))
+    documents = PACKAGE / "storage" / "documents"
+    shutil.copytree(documents, root / "documents", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def plant(root: Path) -> None:
