@@ -237,8 +237,8 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-# All weights were chosen on the sets of docs/ranking-results.md; changed by a third, each moves few of them by more than
-# 0.01.
+# All weights were chosen on the sets of docs/ranking-results.md; changed by a third, each moves few of them by more
+# than 0.01.
 _USUAL_INFORMATION: Final = 60.0
 _MANY_CHUNKS: Final = 1000
 _COSINE: Final = 0.6
