@@ -341,4 +341,4 @@ _CERTAINTY: Final = 8
 """Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
 _STEP_WEIGHTS: Final = (1.2, 0.6, 1.2)
-"""The weight of each level for the only passage that reaches it; docs/ranking.md compares other values."""
+"""The weight of each level for the only passage that reaches it; docs/ranking-results.md compares other values."""

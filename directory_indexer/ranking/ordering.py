@@ -1,7 +1,7 @@
 """Ranking of candidates: their scores become one order.
 
-Everything here is pure: the same candidates give the same order, whichever list they come from. docs/ranking.md lists
-what was tried and its results.
+Everything here is pure: the same candidates give the same order, whichever list they come from.
+docs/ranking-results.md lists what was tried and its results.
 
 Recalibration of keyword-only quality by the semantic similarity of the passages.
 
@@ -197,10 +197,10 @@ _MIN_SHOWN_SCORE: Final = 0.005
 
 _THRESHOLD: Final = 0.5
 _KEYWORD_THRESHOLD: Final = 0.3
-"""The minimum share of the best score; docs/ranking.md compares other values."""
+"""The minimum share of the best score; docs/ranking-results.md compares other values."""
 
 _MIN_GOOD_QUALITY: Final = 0.3
-"""Separates queries that the corpus answers from others; docs/ranking.md has false alarms and misses.
+"""Separates queries that the corpus answers from others; docs/ranking-results.md has false alarms and misses.
 
 The best of few chunks is less similar by chance than the best of many, so a lower similarity is still significant."""
 
@@ -244,7 +244,7 @@ def _is_readable(candidate: Candidate) -> bool:
     return EMBEDDED_MODEL.reads(NAMES_OF_ALL.get(candidate.language, "english"))
 
 
-# Chosen on the sets of docs/ranking.md; 3 and 5 in place of 4 change little.
+# Chosen on the sets of docs/ranking-results.md; 3 and 5 in place of 4 change little.
 _STEEPNESS: Final = 4
 _NEUTRAL: Final = 0.52
 _NEUTRAL_IN_CODE: Final = 0.45

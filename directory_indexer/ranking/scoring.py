@@ -237,7 +237,8 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-# All weights were chosen on the sets of docs/ranking.md; changed by a third, each moves few of them by more than 0.01.
+# All weights were chosen on the sets of docs/ranking-results.md; changed by a third, each moves few of them by more
+# than 0.01.
 _USUAL_INFORMATION: Final = 60.0
 _MANY_CHUNKS: Final = 1000
 _COSINE: Final = 0.6
@@ -332,7 +333,7 @@ def _prose_penalty(path: str, subject: _Subject) -> float:
 _MIN_CODE_PASSAGES: Final = 2
 _PENALTY: Final = 0.2
 _HEAVY_PENALTY: Final = 0.6
-"""docs/ranking.md compares other values."""
+"""docs/ranking-results.md compares other values."""
 
 _TEST_WORDS: Final = frozenset(
     "test tests tested testing testcase testcases unittest unittests spec specs fixture fixtures mock mocks testdata "

@@ -1,7 +1,7 @@
 """Correction of typing errors: a word that the index does not have is replaced by the nearest one that it has.
 
 Only words of a language are corrected: never text in quotation marks or after an operator, nor names, whose spelling
-matters. Measurements are in docs/ranking.md.
+matters. Measurements are in docs/ranking-results.md.
 
 Edit distance of typing errors: a letter deleted, inserted, replaced, or swapped with the next.
 """

@@ -70,7 +70,7 @@ _QUESTIONS = (
 """Each is the first of its kind, and embeds candidates of its own."""
 
 
-_WAYS = {"by words": "keyword", "the first time": "hybrid", "asked again": "hybrid"}
+_WAYS = {"keyword": "keyword", "first time": "hybrid", "repeated": "hybrid"}
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ class _Run:
 def first_meaning(options: Options) -> Iterator[Row]:
     """Measure making an index of words and static vectors from nothing, and searches when no chunk is embedded yet."""
     tree = _tree(options)
-    what = f"words and first pass, {_size(tree)}"
+    what = f"keyword index and static vectors, {_size(tree)}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
         taken = _taken(tree, places, rounds=options.rounds)
-        ours = taken["words and first pass"]
+        ours = taken["keyword index and static vectors"]
         for name in [name for name in taken if taken[name] is not ours]:
             yield from rows_of(what, ours.cost, taken[name].cost, of=name)
             yield Row(what, "MB of memory", ours.memory.all, taken[name].memory.all, name)
@@ -101,8 +101,8 @@ def first_meaning(options: Options) -> Iterator[Row]:
 def _taken(tree: Path, places: Iterator[Path], *, rounds: int) -> dict[str, _Run]:
     """Run all in turns, with the files in the cache; give the medians."""
     commands: dict[str, Prepared] = {
-        "words and first pass": lambda: _index(next(places), tree, "on-demand"),
-        "words alone": lambda: _index(next(places), tree, "off"),
+        "keyword index and static vectors": lambda: _index(next(places), tree, "on-demand"),
+        "keyword index alone": lambda: _index(next(places), tree, "off"),
     }
     if recoll := recollindex():
         commands["recollindex"] = lambda: recoll_command(recoll, next(places), [tree])
@@ -135,9 +135,9 @@ def _searches(place: Path, questions: Sequence[str]) -> Iterator[Row]:
     for name, mode in _WAYS.items():
         command = (DIRINDEX, "search", "--quiet", "--mode", mode, "--data-dir", str(place), *settings)
         taken = [cost_of((*command, question), may_fail=True) for question in questions[::3]]
-        yield from _of_many(f"search after the first pass, {name}", taken)
-    yield from _calls("the same in serve", Server(place, *settings), questions[1::3])
-    yield from _calls("the same in serve that embeds, too", Server(place), questions[2::3])
+        yield from _of_many(f"search command, {name}", taken)
+    yield from _calls("search in serve", Server(place, *settings), questions[1::3])
+    yield from _calls("search in serve that also embeds", Server(place), questions[2::3])
 
 
 def _calls(what: str, server: Server, questions: Sequence[str]) -> Iterator[Row]:
@@ -160,7 +160,7 @@ def _of_many(what: str, taken: Sequence[Cost]) -> Iterator[Row]:
 
 def _whole(place: Path, linux: Path) -> Iterator[Row]:
     """Index all the sources of Linux once: by words, then the first pass; the model's rate tells the rest."""
-    for name, mode in (("words", "off"), ("first pass behind them", "on-demand")):
+    for name, mode in (("keyword index", "off"), ("static vectors after it", "on-demand")):
         cost, memory = cost_and_memory(_index(place, linux, mode))
         yield Row(f"{name}, {_size(linux)}", "s of processor", cost.cpu / 1000)
         yield Row(f"{name}, {_size(linux)}", "s of the clock", cost.wall / 1000)
@@ -171,7 +171,7 @@ def _whole(place: Path, linux: Path) -> Iterator[Row]:
 
 def _completion(place: Path, tree: Path) -> Iterator[Row]:
     before = _n_waiting(place)
-    yield Row("database after the first pass", "bytes a chunk", (place / "data.db").stat().st_size / before)
+    yield Row("database with static vectors", "bytes a chunk", (place / "data.db").stat().st_size / before)
     cost = cost_of((*_index(place, tree, "complete"), "--max-seconds", str(_EMBEDDING_SECONDS)), may_fail=True)
     embedded = before - _n_waiting(place)
     yield Row("embedding", "chunks a second", 1000 * embedded / cost.wall)

@@ -29,7 +29,7 @@ def growth(options: Options) -> Iterator[Row]:
 
 
 def _costs(corpus: Corpus, rounds: int) -> Iterator[Row]:
-    yield Row("searchable by words", "s of processor", corpus.words.cpu / 1000)
+    yield Row("keyword index", "s of processor", corpus.words.cpu / 1000)
     nothing = costs({"index": index_command(corpus.tree, corpus.data_dir)}, rounds=rounds)["index"]
     yield Row("index, nothing to do", "ms of processor", nothing.cpu)
     searches = search_costs(corpus.data_dir, rounds=rounds)

@@ -79,7 +79,7 @@ def asked(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
         yield Row(f"{what}, {name}", "ms of the clock", percentile(tally.milliseconds, percent))
     yield Row("  a search", "ms of processor", (server.processor_ms() - before) / _N_QUERIES)
     yield Row("  all of them", "searches a second", _N_QUERIES / seconds)
-    yield Row("  told to come back later", "answers", tally.statuses[503])
+    yield Row("  HTTP 503, retry later", "answers", tally.statuses[503])
     yield Row("  other errors", "answers", sum(tally.statuses.values()) - tally.statuses[200] - tally.statuses[503])
 
 

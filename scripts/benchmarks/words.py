@@ -27,7 +27,7 @@ def words(options: Options) -> Iterator[Row]:
     """Measure making an index of words from nothing."""
     directories = _directories(options)
     files = [path for directory in directories for path in directory.rglob("*") if path.is_file()]
-    what = f"searchable by words, {len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MB"
+    what = f"keyword index, {len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MB"
     find = (shutil.which("find") or "find", *map(str, directories), "-type", "f", "-exec", "cat", "{}", "+")
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
