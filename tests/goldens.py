@@ -94,7 +94,7 @@ _CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("search", {"query": "from:anna walnuts"}),
     ("search", {"query": "cache", "types": ["python"]}),
     ("search", {"query": "cache", "globs": ["!test_*"]}),
-    ("search", {"query": "cache", "max_tokens": 300, "again": True}),
+    ("search", {"query": "cache", "max_tokens": 2000, "again": True}),
     ("search", {"query": "cache", "facets": True}),
     ("search", {"query": "qzxvy wvutq"}),
     ("search", {"query": "qzxvy wvutq", "all": True, "again": True, "limit": 3}),

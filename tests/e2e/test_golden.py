@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from goldens import GOLDEN, Session
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 
 def test_a_session_prints_what_it_printed_before(tmp_path: Path) -> None:
-    made = dict(Session(tmp_path).make())
-
-    assert made == {path.name: path.read_text(encoding="utf-8") for path in GOLDEN.iterdir()}
+    for name, text in Session(tmp_path).make():
+        kept = (GOLDEN / name).read_text(encoding="utf-8")
+        assert text == kept, "".join(
+            unified_diff(kept.splitlines(True), text.splitlines(True), f"golden/{name}", "now", n=1)
+        )
