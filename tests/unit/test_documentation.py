@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from directory_indexer import __version__
 from directory_indexer.cli.command_line import cli
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +81,12 @@ def _versions() -> dict[str, str]:
     """Return the sections of the change log by their headings."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", changes, re.DOTALL | re.MULTILINE))
+
+
+def test_the_newest_version_of_the_change_log_is_that_of_the_package() -> None:
+    unreleased, newest, *_ = _versions()
+    assert unreleased == "Unreleased"
+    assert newest.split()[0] == __version__
 
 
 def test_a_version_of_the_change_log_has_at_most_twenty_five_changes_in_groups() -> None:
