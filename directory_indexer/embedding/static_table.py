@@ -3,7 +3,7 @@
 A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks without vectors. The
 table holds the model's own vector of each single token, without the mean and the first principal component; a text is
 the sum over its tokens, weighted by rarity (Arora, Liang and Ma 2017; model2vec makes such tables of any model). An
-index has rows of its own for tokens that it was trained on (`TrainingData`). Of a text, the sign of each dimension is
+index has rows of its own for tokens that it was trained on (`static_lessons`). Of a text, the sign of each dimension is
 stored. `scripts/build_static_table` builds the table; docs/ranking.md has the measurements.
 
 Training of an index's own rows for the static table, from texts that the model has embedded.
