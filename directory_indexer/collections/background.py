@@ -36,7 +36,7 @@ with lazily:
 
 
 ReportProgress: TypeAlias = Callable[[str], None]
-"""Reports progress; raises `LeftOffError` when the operation must stop."""
+"""Reports progress; raises `OperationStoppedError` when the operation must stop."""
 
 OperationFunction: TypeAlias = Callable[[str, Mapping[str, Any], ReportProgress], Mapping[str, Any]]
 """Performs an operation on a collection, with options; returns its result."""

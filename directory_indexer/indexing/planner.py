@@ -1,6 +1,6 @@
 """The plan of an index run for one tracked directory: the walk compared with the known files.
 
-Pure. A file that the walk did not find is removed only on `evidence`.
+Pure. A file that the walk did not find is removed only on `Evidence`.
 
 Evidence for the removal of files that a walk did not find.
 

@@ -29,7 +29,7 @@ MAX_MEANING: Final = 4_000
 """More characters than any embedding model accepts."""
 
 MAX_WORDS: Final = 64
-"""Of more words, the most informative are searched for (`relevance.informative`)."""
+"""Of more words, the most informative are searched for (`plan.select_informative_words`)."""
 
 GRAMS_A_WORD: Final = 4
 """So many n-grams count as one word in languages without spaces, so that the limit is the same in every language."""

@@ -1,4 +1,4 @@
-"""JSON output of every command with `--json`, made from the records in `wire`.
+"""JSON output of every command with `--json`, made from the records in `api`.
 
 A page is ASCII and has a size limit; items that do not fit are left out whole, and the page says so.
 """

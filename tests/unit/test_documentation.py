@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from directory_indexer import __version__
 from directory_indexer.cli.command_line import cli
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,36 @@ def test_a_figure_of_the_readme_is_the_one_that_was_measured(figure: str) -> Non
     page, row = FIGURES[figure]
     assert figure in README.read_text(encoding="utf-8").replace("\n  ", " ")
     assert row in (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def _versions() -> dict[str, str]:
+    """Return the sections of the change log by their headings."""
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", changes, re.DOTALL | re.MULTILINE))
+
+
+def test_the_newest_version_of_the_change_log_is_that_of_the_package() -> None:
+    unreleased, newest, *_ = _versions()
+    assert unreleased == "Unreleased"
+    assert newest.split()[0] == __version__
+
+
+def test_a_version_of_the_change_log_has_at_most_twenty_five_changes_in_groups() -> None:
+    for version, changes in _versions().items():
+        assert re.fullmatch(r"Unreleased|\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", version)
+        assert set(re.findall(r"^#+ (.*)$", changes, re.MULTILINE)) <= {"Added", "Changed", "Fixed", "Security"}
+        assert len(re.findall(r"^- ", changes, re.MULTILINE)) <= 25
+
+
+def test_the_map_of_the_repository_is_short_and_names_modules_that_exist() -> None:
+    architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert len(architecture.encode()) <= 12 * 1024
+    pages = (architecture, *(page.read_text(encoding="utf-8") for page in (ROOT / "docs/decisions").glob("*.md")))
+    named = {name for text in pages for name in re.findall(r"`(\w+/[\w/]+\.py)`", text)}
+    assert named
+    assert {
+        name for name in named if not any((at / name).is_file() for at in (ROOT / "directory_indexer", ROOT))
+    } == set()
 
 
 def test_scripts_that_the_readme_names_exist() -> None:

@@ -1,7 +1,7 @@
 """Request guard: the checks of all requests, for MCP and REST alike.
 
 The order is: Host and Origin headers, key, rights of the key, rate limit, concurrency budget. The time that a client
-takes to send its request is limited before all of them (`patience`).
+takes to send its request is limited before all of them (`connections`).
 """
 
 from __future__ import annotations

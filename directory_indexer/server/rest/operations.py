@@ -144,7 +144,7 @@ class Body(StrEnum):
 
 
 Answer: TypeAlias = Any
-"""A record, a `Reply`, a `Content`, a `Stored` or `Lines`."""
+"""A record, a `Reply`, a `Content`, a `StreamedFile` or `Lines`."""
 
 OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
 

@@ -1,4 +1,8 @@
-"""Tracked directories, and the directories below them that a run can skip while they are unchanged."""
+"""Tracked directories, and the directories below them that a run can skip while they are unchanged.
+
+Such a directory is settled: a run had nothing to do there and knew every file. Every write about a file unsettles its
+directory in the same transaction, so nothing is skipped that a run has to see.
+"""
 
 from __future__ import annotations
 

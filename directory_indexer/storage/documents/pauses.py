@@ -1,4 +1,7 @@
-"""Paused runs with their options, until they are resumed."""
+"""Paused runs with their options, until they are resumed.
+
+A pause is stored before the run is told, and only a requested run over the same directories ends it.
+"""
 
 from __future__ import annotations
 

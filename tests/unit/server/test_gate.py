@@ -1,4 +1,4 @@
-"""The gate: who passes, who does not, and that every answer has the same form."""
+"""The request guard: who passes, who does not, and that every answer has the same form."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _NOWHERE = Route("other", Right.READ, _LONGEST)
 
 
 class Answer(NamedTuple):
-    """What came through the gate."""
+    """What the guard let pass."""
 
     status: int
     headers: dict[str, str]
