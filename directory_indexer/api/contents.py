@@ -1,11 +1,4 @@
-"""Records of the text and metadata of a file.
-
-Records of indexed files in lists.
-
-Records of the outlines of files and directories.
-
-Records of matching lines and their files.
-"""
+"""Records of indexed files: listings, texts with metadata, outlines and matching lines."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Records of exports, migrations, checks, settings and errors.
-
-Records of the settings with descriptions.
-
-Records of the API keys of a server.
-
-Records of installations into assistants.
-
-Records of the tool calls of assistants.
-"""
+"""Records of administration: exports, migrations, checks, settings, API keys, installations and tool usage."""
 
 from __future__ import annotations
 

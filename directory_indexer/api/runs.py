@@ -1,8 +1,6 @@
-"""Records of index runs, running or ended, and of files that were not indexed.
+"""Records of background work: index runs with their plans and outcomes, files not indexed, and operations.
 
-Records of the outcome and of the plan of an index run, as counts and by path.
-
-Records of operations: background work of a server that has an id.
+A plan or an outcome has counts and paths. An operation is background work of a server that has an id.
 """
 
 from __future__ import annotations
