@@ -4,10 +4,8 @@ Each database is copied as a consistent snapshot, and the registry together with
 engine are copied; those on a Qdrant server are computed again from the texts. Of tracked directories only the index is
 copied. A backup is complete or does not exist.
 
-The manifest of a backup: the names and sizes of its files.
-
-A backup may come from anywhere, and its manifest names paths to write. So every name is parsed: if `backup` cannot have
-chosen it, the backup is refused.
+A backup may come from anywhere, and its manifest names paths to write. So every name in it is parsed: if `backup`
+cannot have chosen it, the backup is refused.
 """
 
 from __future__ import annotations

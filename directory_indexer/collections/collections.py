@@ -1,7 +1,4 @@
-"""Collections: separate indexes in one data directory, which share only the model.
-
-The open collections of this process, up to a limit.
-"""
+"""Collections: separate indexes in one data directory, which share only the model, opened up to a limit."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""Files of a backup on their way into a data directory: opened safely, copied beside their place, and examined.
+"""Files of a backup on their way into a data directory, opened safely, and settings in it that need consent.
 
 Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
 leads out of it, and the copy, which nobody else can change, is what is examined.
 
-Settings and keys of a backup that need consent: they run commands, name addresses or open the index.
-
-Anybody with write access to a backup may have chosen them, so they are listed and accepted only with consent. Settings
-on the list below are harmless; all others need consent, including those that a later version adds.
+Settings and keys that run commands, name addresses or open the index are accepted only with consent. Settings on the
+list below are harmless; all others need consent, including those that a later version adds.
 """
 
 from __future__ import annotations

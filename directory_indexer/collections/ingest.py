@@ -3,8 +3,6 @@
 A document is accepted once its content has been parsed as the index will parse it: a refused one changes nothing. Then
 the original is written to the disk, the row to the registry, and the text to the index, in this order, so that each
 step can be repeated.
-
-Requests to store a document, and their results.
 """
 
 from __future__ import annotations

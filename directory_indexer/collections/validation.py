@@ -1,8 +1,7 @@
-"""Validation of the content of a document before it replaces another one.
+"""Validation of documents before they are stored: their names, canonical URLs and contents.
 
-Names of documents: ids, file names on disk, and canonical URLs.
-
-An id is derived from the sender's name of a document, so sending it again replaces it.
+An id is derived from the sender's name of a document, so sending it again replaces it; a content that cannot be parsed
+must not replace one that can.
 """
 
 from __future__ import annotations
