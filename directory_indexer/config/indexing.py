@@ -1,10 +1,6 @@
-"""Indexing and chunking: the keys of `indexing`.
+"""Settings of indexing: files, chunks, configured extractors, embedding providers and OCR.
 
-Configured extractors of further formats, and their validation.
-
-Embedding providers: the keys of `embedding`, and the providers' defaults.
-
-OCR of scanned pages: the keys of `ocr`.
+The keys of `indexing`, `embedding` and `ocr`.
 """
 
 from __future__ import annotations

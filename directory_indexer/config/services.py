@@ -1,10 +1,6 @@
-"""Behaviour of searches, watchers and servers: the keys of `monitoring`, `searching` and `serving`.
+"""Settings of searches, watchers, servers, storage, fetching and telemetry.
 
-Location of the index: the keys of `storage`.
-
-Destinations of fetching beside public addresses on web ports: the keys of `fetching`.
-
-Receivers of telemetry: the keys of `telemetry`.
+The keys of `monitoring`, `searching`, `serving`, `storage`, `fetching` and `telemetry`.
 """
 
 from __future__ import annotations

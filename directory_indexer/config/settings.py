@@ -1,7 +1,4 @@
-"""The whole configuration by section, checks across keys, and its construction from values.
-
-The example configuration file: every key with its default and a description.
-"""
+"""The whole configuration by section, with checks across keys, and the example file that describes it."""
 
 from __future__ import annotations
 
