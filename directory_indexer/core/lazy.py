@@ -2,7 +2,7 @@
 
     with lazily:
         import numpy as np
-        from directory_indexer.embedders.building import build_embedder
+        from directory_indexer.embedding.loading import build_embedder
 
 Each name of a block is a proxy: calling it or reading an attribute imports the real object. All else is
 rejected: here, or for `except`, which no object can reject, by `scripts/check_lazy_names`. For a value that is not

@@ -1,9 +1,4 @@
-"""Lowering of a process's priority for processor and disk.
-
-Power supply of this machine: the charge of its battery.
-
-Memory for native libraries: the number of heaps of their threads, and a check for room to load them.
-"""
+"""Resources of this machine: priority of a process, charge of the battery, and memory for native libraries."""
 
 from __future__ import annotations
 
