@@ -4,10 +4,8 @@ A vector is only accepted if it belongs to the model's space, and one bad text c
 retried where that helps, and otherwise halved until the offending text is alone; a text that is too long for the model
 is truncated. Before that, a harmless text shows whether the service works at all.
 
-Interface of embedding services over HTTP, and the kinds of their failures.
-
-Neither leaves this package: `RemoteEmbedder` answers failures with retries, smaller requests, or a `ProviderError` with
-a hint.
+Failures of a service never leave this package: `RemoteEmbedder` answers them with retries, smaller requests, or a
+`ProviderError` with a hint.
 """
 
 from __future__ import annotations
