@@ -1,6 +1,6 @@
 """A builder of documents: paragraphs, list items and table rows in order, under headings and on pages.
 
-Tables as lines of text: one row is one line, `| a | b |`, and a spanning cell is repeated in each place.
+A row of a table is one line, `| a | b |`, and a spanning cell is repeated in each place.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""HTML pages of books as blocks: headings, paragraphs, list items, and tables whose rows are lines.
+"""HTML as blocks: headings, paragraphs, lists, and tables whose rows are lines, for books and web pages.
 
-Unclosed elements end where the next element begins that cannot be nested in them.
-
-Web pages as documents of headings, paragraphs, lists and tables, instead of the lines of their source.
-
-The main text of web pages, without menus and banners, if the extra `web` is installed.
-
-It takes 0.2 s to import and a tree of the page in memory, so it is used in worker processes alone.
+Unclosed elements end where the next element begins that cannot be nested in them. The main text of a web page, without
+menus and banners, needs the extra `web`, which takes 0.2 s to import and a tree of the page in memory, so it is used in
+worker processes alone.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Markdown in all its dialects: ATX and setext headings, and front matter.
+"""Lightweight markup: Markdown, AsciiDoc, Org, LaTeX, manual pages, wiki text, Typst and reStructuredText.
 
-A line scanner, because markdown-it-py reads 5 MB/s and this 50; where CommonMark is clear the two agree, which a test
-asserts. Headings inside lists and quotations are content here, and an underline makes a heading of one line only.
-
-Markup whose headings take a single line: AsciiDoc, Org, LaTeX, manual pages, wiki text and Typst.
-
-reStructuredText: titles by their adornment, with levels in the order in which the adornments first appear.
-
-A line scanner, because docutils runs directives, writes to stderr and reads 0.3 MB/s.
+Line scanners, because markdown-it-py reads 5 MB/s and this 50, and docutils runs directives, writes to stderr and reads
+0.3 MB/s. Where CommonMark is clear the two agree, which a test asserts. In Markdown, headings inside lists and
+quotations are content, and an underline makes a heading of one line only; in reStructuredText, titles have levels in
+the order in which their adornments first appear.
 """
 
 from __future__ import annotations

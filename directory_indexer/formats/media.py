@@ -1,14 +1,8 @@
 """Pictures and sound: the metadata in their files, and the text on pictures.
 
-Pictures: metadata in their files from cameras and people, as EXIF, XMP, IPTC, comments and PNG texts.
-
-Blocks are located by walking over the file; the picture itself is never decoded.
-
-Sound: the tags of MP3, FLAC, Ogg, Opus, MP4, WMA, AIFF and WAV files, read by tinytag.
-
-EXIF: metadata that cameras write into pictures, as the directories of a TIFF file (CIPA DC-008).
-
-ExifRead knows more tags, those of each maker, but takes 100 ms to import and reads neither XMP nor the texts of PNG.
+Metadata of pictures is EXIF (CIPA DC-008), XMP, IPTC, comments and PNG texts. Its blocks are located by walking over
+the file; the picture itself is never decoded. ExifRead knows more tags, those of each maker, but takes 100 ms to import
+and reads neither XMP nor the texts of PNG. Tags of sound are read by tinytag.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Text on pictures: which pictures OCR should read, and recognised text as a document.
+"""Text on pictures: which pictures OCR should read, by their declared sizes, and recognised text as a document.
 
-Sizes of pictures, page by page, as their files declare them; nothing is unpacked.
+Sizes are those that files declare, page by page; nothing is unpacked.
 """
 
 from __future__ import annotations

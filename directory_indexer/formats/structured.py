@@ -1,12 +1,11 @@
-"""Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX, decoded before indexing.
-
-Each line stays a line: the escape of a line end becomes a blank. A quotation mark, and anything else that may end a
-value, is decoded only at the edge of a word, so that the masking of secrets sees where a value ends that has one in it.
-
-Structured text: JSON, YAML, TOML, INI and CSV, with keys and column names as headings.
+"""Structured text: JSON, YAML, TOML, INI and CSV, with keys and column names as headings and decoded escapes.
 
 Keys are found line by line, without parsing: line numbers stay exact, comments and broken files do no harm, and nothing
 in a hostile file is expanded, nested or built.
+
+Escapes of JSON, YAML, TOML, gettext, Java properties, XML and LaTeX are decoded before indexing. Each line stays a
+line: the escape of a line end becomes a blank. A quotation mark, and anything else that may end a value, is decoded
+only at the edge of a word, so that the masking of secrets sees where a value ends that has one in it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """XML as events, for untrusted files: no tree, no entities, no external references, bounded nesting.
 
-Properties in XML: the texts of leaf elements, by their names.
-
-XMP: metadata that programs embed in a document or picture, as a packet of RDF.
+Also metadata as the texts of leaf elements by their names, and as XMP: a packet of RDF that programs embed in a
+document or picture.
 """
 
 from __future__ import annotations

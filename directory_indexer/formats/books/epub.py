@@ -1,7 +1,4 @@
-"""EPUB books: chapters in reading order, with the titles of the table of contents.
-
-Package document of an EPUB book: its pages in order, table of contents and metadata.
-"""
+"""EPUB books: the package document, and the chapters in reading order with the titles of the table of contents."""
 
 from __future__ import annotations
 

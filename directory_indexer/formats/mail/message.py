@@ -1,6 +1,7 @@
-"""Messages (RFC 5322, MIME): the main headers and the body are the text; attachments are members.
+"""Messages (RFC 5322, MIME) and mailboxes of many messages in one file (mbox, RFC 4155).
 
-Mailboxes of many messages in one file (mbox, RFC 4155): read line by line, each message a member.
+The main headers and the body of a message are its text; attachments are members. A mailbox is read line by line, and
+each message is a member.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages saved by Outlook (MS-OXMSG): an OLE file, a stream for each property, a storage for each attachment.
 
-Recipients of an Outlook message: those of its recipient table, which has their names, and of its headers.
+Recipients are those of its recipient table, which has their names, and of its headers.
 """
 
 from __future__ import annotations

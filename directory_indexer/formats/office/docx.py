@@ -1,9 +1,7 @@
-"""Word documents: the visible text, with headings, tables, notes and comments where they belong.
+"""Word documents: the visible text, with headings, tables, footnotes, endnotes and comments where they belong.
 
 Tracked insertions are kept, tracked deletions are not. Text boxes are stored twice, once for older programs; only the
 first is read. Files included as they are (`altChunk`) are read where they stand.
-
-Footnotes, endnotes and comments of Word documents, which are in parts of their own.
 """
 
 from __future__ import annotations

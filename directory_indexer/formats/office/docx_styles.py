@@ -1,8 +1,7 @@
-"""Headings and list items of a Word document, by the styles of its paragraphs.
+"""Styles of Word documents: which paragraphs are headings or list items, and the marks of numbered ones.
 
 Styles are recognised by their names, which stay English in every language of Word, and by the styles they are based on.
-
-Marks of numbered paragraphs in Word documents, which are computed, not stored: `-`, `1.`, `2.3`, `(a)`.
+Marks such as `-`, `1.`, `2.3` and `(a)` are computed, since they are not stored.
 """
 
 from __future__ import annotations

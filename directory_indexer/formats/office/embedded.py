@@ -1,6 +1,6 @@
-"""Files embedded in office documents, either wrapped in an OLE file with their name, or as they are.
+"""Files embedded in office documents and rich text: wrapped in an OLE file with their name, or as they are.
 
-Files embedded in rich text: hex digits of OLE objects (MS-OLEDS 2.2), of which whole files are members.
+Rich text has them as hex digits of OLE objects (MS-OLEDS 2.2), of which whole files are members.
 """
 
 from __future__ import annotations

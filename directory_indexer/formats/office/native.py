@@ -1,8 +1,6 @@
-"""Binary Excel workbooks, read by calamine: those of before 2007, and `xlsb`.
+"""Binary Excel workbooks and Word documents of before 2007, read by the native libraries calamine and office-oxide.
 
-Word documents of before 2007, read by office-oxide.
-
-Errors of native readers of office files, as one error; a crash of their process is handled by the worker.
+Errors of the libraries become one error; a crash of their process is handled by the worker.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Numbers as a workbook displays them: as dates, times and percentages, by their format.
-
-Numbers as workbooks display them by format code (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `"INV-"0000`, `0.0%`.
+"""Numbers as workbooks display them by format code (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `0.0%`, dates.
 
 A code is compiled into a function once. Separators are those of the file, which are the English ones, because the
 display in another country depends on the system there.

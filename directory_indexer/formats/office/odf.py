@@ -1,12 +1,7 @@
-"""OpenDocument: texts, spreadsheets, presentations and drawings, as packages or as flat XML files.
+"""OpenDocument files: texts, spreadsheets, presentations and drawings, as packages or as flat XML files.
 
-OpenOffice 1 has other names for some elements, and no element that tells the type of the body.
-
-Metadata of OpenDocument files.
-
-Headers and footers of OpenDocument, and other text on every page, each once.
-
-Text in the charts and formulas of OpenDocument files, each of which is a document of its own in the package.
+Charts and formulas are documents of their own in the package. Headers, footers and other text on every page are read
+once. OpenOffice 1 has other names for some elements, and no element that tells the type of the body.
 """
 
 from __future__ import annotations

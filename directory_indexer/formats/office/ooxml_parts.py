@@ -1,10 +1,7 @@
-"""Metadata of Office Open XML packages: `docProps/core.xml` and `docProps/app.xml`.
+"""Parts of Office Open XML packages: metadata, comments, text in drawings, and formulas.
 
-Comments on slides and sheets, which are in parts of their own, as are the names of their authors.
-
-Text in the drawings of Office documents: charts, diagrams and text boxes.
-
-Formulas of Word and PowerPoint (ECMA-376, 22.1) on one line, with signs instead of layout.
+Comments on slides and sheets are in parts of their own, as are the names of their authors. Formulas (ECMA-376, 22.1)
+are written on one line, with signs instead of layout.
 """
 
 from __future__ import annotations

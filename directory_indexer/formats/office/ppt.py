@@ -1,7 +1,5 @@
 """PowerPoint presentations of before 2007: each slide is a page with its title, text, notes and comments.
 
-Records of PowerPoint presentations of before 2007, and the location of the latest ones.
-
 A fast-saved file keeps its former content and appends changes: each save has a directory that locates its objects, and
 refers to the save before it.
 """

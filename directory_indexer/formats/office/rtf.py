@@ -1,10 +1,6 @@
 """Rich text (RTF): headings, lists, tables, notes, comments, headers and footers, without hidden or deleted text.
 
-Paragraphs of rich text, of which only the ends are marked.
-
-Tables of rich text, in which only the ends of cells and rows, and merged cells, are marked.
-
-Metadata of rich text.
+Only the ends of paragraphs, cells and rows, and merged cells, are marked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The document of the pages of a PDF: one text, with a section for every page and heading.
+"""Printed documents: one text from the pages, with a section for every page and heading.
 
-Headings of a printed document: from its outline or, without one, from its typography.
+Headings come from the outline or, without one, from the typography.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Lines of a page that must be read glyph by glyph, because their text alone does not show what is printed.
+"""Text that must be read glyph by glyph, and characters without Unicode values.
 
 Raised or lowered marks show in the sizes of glyphs; letter-spaced words, and the order of numbers in a right-to-left
 line, show in the positions of glyphs. Reading all glyphs would double the time of a page, so only lines whose text
 hints at it are read again.
 
-Characters of a PDF without Unicode values, decoded from their codes in the font if that yields writing.
-
-Fonts lose their character map but keep an order: the codes are those of ASCII, those of private use with the same last
-byte, or glyph numbers, which in most fonts follow ASCII from some number on.
+Characters without Unicode values are decoded from their codes in the font if that yields writing: fonts lose their
+character map but keep an order. The codes are those of ASCII, those of private use with the same last byte, or glyph
+numbers, which in most fonts follow ASCII from some number on.
 """
 
 from __future__ import annotations

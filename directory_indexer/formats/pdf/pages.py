@@ -1,10 +1,7 @@
 """Pages of a printed document: rows of text with position and typography, in reading order.
 
-Lengths are tenths of a point, from the upper left corner.
-
-Normalisation of the characters that fonts and typesetting leave in a PDF.
-
-Text recognised by OCR, as rows among those of the text layer of a page.
+Lengths are tenths of a point, from the upper left corner. Text recognised by OCR becomes rows among those of the text
+layer, and the characters that fonts and typesetting leave in a PDF are normalised.
 """
 
 from __future__ import annotations

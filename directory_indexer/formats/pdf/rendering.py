@@ -1,8 +1,6 @@
-"""Rendering of a page of a PDF or picture file as pixels, for OCR.
+"""Rendering of a page of a PDF or picture file: as pixels for OCR, and in colour for the screen.
 
-Rendering of a page for the screen: in colour, no larger than needed, with the positions of its words.
-
-Encoding of a drawn page as a picture file, for remote OCR engines.
+A page on the screen is no larger than needed and has the positions of its words; remote OCR engines get picture files.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Rows of printed tables: MuPDF splits the cells of one row into several blocks when they stand apart.
+"""Printed tables: their rows, and their detection in a text, with the headings above their columns.
 
-Text on one baseline is joined if it is a label and the cells to its right: numbers, currency signs, dashes. Prose is
-left alone, since its neighbour in another column is no cell; columns of prose drawn line by line, across all of them,
-are separated.
+MuPDF splits the cells of one row into several blocks when they stand apart. Text on one baseline is joined if it is a
+label and the cells to its right: numbers, currency signs, dashes. Prose is left alone, since its neighbour in another
+column is no cell; columns of prose drawn line by line, across all of them, are separated.
 
-Detection of long tables in a text, and of the headings above their columns: a caption, names, periods, units.
-
-Detection of tables by their first row: names above columns to which the cells below are aligned, across pages.
+A long table is detected by a caption, names, periods and units above its columns, or by its first row: names above
+columns to which the cells below are aligned, across pages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A session as a document: each turn is a section headed by its role and time, and by the question that it answers.
+"""Sessions with assistants as documents, and recognition of the assistant that a session belongs to.
 
-Recognition of the assistant that a session belongs to, by its content, and its events.
-
-A JSON Lines file is recognised by one of its first records, an object by the keys that it begins with. Data that only
-mentions such keys deeper down is no session.
+Each turn is a section headed by its role and time, and by the question that it answers. A JSON Lines file is recognised
+by one of its first records, an object by the keys that it begins with. Data that only mentions such keys deeper down is
+no session.
 """
 
 from __future__ import annotations

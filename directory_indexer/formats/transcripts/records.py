@@ -1,6 +1,6 @@
-"""Untrusted JSON: read line by line within limits, with accessors that tolerate any type of value.
+"""Records of session files: untrusted JSON, read line by line within limits, and turns without noise.
 
-Removal of noise from a turn: context that programs add, pictures in Base64, dumps of files.
+Accessors tolerate any type of value. Noise is context that programs add, pictures in Base64 and dumps of files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tool calls that wait for their results, which come later in the file.
+"""Tool calls of a session: their purposes, and the calls that wait for their results.
 
-Purpose of a tool call, by the name of the tool and, for a shell, by the command.
+The purpose follows from the name of the tool and, for a shell, from the command. Results come later in the file.
 """
 
 from __future__ import annotations
