@@ -1,7 +1,4 @@
-"""The policy of an index, and the options of a run.
-
-Detection of an index built with other settings, and what a run rebuilds because of it.
-"""
+"""The policy of an index, the options of a run, and what a run rebuilds because the settings have changed."""
 
 from __future__ import annotations
 

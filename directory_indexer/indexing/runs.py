@@ -1,13 +1,9 @@
-"""An index run in progress: its row in the index, its heartbeat and its outcome.
+"""Index runs in progress: their rows, heartbeats and outcomes, and requests to stop, pause or resume them.
 
-Stopping, pausing and resuming of runs, and which of them a client may stop.
-
-A pause is stored before the run is told, so that it persists whatever is killed next.
-
-Requests to stop a run from a process that may not send it signals: files beside the database.
-
-Each run has a file of its own, named by its id, since several runs may wait for each other, and a late request must
-stop no other. The file contains the outcome, which the run reads at the end of its batch.
+A pause is stored before the run is told, so that it persists whatever is killed next. A process that may not send a
+signal to a run writes a file beside the database. Each run has a file of its own, named by its id, since several runs
+may wait for each other, and a late request must stop no other. The file contains the outcome, which the run reads at
+the end of its batch.
 """
 
 from __future__ import annotations
