@@ -1,10 +1,7 @@
-"""Integrity checks of an index, and repairs from the texts in SQLite.
+"""Integrity checks of an index and its services, and repairs from the texts in SQLite.
 
-Check and repair of an index, even if it cannot be opened: missing, damaged, or blocked by another file.
-
-Read-only checks of an index: integrity, consistency and completeness.
-
-Checks of the services of an index: the embedding model, and OCR.
+An index that cannot be opened is checked and repaired, too: missing, damaged, or blocked by another file. Checks only
+read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Description of an assistant: the locations and formats of its servers, skills, hooks and rules.
 
-Locations of assistants' files: below the home directory, or as the system or a variable determines.
-
-Launch of the server by an assistant: a command, or the URL of a running server.
+Locations are below the home directory, or as the system or a variable determines. An assistant launches the server by a
+command, or has the URL of a running one.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""One entry in a structured file: its position, whether it exists, and the data with or without it.
+"""One entry in a structured file: its position, whether it exists, and the text with or without it.
 
-A path of keys ends in `-` for an entry that is appended to a list (as in a JSON pointer).
-
-Entries in texts that parse to a tree: common code for JSON, TOML and YAML.
-
-An edit is made only if the result parses to the previous data, with or without the entry.
-
-Line ends of a text, to be used for insertions.
+A path of keys ends in `-` for an entry that is appended to a list (as in a JSON pointer). An edit of a text is made
+only if the result parses to the previous data, with or without the entry.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Formats of files that contain entries, one row each.
+"""Formats of files that contain entries, one row each, and TOML.
 
-Entries in TOML: appended as a table, and removed by tomlkit, which keeps the rest as it was written.
+A TOML entry is appended as a table, and removed by tomlkit, which keeps the rest as it was written.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Entries in JSON with comments: inserted at the head of their object or list, so that nothing else changes.
 
-Tokens of JSON with comments, and the members of its objects and lists.
-
-For text that a parser has accepted; for other text the result is harmless but meaningless.
+The tokens are those of text that a parser has accepted; for other text the result is harmless but meaningless.
 """
 
 from __future__ import annotations

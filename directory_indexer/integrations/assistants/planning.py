@@ -1,14 +1,7 @@
-"""Plan of additions to the files of assistants.
+"""Plans of additions to the files of assistants and of removals from them, and their execution.
 
-Plan of removals from the files of assistants.
-
-Writing of planned changes: each file atomically, and the record first.
-
-An interruption at any point can therefore be undone.
-
-Planned contents of files; nothing is written here.
-
-Steps of a plan: the action for each part of each assistant, and the resulting files.
+A plan has the action for each part of each assistant, and the resulting files. Each file is written atomically, and the
+record first, so an interruption at any point can be undone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Network addresses that documents may be fetched from: public ones, and those that an operator allows.
 
-Public internet addresses, as opposed to those of this machine, local networks and cloud-internal services.
+Addresses of this machine, of local networks and of cloud-internal services are not public.
 
 The table holds the rows of the IANA special-purpose address registries (iana-ipv4-special-registry and
 iana-ipv6-special-registry), including globally reachable ones: those are anycast services and relays, not documents.

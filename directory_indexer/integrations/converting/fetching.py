@@ -3,10 +3,8 @@
 Each redirect is checked like the first URL. Content is decompressed incrementally within a size limit; declared lengths
 and types are not trusted.
 
-Network backend for fetching: a host name is resolved once, and the checked addresses are connected to.
-
-A second lookup with another result (DNS rebinding) is therefore impossible. All network waits share one deadline,
-however slowly a server sends.
+A host name is resolved once, and the checked addresses are connected to, so a second lookup with another result (DNS
+rebinding) is impossible. All network waits share one deadline, however slowly a server sends.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Interface of export writers: files are added one by one, then the export is finished.
+"""Writers of exports: files are added one by one as rows, then the export is finished.
 
-Files and chunks as rows of an export; `docs/export.md` describes every column.
-
-Export of passages as JSON Lines or CSV.
+JSON Lines and CSV are written here; `docs/export.md` describes every column.
 """
 
 from __future__ import annotations

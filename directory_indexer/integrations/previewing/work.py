@@ -1,7 +1,4 @@
-"""Work of the preview workers, in which all untrusted content is parsed.
-
-Tables as rows of cells: delimiter-separated files, and sheets as extractors write them.
-"""
+"""Work of the preview workers, in which all untrusted content is parsed, with tables as rows of cells."""
 
 from __future__ import annotations
 
