@@ -1,12 +1,8 @@
 """OCR by Azure Document Intelligence: words with their positions, paragraphs and tables.
 
-Conversion of a Document Intelligence result to lines: words by their offsets in its text.
-
-Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables.
-
-Layout of recognised tables in rows: spanning cells are repeated, column headings are joined.
-
-Row, column and span numbers of a service are only trusted within fixed bounds.
+Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables. In rows of
+tables, spanning cells are repeated and column headings joined; row, column and span numbers of the service are only
+trusted within fixed bounds.
 """
 
 from __future__ import annotations

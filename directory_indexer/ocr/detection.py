@@ -1,10 +1,7 @@
 """Detection of text lines: a model assigns each pixel a probability, and connected probable pixels form a line.
 
-The model marks only the middle of letters, so each box is expanded again, as in differentiable binarization.
-
-Connected components of a mask, by runs of pixels, with their position and slant.
-
-Rectangles around text at any angle, and resampling of their pixels.
+A line is a rectangle at any angle. The model marks only the middle of letters, so each box is expanded again, as in
+differentiable binarization. Components are connected by runs of pixels.
 """
 
 from __future__ import annotations

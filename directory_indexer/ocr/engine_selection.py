@@ -1,9 +1,8 @@
 """Selection of the OCR engine: the configured one, or else the best that is installed.
 
-OCR with the models in RapidOCR's wheel, without its code, which needs OpenCV and more.
-
-They know Latin, Chinese and Japanese characters in any language. Of Greek they know the letters of formulas, without
-accents; of Cyrillic and other alphabets nothing. Such pages have low confidence.
+The models in RapidOCR's wheel are used without its code, which needs OpenCV and more. They know Latin, Chinese and
+Japanese characters in any language. Of Greek they know the letters of formulas, without accents; of Cyrillic and other
+alphabets nothing. Such pages have low confidence.
 """
 
 from __future__ import annotations

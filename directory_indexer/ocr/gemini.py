@@ -1,7 +1,4 @@
-"""OCR by a model of Google's Gemini API: text in reading order, without positions.
-
-Conversion of a language model's transcript of a page to lines.
-"""
+"""OCR by a model of Google's Gemini API: text in reading order, without positions."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Reading of all lines on a page with two models: text detection and text recognition.
+"""Reading of all lines on a page with two models, text detection and text recognition, in reading order.
 
-Text recognition: a model yields probabilities of characters from left to right, which are decoded into words.
+The recognition model yields probabilities of characters from left to right, which are decoded into words. Lines are
+read one by one at their own width: on one thread a batch of six takes longer for each line, and six times the memory
+(measured: 0.19 s against 0.13 s for a line of 1,600 pixels).
 
-Lines are read one by one at their own width: on one thread a batch of six takes longer for each line, and six times the
-memory (measured: 0.19 s against 0.13 s for a line of 1,600 pixels).
-
-Reading order of lines on a page: columns one after the other, rows of tables across.
+Columns are read one after the other, rows of tables across.
 
 A part of a page is cut in two where the fewest lines cross the cut; lines that do, such as headlines, separate what is
 above them from what is below. A part that is not prose on both sides of a cut, such as a column of numbers, is read by

@@ -1,13 +1,8 @@
-"""OCR by a network service, with attribution of failures to the page or to the service.
+"""OCR by network services: several pages at a time, with attribution of failures to the page or to the service.
 
-A page is only given up if the service reads others. If that is unknown, the service is sent an empty page, so that
-neither a wrong setting makes every page unreadable, nor one bad page ends a run.
-
-Reading of pages by a network service: they are rendered in worker processes and sent several at a time.
-
+Pages are rendered in worker processes. A page is only given up if the service reads others. If that is unknown, the
+service is sent an empty page, so that neither a wrong setting makes every page unreadable, nor one bad page ends a run.
 Pages that the service refuses are read by the engine on this machine, if there is one.
-
-Construction of OCR engines that are network services.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """OCR by the `tesseract` command: a crash ends only that process, and all installed languages can be used.
 
-Parser of Tesseract's TSV output, which is not trusted to be well-formed.
+Its TSV output is not trusted to be well-formed.
 """
 
 from __future__ import annotations
