@@ -1,6 +1,6 @@
-"""Reading the bytes of a file, or of a member of a container by its path in it.
+"""Reading of the bytes of a file, or of a container member by its path: `reports.zip!/2024/budget.xlsx`.
 
-Paths of the members of a container: `reports.zip!/2024/budget.xlsx`. Names in a container are untrusted.
+Names in a container are untrusted.
 """
 
 from __future__ import annotations

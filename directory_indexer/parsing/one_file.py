@@ -1,9 +1,8 @@
 """Parsing of one file into chunks: reading, extraction, masking of secrets and chunking. Errors are outcomes.
 
-Metadata that members of a message inherit from it: sender, recipients, date and subject.
-
-Slides that came by mail are therefore found by that mail, at any depth, even in an attached archive. A document's own
-metadata takes precedence, and an attached message has all of its own.
+Members of a message inherit its sender, recipients, date and subject. Slides that came by mail are therefore found by
+that mail, at any depth, even in an attached archive. A document's own metadata takes precedence, and an attached
+message has all of its own.
 """
 
 from __future__ import annotations

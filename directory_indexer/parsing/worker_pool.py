@@ -1,9 +1,7 @@
-"""The workers of one job, their tasks, and the recovery from the loss of a worker.
+"""The workers of one job, their tasks and events, and the recovery from the loss of a worker.
 
 The loss of a worker costs only the item in progress, which is known because results are returned one by one. An item
 may have several results, of which the last ends it.
-
-Communication with one worker process: tasks sent to it, events received from it, and the cause of its end.
 """
 
 from __future__ import annotations
