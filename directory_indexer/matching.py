@@ -2,15 +2,12 @@
 
 Pure: of an index, only its tokenisation is known here.
 
-Line patterns of `grep`, compiled by RE2, which takes linear time for every pattern.
+RE2 takes linear time for every pattern. It has the syntax of ripgrep, without backreferences and look-around. Its
+classes are ASCII only, so they are expanded to those of Unicode.
 
-RE2 has the syntax of ripgrep, without backreferences and look-around. Its classes are ASCII only, so they are expanded
-to those of Unicode.
-
-Literals that every match of a regular expression contains, derived from its syntax tree.
-
-A pattern reduces to clauses: every match contains at least one text of each clause. Constructs that RE2 and Python read
-differently, or that are not understood, require nothing, so that no match is missed.
+Every match contains certain literals, which the syntax tree of the pattern shows. It reduces to clauses: every match
+contains at least one text of each clause. Constructs that RE2 and Python read differently, or that are not understood,
+require nothing, so that no match is missed.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 SQLite's own `unicode61` tokenizer handles plain text. This module adds what it lacks: parts of camelCase names,
 languages without spaces, and equivalent spellings.
 
-N-grams of languages that write no spaces between words.
-
-The index has an n-gram for every letter. A query can do with fewer, since overlapping n-grams are redundant.
+Languages without spaces become n-grams, one for every letter in the index. A query can do with fewer, since overlapping
+n-grams are redundant.
 """
 
 from __future__ import annotations
