@@ -1,15 +1,10 @@
-"""Hits made from ranked passages, and facts about their documents and pages.
+"""Hits made from ranked passages and from the answers to several queries, with facts about their documents.
 
-Facts are added once it is decided which hits are shown.
-
-Fusion of the answers to several wordings or aspects of a question.
+Facts, such as the position on a scanned page and the copies of a file, are added once it is decided which hits are
+shown.
 
 Scores are on one scale, so that a passage that several queries find counts for more: one with .6 and .5 answers at
 least one of the two with 1 - .4 * .5.
-
-Files that contain the passage of a hit: in work trees, clones and copies.
-
-Position of a passage on a scanned page, found by its words among those that OCR recognised there.
 """
 
 from __future__ import annotations

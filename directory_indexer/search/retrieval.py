@@ -1,7 +1,4 @@
-"""Retrieval of the candidates of one search from both stores, in parallel where that is faster.
-
-Retrieval and ranking of the candidates of one plan within a scope.
-"""
+"""Retrieval of the candidates of one search from both stores, in parallel where that is faster, and their ranking."""
 
 from __future__ import annotations
 
