@@ -3,13 +3,10 @@
 A mask is as long as the secret, so that every line, section and page keeps its position. Masking is idempotent. Rules
 cannot know every secret: detected ones are masked, others are indexed.
 
-Secrets in lists: an entry next to a secret that is equally random is a secret, too.
-
-A list of logins has one per line, and only the first may be labelled, or have a published format.
-
-Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they need the cluster's key.
-
-Keys of known-answer tests, which are public: each is accompanied by the input and output of a cipher.
+In a list, an entry next to a secret that is equally random is a secret, too: a list of logins has one per line, and
+only the first may be labelled, or have a published format. Public are encrypted values in Kubernetes `SealedSecret`
+manifests, which need the cluster's key, and keys of known-answer tests, which stand beside the input and output of a
+cipher.
 """
 
 from __future__ import annotations
