@@ -1,10 +1,7 @@
-"""A single HTTP exchange with a server that may be slow, broken or hostile; size and time are bounded.
+"""HTTP exchanges with a server that may be slow, broken or hostile: size and time are bounded, failures retried.
 
-Redirects are not followed, so the token goes to no other server than the configured one.
-
-Retries of failed requests, with exponential backoff, full jitter and a time limit.
-
-Address of a remote index; a token is never sent over an unencrypted network connection by mistake.
+Redirects are not followed, so the token goes to no other server than the configured one, and it is never sent over an
+unencrypted network connection by mistake. Retries have exponential backoff, full jitter and a time limit.
 """
 
 from __future__ import annotations

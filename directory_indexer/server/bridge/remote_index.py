@@ -1,6 +1,6 @@
 """Client of the API of a remote index; each call is one request, which is retried while the server is unavailable.
 
-Responses of a remote index, validated as untrusted input: known fields only, with bounded types and lengths.
+Responses are untrusted input: known fields only, with bounded types and lengths.
 """
 
 from __future__ import annotations

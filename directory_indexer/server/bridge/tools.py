@@ -1,8 +1,6 @@
-"""Table of the tools of a remote index, and their implementation.
+"""Tools of a remote index: their table, arguments, implementation, and answers as self-contained text.
 
-Arguments of the tools of a remote index.
-
-Answers of a remote index as self-contained text; line breaks in text from the server are escaped.
+Line breaks in text from the server are escaped.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""Authentication of requests by API keys, the operator's token or browser sessions.
+"""Authentication of requests by API keys, the operator's token or browser sessions, with a throttle.
 
-Browser sessions of the local user: opened by a single-use code, then authenticated by two secrets.
+A browser session is opened by a single-use code, then authenticated by two secrets. One is an HttpOnly cookie. Browsers
+send cookies to all ports of this machine, including servers of other users, so it is valid only together with the other
+secret, which the page stores for its own origin and sends in a header.
 
-One secret is an HttpOnly cookie. Browsers send cookies to all ports of this machine, including servers of other users,
-so it is valid only together with the other secret, which the page stores for its own origin and sends in a header.
+Failed authentication is rate-limited by client address, so that guessing keys takes time. Times of the last use of
+keys: collected during requests, and written periodically by a thread.
 
-Login throttle: failed authentication is rate-limited by client address, so that guessing keys takes time.
-
-Beyond the limit, keys from an address are not checked at all, so that a response reveals nothing about them; except
-keys that were valid there before, so that one client does not lock out all others behind the same gateway.
-
-Times of the last use of keys: collected during requests, and written periodically by a thread.
+Times of the last use of keys are collected during requests, and written periodically by a thread.
 """
 
 from __future__ import annotations

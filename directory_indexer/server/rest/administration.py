@@ -1,11 +1,4 @@
-"""Records of the health endpoints of a server.
-
-Operations below `/api/v1/admin`: background work on a whole index, one at a time.
-
-Operations below `/api/v1/collections`: list, create, describe and delete collections.
-
-Operations for monitoring: health, readiness and metrics, and the documentation of the API.
-"""
+"""Operations for administration and monitoring: collections, background work, health, metrics and documentation."""
 
 from __future__ import annotations
 

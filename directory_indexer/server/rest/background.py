@@ -1,6 +1,6 @@
 """Operations `/api/v1/index` and `/api/v1/operations`: start, list, pause, resume and cancel background work.
 
-Index runs as operations: a run that this server started has its id before it is recorded, and keeps it.
+An index run that this server started has its id before it is recorded, and keeps it.
 """
 
 from __future__ import annotations

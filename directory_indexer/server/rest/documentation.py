@@ -1,8 +1,6 @@
-"""OpenAPI document of the API, generated from the table of operations.
+"""Documentation of the API, generated from the table of operations: an OpenAPI document and a web page.
 
-Documentation of the API as a web page without scripts, generated from the table of operations.
-
-JSON schemas of records for programs: with references, nulls and required keys.
+The page has no scripts. The JSON schemas of records are those for programs: with references, nulls and required keys.
 """
 
 from __future__ import annotations

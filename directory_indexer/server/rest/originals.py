@@ -1,6 +1,6 @@
 """Operation `/api/v1/documents/{doc_id}/original`: a document as it was sent, as an attachment or byte ranges of it.
 
-HTTP range requests (RFC 9110, section 14) and conditional requests.
+Range requests and conditional requests are those of RFC 9110, section 14.
 """
 
 from __future__ import annotations

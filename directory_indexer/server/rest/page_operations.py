@@ -1,10 +1,7 @@
 """Operations that only the page of `dirindex ui` may call: the owner's administration of the index.
 
-A directory is added or forgotten only with the confirmation token of its preview.
-
-Skipped files for the page of `dirindex ui` only; other clients see only those that their own query names.
-
-Confirmation tokens for actions that the owner has previewed on the page; each is valid once.
+A directory is added or forgotten only with the confirmation token of its preview, which is valid once. Skipped files
+are listed for the page only; other clients see only those that their own query names.
 """
 
 from __future__ import annotations

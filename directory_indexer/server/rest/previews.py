@@ -1,13 +1,8 @@
-"""Document previews, and files similar to a document.
+"""Previews of documents, with the positions of the words of a query, and files similar to a document.
 
-Parsing happens in worker processes; this module only selects lines and highlights of indexed texts.
-
-Rendering of document pages in a worker process, with the positions of the words of a query.
-
-Resolution of the links of a document to indexed files.
-
-A link is looked up among the paths of the index only: no link touches the disk, and none leads out of the archive that
-contains its document.
+Parsing and rendering happen in worker processes; this module only selects lines and highlights of indexed texts. A link
+in a document is looked up among the paths of the index only: no link touches the disk, and none leads out of the
+archive that contains its document.
 """
 
 from __future__ import annotations

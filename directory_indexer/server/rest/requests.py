@@ -1,6 +1,6 @@
-"""Request bodies: JSON, JSON Lines, and files, which are spooled to disk before they are processed.
+"""Requests: bodies of JSON, JSON Lines and files, and arguments parsed strictly by the schema.
 
-Parsing of the arguments of an operation from a request, strictly by the schema.
+Files are spooled to disk before they are processed.
 """
 
 from __future__ import annotations

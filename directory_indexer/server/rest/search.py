@@ -1,10 +1,6 @@
-"""Operations that search: passages, matching lines and outlines.
+"""Operations that search: passages, matching lines, outlines, semantic neighbours and directories.
 
 Hits have the form of `--json`, and additionally a plain form with text, score and metadata.
-
-Semantic neighbours of a document.
-
-Operation `/api/v1/directories`: the directory breakdown of an index.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""ASGI application of the page: its static files, which are public, and the exchange of a code for a session.
+"""ASGI application of the page: its static files, security headers, and the exchange of a code for a session.
 
-For everything else the page calls the API.
-
-Static files of the page, and the security headers that they are served with.
-
-There is no build step: the files in the package are the sources.
+The files in the package are the sources: there is no build step. They are public; for everything else the page calls
+the API.
 """
 
 from __future__ import annotations
