@@ -3,9 +3,7 @@
 A page is keyed by everything it is rendered from, so it is read once, whatever happens to its file or to the index.
 Deleting the database costs only the time to read the pages again.
 
-Serialisation of OCR results, and their validating parser for untrusted bytes.
-
-Damaged or oversized content is rejected.
+The stored results are untrusted bytes: damaged or oversized ones are rejected.
 """
 
 from __future__ import annotations

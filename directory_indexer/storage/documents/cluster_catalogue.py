@@ -1,9 +1,8 @@
 """In-memory index of a server without a database, loaded from the cluster index at every start.
 
 It has the tables of an index, in a file that is removed when the server ends, and no texts: passages are read from the
-cluster. So files, words and passages are queried as in any other index.
-
-Passages of a cluster index, in place of the tables of chunks and of the full-text index.
+cluster, in place of the tables of chunks and of the full-text index. So files, words and passages are queried as in any
+other index.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The contents of a cluster index, read from one snapshot: every file with text, and every word.
+"""Contents of a cluster index, read from one snapshot, and the ledger of what has been published of them.
 
-Ledger of what this machine has published to its cluster index, in a database beside the index.
-
-It saves reading the cluster at every run. It is never the truth: if its version differs from that of the manifest, it
-is discarded and read again from the cluster.
+The ledger is a database beside the index. It saves reading the cluster at every run. It is never the truth: if its
+version differs from that of the manifest, it is discarded and read again from the cluster.
 """
 
 from __future__ import annotations

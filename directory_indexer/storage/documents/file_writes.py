@@ -1,13 +1,10 @@
-"""Insertion and removal of files with their chunks, metadata, members and settled directories.
-
-Bulk insertion of files that are new to the index: nearly all of a first run, and the commits of a history.
-
-Nothing has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that
-have a row already, and files whose text may equal that of another file, which has to be compared.
-
-Rows of files: the columns of indexed, skipped and failed ones.
+"""Insertion and removal of files with their rows, chunks, metadata, members and settled directories.
 
 A row keeps its id while the file is known, since chunks, metadata and members refer to it.
+
+Files that are new to the index, nearly all of a first run and the commits of a history, are inserted in bulk: nothing
+has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that have a
+row already, and files whose text may equal that of another file, which has to be compared.
 """
 
 from __future__ import annotations

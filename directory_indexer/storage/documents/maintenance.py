@@ -1,11 +1,8 @@
-"""Maintenance of the database file: size, log, removal of deleted content and integrity checks.
+"""Maintenance of the database file: size, log, removal of deleted content, integrity checks and repair.
 
-Detection and repair of values that this program cannot have written.
-
-A disk, another program or whoever could write to a backup may have put anything into the database. Values that can be
-recomputed are dropped. If the damaged value defines the meaning of others, the database is rebuilt.
-
-Damage of a database, and remains of removed content outside its tables.
+A disk, another program or whoever could write to a backup may have put anything into the database: values that this
+program cannot have written are detected. Those that can be recomputed are dropped. If the damaged value defines the
+meaning of others, the database is rebuilt.
 """
 
 from __future__ import annotations

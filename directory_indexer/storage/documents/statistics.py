@@ -1,10 +1,7 @@
-"""Totals of the whole index and of its tracked directories.
+"""Totals of an index and its directories, an identifier of its state, and the facets of a scope.
 
-Totals of the whole index in one snapshot, and an identifier of its state.
-
-Facet counts of a scope: types, directories, years, languages, authors and tags.
-
-Counts of the indexed, failed and skipped files of each directory.
+Facets are types, directories, years, languages, authors and tags; directories have counts of indexed, failed and
+skipped files.
 """
 
 from __future__ import annotations

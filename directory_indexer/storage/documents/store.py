@@ -1,17 +1,11 @@
-"""Access to the SQLite database of an index.
+"""Access to the SQLite database of an index: its creation, migrations, snapshots and transactions.
 
 Readers get a `Snapshot`: everything read through it is consistent. Writers get a `Transaction`, which is atomic. Only a
 holder of the write lock opens transactions, except those that store results of a search and the one that pauses a run;
 readers never wait for them (WAL).
 
-A consistent snapshot of the index, by table.
-
-An atomic batch of writes to the index.
-
-The invariant it guards: a chunk, its text and its full-text row are inserted and deleted together, and a vector whose
-chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
-
-Creation, migration and version repair of the database file, private to the user.
+The invariant that a transaction guards: a chunk, its text and its full-text row are inserted and deleted together, and
+a vector whose chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
 """
 
 from __future__ import annotations

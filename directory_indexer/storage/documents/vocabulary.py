@@ -1,11 +1,9 @@
-"""Cache of the full-text vocabulary, in a file beside the database, for searches by part of a word.
+"""Vocabulary of the full-text index: a cache for searches by part of a word, and retention of removed words.
 
-FTS5 can list its words only by reading every position: a second of processor time for half a million chunks. The file
-has the words of the chunks up to a row. Later chunks may add any word, and words of removed chunks do no harm. A search
-for a part of a word writes the file if it is missing or too many chunks were added since. If it cannot be written,
-results are the same, but slower.
-
-Retention of removed words in the full-text index.
+FTS5 can list its words only by reading every position: a second of processor time for half a million chunks. The cache
+is a file beside the database, with the words of the chunks up to a row. Later chunks may add any word, and words of
+removed chunks do no harm. A search for a part of a word writes the file if it is missing or too many chunks were added
+since. If it cannot be written, results are the same, but slower.
 
 FTS5 removes words by writing a tombstone: they stay in older segments until these are merged, which for a large segment
 may never happen. So all segments are merged, step by step, once the oldest removal is a day old.

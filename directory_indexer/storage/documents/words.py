@@ -1,6 +1,6 @@
-"""Queries and writes of the FTS5 full-text index.
+"""Queries and writes of the FTS5 full-text index, and compression of the texts of chunks.
 
-Compression of the texts of chunks, the largest values of the database.
+The texts are the largest values of the database.
 """
 
 from __future__ import annotations

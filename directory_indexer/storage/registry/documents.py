@@ -1,10 +1,7 @@
-"""The documents sent to a collection, and their states.
+"""The documents sent to a collection: their states, replacements, and the metadata of their senders.
 
-A row exists from the moment a document is accepted until it is removed everywhere else.
-
-Replacement of a document by a new version; the old one stays until the new one is indexed, or is restored.
-
-Metadata that senders provide for their documents, mapped to the fields of the index.
+A row exists from the moment a document is accepted until it is removed everywhere else. A replaced document stays until
+the new version is indexed, or is restored. Metadata are mapped to the fields of the index.
 """
 
 from __future__ import annotations

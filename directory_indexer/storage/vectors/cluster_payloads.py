@@ -1,6 +1,6 @@
 """Conversion of records of a cluster index to the payloads of points, and back.
 
-Strict parsing of payloads: anybody with write access to the cluster may have written anything.
+Payloads are parsed strictly: anybody with write access to the cluster may have written anything.
 """
 
 from __future__ import annotations

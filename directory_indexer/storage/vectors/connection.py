@@ -1,7 +1,4 @@
-"""Connection to a Qdrant server, with retries of transient failures.
-
-Translation of failures of a Qdrant server into messages, and whether a retry may help.
-"""
+"""Connection to a Qdrant server, with retries of transient failures, and messages for the others."""
 
 from __future__ import annotations
 

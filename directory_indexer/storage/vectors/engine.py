@@ -1,10 +1,7 @@
-"""Qdrant's engine in this process: writing of drafts, and translation of errors.
+"""Qdrant's engine in this process: drafts, points, filters, the open generation, and translation of errors.
 
-The engine holds Python's interpreter lock for the whole of a call.
-
-Points and filters of the embedded engine.
-
-The open generation of this process, kept open until another one is needed.
+The engine holds Python's interpreter lock for the whole of a call. A generation is kept open until another one is
+needed.
 """
 
 from __future__ import annotations
