@@ -3,7 +3,7 @@
 The providers are not registered globally; otherwise other libraries would record what this program keeps private, such
 as the MCP SDK the requests of clients.
 
-Export of batches to a receiver whose failures never delay or fail anything else.
+Failures of a receiver never delay or fail anything else.
 """
 
 from __future__ import annotations
