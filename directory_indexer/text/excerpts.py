@@ -1,8 +1,7 @@
-"""Head lines of hits on a terminal: number, path, location, heading, date and score on one line.
+"""Hits on a terminal: a head line, and an excerpt with the lines around the matches.
 
-A location is a line of a text, a page, or a row of a sheet.
-
-Excerpts of passages: the few lines around the matches, each with its number and marked spans.
+The head has number, path, location, heading, date and score on one line. A location is a line of a text, a page, or a
+row of a sheet. Each line of an excerpt has its number and marked spans.
 """
 
 from __future__ import annotations

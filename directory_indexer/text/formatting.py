@@ -1,12 +1,7 @@
-"""Lines of styled text, independent of whether a terminal or a pipe gets them.
+"""Lines of styled text, escaping of untrusted text, and formatting of numbers, sizes and times for people.
 
-Texts are unescaped here; the writers escape them.
-
-Escaping of untrusted names and texts for terminals and pipes.
-
-A hostile file name can contain escape sequences, line breaks, marks that reverse the direction of writing and invisible
-characters. All of them are written as Python escapes. In a pipe tabs are escaped, too, and bytes that are not UTF-8 are
-kept. JSON is exact.
+Pure: the current time is an argument. Lines are independent of whether a terminal or a pipe gets them; the writers
+escape them.
 
 Formatting of numbers, sizes and times for people. Pure: the current time is an argument.
 """

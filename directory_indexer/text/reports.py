@@ -1,15 +1,4 @@
-"""Short reports as lines: migrations, exports, check-ups and the configuration.
-
-Building blocks of reports: named facts, counts by kind, skipped and failed files.
-
-Collections and the documents sent to them, as lines.
-
-API keys as lines.
-
-Usage of search tools by assistants, as a table.
-
-Facets as lines: one line per facet, most frequent values first.
-"""
+"""Short reports as lines: migrations, exports, check-ups, configuration, collections, keys, usage and facets."""
 
 from __future__ import annotations
 
