@@ -1,4 +1,4 @@
-"""Parser of gitignore patterns, following git's own source.
+"""Parser of gitignore patterns, following git's own source, and a prefilter of names.
 
 Patterns are compared with the bytes of a name, as in git: `byte_text` returns a name in this form, one character for
 each byte.
@@ -11,10 +11,8 @@ Two deliberate differences from git: `foo**/bar` means `foo*/bar`, as git's manu
 after a literal match whole directories; and under `core.ignoreCase` a capital in brackets is compared without case like
 the rest of its pattern, while git compares it with the lower-case name, so that it can never match.
 
-Prefilter of names: most match no rule, which has to be found out cheaply.
-
-A hint is a property of a lower-case ASCII name that a glob requires. A name with none of the hints matches none of the
-globs; one with a hint may still match none.
+Most names match no rule, which has to be found out cheaply. A hint is a property of a lower-case ASCII name that a glob
+requires. A name with none of the hints matches none of the globs; one with a hint may still match none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules that exclude files from the index.
+"""Rules that exclude files from the index, and files that are secrets by their names.
 
 The rules in force in a directory, by precedence. The first source with a matching rule decides; within a source the
 last matching line does, and of ignore files in nested directories the innermost comes first:
@@ -19,10 +19,8 @@ git tracks a file is not considered.
 Matching is case-sensitive, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set,
 as those on Windows and macOS have.
 
-Files that are secrets by their names alone, and files that are by their names and contents.
-
-A file that cannot be harmless, such as a key store, is never read unless that is requested. If a note may have the same
-name, or the name is shared, such as that of a public certificate, the content decides when the file is parsed.
+A secret that cannot be harmless, such as a key store, is never read unless that is requested. If a note may have the
+same name, or the name is shared, such as that of a public certificate, the content decides when the file is parsed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Locations of git's ignore rules beside `.gitignore`, read from git's files without running git.
+"""Git repositories, read without running git: their ignore rules beside `.gitignore`, and their histories.
 
 Of git's configuration the files of the system, the user and the repository are read, with their includes; conditional
 includes and settings of a single work tree are not. A repository is untrusted: it may not name files outside itself,
 whose lines would be displayed as rules, nor a git directory that does not refer back to it.
 
-State of a repository's history, read from its references without running git.
-
-In a listing, a history is a file at the path of the git directory, whose stamp changes whenever a reference does. Only
-a git directory inside its work tree has one: other work trees of the repository share its commits.
+The state of a history is read from the references. In a listing, a history is a file at the path of the git directory,
+whose stamp changes whenever a reference does. Only a git directory inside its work tree has one: other work trees of
+the repository share its commits.
 """
 
 from __future__ import annotations

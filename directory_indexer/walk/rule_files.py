@@ -1,6 +1,6 @@
-"""Reading of ignore files, with the problems that occur.
+"""Ignore files, with the problems that occur while they are read, and the lazily evaluated rules of a directory.
 
-Lazily evaluated rules of a directory: in an unchanged directory they are not needed.
+In an unchanged directory the rules are not needed.
 """
 
 from __future__ import annotations
