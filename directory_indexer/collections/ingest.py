@@ -67,7 +67,7 @@ class Effect(StrEnum):
 
 
 class IngestRequest(NamedTuple):
-    """A request to store a document; `said` is the sender's metadata without the title."""
+    """A request to store a document; `sender_metadata` is the sender's metadata without the title."""
 
     collection: str = "default"
     client_id: str = ""
@@ -78,7 +78,7 @@ class IngestRequest(NamedTuple):
     """The URL that a text comes from; its id is derived from that rather than from its file name."""
 
     title: str = ""
-    said: Mapping[str, Any] = {}
+    sender_metadata: Mapping[str, Any] = {}
     on_conflict: OnConflict = OnConflict.REPLACE
     allows_secrets: bool = False
     """Whether secrets are masked in the index and kept in the original; otherwise the document is refused."""
@@ -117,14 +117,17 @@ def require_valid_metadata(sending: IngestRequest) -> None:
     if sending.title:
         validation.normalise_name(sending.title, what="title")
     try:
-        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False, allow_nan=False).encode())
+        n_bytes = len(json.dumps(dict(sending.sender_metadata), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
+        raise UsageError("the metadata of the document are no JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MAX_METADATA_BYTES:
-        raise UsageError(f"what is said of the document has more than {_MAX_METADATA_BYTES:,} bytes", hint="say less")
-    if _is_deeper(sending.said, _MAX_METADATA_DEPTH):
         raise UsageError(
-            f"what is said of the document is nested more than {_MAX_METADATA_DEPTH} levels deep", hint="nest it less"
+            f"the metadata of the document have more than {_MAX_METADATA_BYTES:,} bytes", hint="send fewer metadata"
+        )
+    if _is_deeper(sending.sender_metadata, _MAX_METADATA_DEPTH):
+        raise UsageError(
+            f"the metadata of the document are nested more than {_MAX_METADATA_DEPTH} levels deep",
+            hint="nest them less",
         )
 
 
@@ -164,7 +167,7 @@ def store_document(
         content_hash=received.content_hash,
         mtime_ns=received.mtime_ns,
         title=sending.title,
-        metadata=json.dumps(dict(sending.said), ensure_ascii=False),
+        metadata=json.dumps(dict(sending.sender_metadata), ensure_ascii=False),
         etag=content.validators.etag,
         last_modified=content.validators.last_modified,
         allows_secrets=sending.allows_secrets,
@@ -314,7 +317,7 @@ class DocumentIngest:
         sending = IngestRequest(
             collection,
             title=document.title,
-            said=document.said(),
+            sender_metadata=document.sender_metadata(),
             allows_secrets=document.allows_secrets,
             wait=wait,
             seconds=seconds,
@@ -345,8 +348,10 @@ class DocumentIngest:
         name = validation.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
         content = IngestContent(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
-        metadata = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
-        return self._add(content, sending._replace(said=metadata))
+        metadata = (
+            sending.sender_metadata if address == fetched.url else {**sending.sender_metadata, "final_url": fetched.url}
+        )
+        return self._add(content, sending._replace(sender_metadata=metadata))
 
     def _add(self, content: IngestContent, sending: IngestRequest) -> IngestResult:
         with (
@@ -355,7 +360,7 @@ class DocumentIngest:
         ):
             policy = opened.app.policies.parse
             require_valid_metadata(sending)
-            require_no_secrets(content.filename, {"title": sending.title, **sending.said}, policy)
+            require_no_secrets(content.filename, {"title": sending.title, **sending.sender_metadata}, policy)
             with spans.span("keep"), self._received(opened, content) as received:
                 verdict = validate_content(
                     received.path,

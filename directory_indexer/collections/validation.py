@@ -70,7 +70,7 @@ def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: Parse
     if kind := kind_of_secret(decision) or likely_secret(name):
         raise ContentRefusedError(RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_TAKE_OUT)
     if secret_spans("\n".join(f"{name}: {value}" for name, value in metadata.items())):
-        raise ContentRefusedError(RefusalReason.SECRET, "what is said of the document holds a secret", hint=_TAKE_OUT)
+        raise ContentRefusedError(RefusalReason.SECRET, "the metadata of the document contain a secret", hint=_TAKE_OUT)
 
 
 def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allows_secrets: bool) -> ContentVerdict:

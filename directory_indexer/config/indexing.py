@@ -107,7 +107,7 @@ _EXTRACTOR = Record(
 
 
 class IndexingConfig(NamedTuple):
-    """What is indexed, and how it is cut."""
+    """Selection and chunking of what is indexed."""
 
     chunk_size: int = key(
         WholeNumber(at_least=16, at_most=8192), "longest passage, in tokens of the model", default=256
@@ -161,7 +161,7 @@ PROVIDERS = {
 
 
 class EmbeddingConfig(NamedTuple):
-    """What turns text into vectors."""
+    """Embedding of texts as vectors."""
 
     provider: str = key(
         OneOf(*PROVIDERS),
@@ -200,7 +200,7 @@ _MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the n
 
 
 class GeminiConfig(NamedTuple):
-    """How pages are read by a model of Google's Gemini API."""
+    """Reading of pages by a model of Google's Gemini API."""
 
     endpoint: str | None = key(ENDPOINT, "URL of the service", default="https://generativelanguage.googleapis.com")
     model: str = key(_MODEL_NAME, "a model that takes pictures", default="gemini-3.5-flash-lite")
@@ -211,7 +211,7 @@ class GeminiConfig(NamedTuple):
 
 
 class AzureConfig(NamedTuple):
-    """How pages are read by Azure Document Intelligence."""
+    """Reading of pages by Azure Document Intelligence."""
 
     endpoint: str | None = key(ENDPOINT, "URL of your resource")
     model: str = key(_MODEL_NAME, "prebuilt-layout, or prebuilt-read without tables", default="prebuilt-layout")
@@ -226,7 +226,7 @@ READING_SERVICES = frozenset({"gemini", "azure"})
 
 
 class OcrConfig(NamedTuple):
-    """What reads pages that are pictures of text."""
+    """OCR of pages that are pictures of text."""
 
     engine: str = key(
         OneOf("auto", "tesseract", "rapidocr", "gemini", "azure", "off"),

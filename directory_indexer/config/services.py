@@ -31,7 +31,7 @@ with lazily:
 
 
 class MonitoringConfig(NamedTuple):
-    """How changes are noticed."""
+    """Detection of changes."""
 
     background_embedding: bool = key(
         Flag(), "let dirindex serve and index --watch go on with embedding at low priority", default=True
@@ -49,7 +49,7 @@ _MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
 
 
 class SearchingConfig(NamedTuple):
-    """What a search may take its time for."""
+    """Work that a search may take its time for."""
 
     embedding_ms: int = key(
         _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
@@ -73,7 +73,7 @@ class Network(Kind):
 
 
 class ServingConfig(NamedTuple):
-    """What clients of dirindex serve may do."""
+    """Permissions of the clients of dirindex serve."""
 
     from_cluster: bool = key(
         Flag(), "answer from storage.qdrant.cluster_index alone, which another machine keeps up to date", default=False
@@ -116,7 +116,7 @@ _COUNT = WholeNumber(at_least=1, at_most=1000, or_null=True)
 
 
 class QdrantConfig(NamedTuple):
-    """Where the vectors are."""
+    """Location of the vectors."""
 
     endpoint: str | None = key(ENDPOINT, "URL of a Qdrant server; null: the embedded engine at path")
     path: Path = key(Location(), "directory of the embedded engine; null: qdrant in the data directory")
@@ -156,7 +156,7 @@ class QdrantConfig(NamedTuple):
 
 
 class StorageConfig(NamedTuple):
-    """Where the index is."""
+    """Location of the index."""
 
     sqlite_path: Path = key(Location(), "database of files and texts; null: data.db in the data directory")
     shared_with_group: bool = key(
@@ -223,7 +223,7 @@ class Destination(Kind):
 
 
 class FetchingConfig(NamedTuple):
-    """Where documents may be fetched from."""
+    """Addresses that documents may be fetched from."""
 
     allowed: tuple[str, ...] = key(
         ListOf(Destination(), of="hosts and networks"),

@@ -281,7 +281,7 @@ class StoredDescriptions(NamedTuple):
             registry.close()
         if document is None:
             return None
-        metadata = described_by(document.said())
+        metadata = described_by(document.sender_metadata())
         if containers_around(path):
             return Description(metadata=metadata)
         return Description(document.title, metadata, is_fetched=document.source is Source.URL)
