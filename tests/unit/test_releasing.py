@@ -106,7 +106,7 @@ def test_a_bundle_is_the_same_whenever_it_is_packed(tmp_path: Path) -> None:
 def test_a_bundle_holds_what_the_server_needs() -> None:
     files = bundled_files(ROOT)
     assert {"pyproject.toml", "directory_indexer/__main__.py"} <= set(files)
-    assert "directory_indexer/assistants/plugin/skills/dirindex/SKILL.md" in files
+    assert "directory_indexer/integrations/assistants/plugin/skills/dirindex/SKILL.md" in files
     assert not [name for name in files if name.startswith(("tests/", ".claude-plugin/"))]
 
 
