@@ -35,6 +35,20 @@ from directory_indexer.telemetry import spans
 _MAX_METADATA_BYTES: Final = 16_384
 _MAX_METADATA_DEPTH: Final = 32
 
+_COMPARED_FIELDS: Final = (
+    "content_hash",
+    "filename",
+    "stored_name",
+    "title",
+    "metadata",
+    "media_type",
+    "allows_secrets",
+)
+"""The fields that a document sent again must share with the existing one to count as unchanged."""
+
+
+_MAX_STREAMED_BYTES: Final = 200_000_000
+
 
 class Wait(StrEnum):
     """The state of a document at which its sender gets the response."""
@@ -131,20 +145,6 @@ def require_valid_metadata(sending: IngestRequest) -> None:
         )
 
 
-def _is_deeper(value: object, most: int) -> bool:
-    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
-    level = [value]
-    for _ in range(most):
-        level = [member for outer in level for member in _members(outer)]
-    return bool(level)
-
-
-def _members(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
 def store_document(
     opened: OpenCollection, content: IngestContent, sending: IngestRequest, received: Received, verdict: ContentVerdict
 ) -> IngestResult:
@@ -189,34 +189,6 @@ def store_document(
     if before is not None and before.stored_name != document.stored_name:
         opened.originals.keep_only(content.doc_id, document.stored_name)
     return IngestResult(document, Effect.CREATED if before is None else Effect.REPLACED)
-
-
-def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
-    if before.state is State.DELETING:
-        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
-    if on_conflict is OnConflict.ERROR:
-        raise ConflictError(
-            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
-        )
-    if on_conflict is OnConflict.SKIP:
-        return Effect.SKIPPED
-    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
-    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
-
-
-_COMPARED_FIELDS: Final = (
-    "content_hash",
-    "filename",
-    "stored_name",
-    "title",
-    "metadata",
-    "media_type",
-    "allows_secrets",
-)
-"""The fields that a document sent again must share with the existing one to count as unchanged."""
-
-
-_MAX_STREAMED_BYTES: Final = 200_000_000
 
 
 class DocumentIngest:
@@ -393,6 +365,33 @@ class DocumentIngest:
         except LockedError:
             pass  # another process is indexing; the document is stored, and its state reports the progress
         self._on_work(opened.name)
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
+    level = [value]
+    for _ in range(most):
+        level = [member for outer in level for member in _members(outer)]
+    return bool(level)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
+    if before.state is State.DELETING:
+        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
+    if on_conflict is OnConflict.ERROR:
+        raise ConflictError(
+            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
+        )
+    if on_conflict is OnConflict.SKIP:
+        return Effect.SKIPPED
+    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
+    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
 
 
 def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:

@@ -31,6 +31,19 @@ from directory_indexer.secrets.redaction import secret_spans
 from directory_indexer.storage.registry.stored_documents import StoredName
 from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
 
+_TAKE_OUT = "take it out, and send the document again"
+
+
+_ID_BYTES: Final = 15
+_MOST_BYTES: Final = 1024
+_MOST_STORED_BYTES: Final = 120
+_MOST_SUFFIX_BYTES: Final = 20
+_MOST_SHOWN: Final = 80
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_PORTS: Final = {"http": 80, "https": 443}
+
 
 class ContentVerdict(NamedTuple):
     """The contents of a document: passages, masked secrets, and pages that wait for OCR."""
@@ -46,15 +59,6 @@ class ContentVerdict(NamedTuple):
         if not isinstance(outcome, ParsedFile):
             return added
         return added._replace(n_chunks=self.n_chunks + len(outcome.chunks), n_masked=self.n_masked + outcome.n_masked)
-
-
-class _Incoming(NamedTuple):
-    """The description of content that is not stored yet."""
-
-    is_fetched: bool
-
-    def of(self, path: FilePath) -> Description:
-        return Description(is_fetched=self.is_fetched and not containers_around(path))
 
 
 def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: ParsePolicy) -> None:
@@ -95,32 +99,6 @@ def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allow
     if not verdict.n_chunks and not verdict.n_waiting_pages:
         raise _refusal(last)
     return verdict
-
-
-def _refusal(outcome: object) -> ContentRefusedError:
-    if isinstance(outcome, FileFailure):
-        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: {outcome.message}")
-    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.SECRET:
-        return ContentRefusedError(RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_TAKE_OUT)
-    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.TOO_LARGE:
-        return ContentRefusedError(RefusalReason.TOO_LARGE, "the document is too large to be read")
-    if isinstance(outcome, SkippedFile) and outcome.reason in {SkipReason.BINARY, SkipReason.ENCRYPTED}:
-        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: it is {outcome.reason}")
-    return ContentRefusedError(RefusalReason.EMPTY, "the document holds no text", hint="send one that does")
-
-
-_TAKE_OUT = "take it out, and send the document again"
-
-
-_ID_BYTES: Final = 15
-_MOST_BYTES: Final = 1024
-_MOST_STORED_BYTES: Final = 120
-_MOST_SUFFIX_BYTES: Final = 20
-_MOST_SHOWN: Final = 80
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
-_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 def new_doc_id(collection: str, kind: str, key: str) -> DocId:
@@ -190,6 +168,27 @@ def canonical_url(text: str) -> str:
     url = address_of(text.strip())
     port = None if url.port == _PORTS[url.scheme] else url.port
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
+
+
+class _Incoming(NamedTuple):
+    """The description of content that is not stored yet."""
+
+    is_fetched: bool
+
+    def of(self, path: FilePath) -> Description:
+        return Description(is_fetched=self.is_fetched and not containers_around(path))
+
+
+def _refusal(outcome: object) -> ContentRefusedError:
+    if isinstance(outcome, FileFailure):
+        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: {outcome.message}")
+    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.SECRET:
+        return ContentRefusedError(RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_TAKE_OUT)
+    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.TOO_LARGE:
+        return ContentRefusedError(RefusalReason.TOO_LARGE, "the document is too large to be read")
+    if isinstance(outcome, SkippedFile) and outcome.reason in {SkipReason.BINARY, SkipReason.ENCRYPTED}:
+        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: it is {outcome.reason}")
+    return ContentRefusedError(RefusalReason.EMPTY, "the document holds no text", hint="send one that does")
 
 
 def _shorten(name: str) -> str:

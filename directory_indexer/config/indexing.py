@@ -42,47 +42,7 @@ class ExtractorConfig(NamedTuple):
     seconds: int = 60
 
 
-def extractor_issues(extractors: Iterable[ExtractorConfig]) -> Iterator[ValidationIssue]:
-    """Yield the extractors that name no reader or two, or claim what another one has."""
-    kinds: dict[str, int] = {}
-    owners: dict[str, int] = {}
-    for number, extractor in enumerate(extractors):
-        yield from (
-            ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
-            for mistake in _mistakes_of(extractor)
-        )
-        if (owner := kinds.setdefault(extractor.kind, number)) != number:
-            yield ValidationIssue(
-                f"must be a kind that extractor {owner} does not have", extractor.kind, f".{number}.kind"
-            )
-        for suffix in extractor.suffixes:
-            if (owner := owners.setdefault(suffix.lower(), number)) != number:
-                yield ValidationIssue(
-                    f"must be suffixes that extractor {owner} does not have", suffix, f".{number}.suffixes"
-                )
-
-
-def _mistakes_of(extractor: ExtractorConfig) -> Iterator[ValidationIssue]:
-    if bool(extractor.command) == bool(extractor.entry_point):
-        yield ValidationIssue(
-            "needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)]
-        )
-    elif extractor.command and not any(FILE in argument for argument in extractor.command[1:]):
-        yield ValidationIssue(
-            f"needs {FILE} among the arguments, for the path of the file", extractor.command, ".command"
-        )
-
-
 _READERS: Final = ("command", "entry_point")
-
-
-class EmbeddingMode(StrEnum):
-    """Selection of the chunks that are embedded by the model."""
-
-    COMPLETE = "complete"
-    ON_DEMAND = "on-demand"
-    OFF = "off"
-
 
 DEFAULT_IGNORE_PATTERNS: Final = (
     *(".git", ".hg", ".svn"),
@@ -104,6 +64,57 @@ _EXTRACTOR = Record(
     output=OneOf("text", "markdown", "html"),
     seconds=WholeNumber(at_least=1, at_most=3600),
 )
+
+
+class ProviderDefaults(NamedTuple):
+    """The default model and endpoint of an embedding provider."""
+
+    model: str
+    endpoint: str | None
+
+
+EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
+"""Models that run without a service; all but the first are separate packages."""
+
+PROVIDERS = {
+    "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),
+    "ollama": ProviderDefaults("nomic-embed-text", "http://localhost:11434"),
+    "openai": ProviderDefaults("text-embedding-3-small", "https://api.openai.com/v1"),
+}
+
+_PAGES_AT_A_TIME = WholeNumber(at_least=1, at_most=128)
+_MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the name of a model")
+
+READING_SERVICES = frozenset({"gemini", "azure"})
+"""Engines that are network services."""
+
+
+def extractor_issues(extractors: Iterable[ExtractorConfig]) -> Iterator[ValidationIssue]:
+    """Yield the extractors that name no reader or two, or claim what another one has."""
+    kinds: dict[str, int] = {}
+    owners: dict[str, int] = {}
+    for number, extractor in enumerate(extractors):
+        yield from (
+            ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
+            for mistake in _mistakes_of(extractor)
+        )
+        if (owner := kinds.setdefault(extractor.kind, number)) != number:
+            yield ValidationIssue(
+                f"must be a kind that extractor {owner} does not have", extractor.kind, f".{number}.kind"
+            )
+        for suffix in extractor.suffixes:
+            if (owner := owners.setdefault(suffix.lower(), number)) != number:
+                yield ValidationIssue(
+                    f"must be suffixes that extractor {owner} does not have", suffix, f".{number}.suffixes"
+                )
+
+
+class EmbeddingMode(StrEnum):
+    """Selection of the chunks that are embedded by the model."""
+
+    COMPLETE = "complete"
+    ON_DEMAND = "on-demand"
+    OFF = "off"
 
 
 class IndexingConfig(NamedTuple):
@@ -143,23 +154,6 @@ class IndexingConfig(NamedTuple):
     )
 
 
-class ProviderDefaults(NamedTuple):
-    """The default model and endpoint of an embedding provider."""
-
-    model: str
-    endpoint: str | None
-
-
-EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
-"""Models that run without a service; all but the first are separate packages."""
-
-PROVIDERS = {
-    "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),
-    "ollama": ProviderDefaults("nomic-embed-text", "http://localhost:11434"),
-    "openai": ProviderDefaults("text-embedding-3-small", "https://api.openai.com/v1"),
-}
-
-
 class EmbeddingConfig(NamedTuple):
     """Embedding of texts as vectors."""
 
@@ -195,10 +189,6 @@ class EmbeddingConfig(NamedTuple):
     )
 
 
-_PAGES_AT_A_TIME = WholeNumber(at_least=1, at_most=128)
-_MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the name of a model")
-
-
 class GeminiConfig(NamedTuple):
     """Reading of pages by a model of Google's Gemini API."""
 
@@ -219,10 +209,6 @@ class AzureConfig(NamedTuple):
     api_key_file: Path | None = key(Location(or_null=True), "file that holds the key, instead of api_key")
     concurrency: int = key(_PAGES_AT_A_TIME, "how many pages are sent at a time", default=4)
     timeout_seconds: int = key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
-
-
-READING_SERVICES = frozenset({"gemini", "azure"})
-"""Engines that are network services."""
 
 
 class OcrConfig(NamedTuple):
@@ -249,3 +235,14 @@ class OcrConfig(NamedTuple):
     cache_size: int = key(WholeNumber(at_least=0), "room for what was read on pages, in bytes", default=1_073_741_824)
     gemini: GeminiConfig = section(GeminiConfig)
     azure: AzureConfig = section(AzureConfig)
+
+
+def _mistakes_of(extractor: ExtractorConfig) -> Iterator[ValidationIssue]:
+    if bool(extractor.command) == bool(extractor.entry_point):
+        yield ValidationIssue(
+            "needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)]
+        )
+    elif extractor.command and not any(FILE in argument for argument in extractor.command[1:]):
+        yield ValidationIssue(
+            f"needs {FILE} among the arguments, for the path of the file", extractor.command, ".command"
+        )

@@ -26,10 +26,59 @@ from directory_indexer.formats.html import (
     title_of,
 )
 
+_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS: Final = frozenset(_LEVELS) | frozenset(
+    "address article aside blockquote body caption center dd desc details dialog div dl dt fieldset figcaption figure "
+    "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
+    "tr ul".split()
+)
+_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
+_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
+"""The position of a line in a drawing, which may be an element of its own."""
+
+_SPACES: Final = re.compile(r"\s+")
+_MAX_DEPTH: Final = 8
+"""The deepest nesting of lists and tables that is kept."""
+
+_MOST_CHARS: Final = 4_000_000
+_LEAST_SHARE: Final = 0.25
+"""If less of the text than this would remain, the page has been misread."""
+
+_TAG: Final = re.compile(r"<[^<>]*>")
+
 
 def page_blocks(source: str) -> list[Block]:
     """Return the visible blocks of a page."""
     return _Page(source).read()
+
+
+def read_page(content: bytes, kind: str) -> Document:
+    """Read the main part of a page.
+
+    Raises:
+        SkipFileError: it is no text, or more than is read.
+    """
+    source = decode(content)
+    draft = Draft()
+    main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
+    for block in page_blocks(main):
+        write_block(block, draft)
+    return draft.document(kind, title_of(source), read_page_metadata(source))
+
+
+def extract_main_content(source: str, *, n_visible: int) -> str:
+    """Return the source of the main content of a page; "" if it is unknown, so that the whole page is to be read.
+
+    `n_visible` characters of the page are text.
+    """
+    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
+        return ""
+    import trafilatura  # noqa: PLC0415 - see the docstring of the module
+
+    content = trafilatura.extract(
+        source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
+    )
+    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
 
 
 class _Page:
@@ -233,55 +282,3 @@ class _Tables:
 def _number(tag: str, attribute: str, otherwise: int) -> int:
     match = re.search(rf"\b{attribute}\s*=\s*[\"']?(\d{{1,6}})\b", tag)
     return int(match[1]) if match else otherwise
-
-
-_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS: Final = frozenset(_LEVELS) | frozenset(
-    "address article aside blockquote body caption center dd desc details dialog div dl dt fieldset figcaption figure "
-    "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
-    "tr ul".split()
-)
-_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
-_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
-"""The position of a line in a drawing, which may be an element of its own."""
-
-_SPACES: Final = re.compile(r"\s+")
-_MAX_DEPTH: Final = 8
-"""The deepest nesting of lists and tables that is kept."""
-
-
-def read_page(content: bytes, kind: str) -> Document:
-    """Read the main part of a page.
-
-    Raises:
-        SkipFileError: it is no text, or more than is read.
-    """
-    source = decode(content)
-    draft = Draft()
-    main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
-    for block in page_blocks(main):
-        write_block(block, draft)
-    return draft.document(kind, title_of(source), read_page_metadata(source))
-
-
-_MOST_CHARS: Final = 4_000_000
-_LEAST_SHARE: Final = 0.25
-"""If less of the text than this would remain, the page has been misread."""
-
-
-def extract_main_content(source: str, *, n_visible: int) -> str:
-    """Return the source of the main content of a page; "" if it is unknown, so that the whole page is to be read.
-
-    `n_visible` characters of the page are text.
-    """
-    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
-        return ""
-    import trafilatura  # noqa: PLC0415 - see the docstring of the module
-
-    content = trafilatura.extract(
-        source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
-    )
-    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
-
-
-_TAG: Final = re.compile(r"<[^<>]*>")

@@ -22,6 +22,9 @@ with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.policy import ParsePolicy
 
+_RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
+"""The options of a resumed run; the others are about how it was started."""
+
 
 class IndexPolicy(NamedTuple):
     """The policy of an index; `batch_files` files are committed at a time.
@@ -99,10 +102,6 @@ def options_of(stored: Iterable[str]) -> IndexOptions:
         most_pages=max(limits, default=None) if len(limits) == len(options) else None,
         is_exact=True,
     )
-
-
-_RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
-"""The options of a resumed run; the others are about how it was started."""
 
 
 class RebuildPolicy:

@@ -109,7 +109,7 @@ class GrepMatches(NamedTuple):
 class Grep(NamedTuple):
     """Matching lines: the files that have any, sorted by path, as they are read.
 
-    If `is_looked_up` is false, no word could be looked up, and all files of the scope are read.
+    If `uses_index` is false, no word could be looked up, and all files of the scope are read.
     """
 
     files: Iterator[GrepMatches]

@@ -171,7 +171,7 @@ class SearchResult(NamedTuple):
     """Hits, best first, and what a reader must know to trust them.
 
     `summary` describes the index that was searched, and `state` identifies that moment. `notes` describe what could
-    not be used; `is_weak` means that no hit is good, `has_weaker` that `only_good` dropped hits. `corrections` are
+    not be used; `is_weak` means that no hit is good, `was_cut` that `only_good` dropped hits. `corrections` are
     words that were searched for instead of typing errors. `n_named` counts the files and directories with matching
     names, the first of which are among the hits.
     """

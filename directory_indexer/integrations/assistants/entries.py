@@ -21,6 +21,9 @@ IN_LIST: Final = "-"
 
 NOT_SAFE: Final = "it is written in a way that cannot be edited safely"
 
+Insert: TypeAlias = Callable[[str, Keys, object], str]
+"""Inserts an entry into a text that does not have it."""
+
 
 class EditRefusedError(UsageError):
     """A file is not as expected and stays unchanged; the message does not name the file."""
@@ -108,25 +111,6 @@ def missing_containers(tree: Any, keys: Keys) -> int:
     return 0
 
 
-def _container(tree: Any, keys: Keys) -> Any:
-    reached = tree
-    for key, following in zip(("", *keys[:-1]), keys, strict=True):
-        if key:
-            if key not in reached:
-                return None
-            reached = reached[key]
-        if not isinstance(reached, list if following == IN_LIST else dict):
-            name = f"'{key}'" if key else "the file"
-            raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
-    return reached
-
-
-def _at(tree: Any, keys: Keys) -> Any:
-    for key in keys:
-        tree = tree[key]
-    return tree
-
-
 class Cut(NamedTuple):
     """An entry to remove from a text, with up to `made` empty containers around it, and the expected remaining tree."""
 
@@ -134,10 +118,6 @@ class Cut(NamedTuple):
     value: object
     made: int
     left: Any
-
-
-Insert: TypeAlias = Callable[[str, Keys, object], str]
-"""Inserts an entry into a text that does not have it."""
 
 
 class Structured:
@@ -210,3 +190,22 @@ def gap_after(text: str) -> str:
     if not text or text.endswith(line_end * 2):
         return ""
     return line_end if text.endswith("\n") else line_end * 2
+
+
+def _container(tree: Any, keys: Keys) -> Any:
+    reached = tree
+    for key, following in zip(("", *keys[:-1]), keys, strict=True):
+        if key:
+            if key not in reached:
+                return None
+            reached = reached[key]
+        if not isinstance(reached, list if following == IN_LIST else dict):
+            name = f"'{key}'" if key else "the file"
+            raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
+    return reached
+
+
+def _at(tree: Any, keys: Keys) -> Any:
+    for key in keys:
+        tree = tree[key]
+    return tree

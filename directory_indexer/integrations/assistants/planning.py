@@ -38,6 +38,8 @@ from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.integrations.assistants.record import Edit, Record, digest, read_record, write_record
 
+_LOCK: Final = "assistants.lock"
+
 
 def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
     """Return the clients that are installed on this system."""
@@ -126,12 +128,6 @@ class Installation:
         self._drafts.plan(draft, after)
 
 
-def _conflict_reason(target: Target) -> str:
-    if target.keys:
-        return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
-    return "the file has other content, which this command did not write; remove it first"
-
-
 class Removal:
     """Removes recorded edits from drafts of files."""
 
@@ -172,9 +168,6 @@ class Removal:
         except EditRefusedError as error:
             return Action.REFUSED, error.message
         return (Action.REMOVE, "") if is_there else (Action.GONE, "")
-
-
-_LOCK: Final = "assistants.lock"
 
 
 class Failure(NamedTuple):
@@ -234,21 +227,6 @@ def apply_removal(plan: Plan, data_dir: Path) -> list[Failure]:
     if record != plan.before:
         write_record(data_dir, record)
     return failures
-
-
-def _write_all(plan: Plan) -> Iterator[Failure]:
-    for draft in plan.drafts:
-        try:
-            _write(draft, plan)
-        except EditRefusedError as error:
-            yield Failure(draft.file.target, error.message)
-
-
-def _write(draft: Draft, plan: Plan) -> None:
-    if draft.text is None:
-        remove_file(draft.file, plan.before.made_files.get(draft.file.target, []))
-    else:
-        write_file(draft.file, draft.text)
 
 
 class Draft(NamedTuple):
@@ -324,15 +302,6 @@ def undo_edit(text: str, edit: Edit) -> str:
     return without
 
 
-def _n_common(text: str, other: str) -> int:
-    """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
-    low, high = 0, min(len(text), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
-
-
 class Action(StrEnum):
     """The action for a part."""
 
@@ -373,3 +342,33 @@ class Plan(NamedTuple):
     drafts: tuple[Draft, ...]
     before: Record
     after: Record
+
+
+def _conflict_reason(target: Target) -> str:
+    if target.keys:
+        return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
+    return "the file has other content, which this command did not write; remove it first"
+
+
+def _write_all(plan: Plan) -> Iterator[Failure]:
+    for draft in plan.drafts:
+        try:
+            _write(draft, plan)
+        except EditRefusedError as error:
+            yield Failure(draft.file.target, error.message)
+
+
+def _write(draft: Draft, plan: Plan) -> None:
+    if draft.text is None:
+        remove_file(draft.file, plan.before.made_files.get(draft.file.target, []))
+    else:
+        write_file(draft.file, draft.text)
+
+
+def _n_common(text: str, other: str) -> int:
+    """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
+    return low

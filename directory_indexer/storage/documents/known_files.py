@@ -144,7 +144,7 @@ def _settled_directory(path: FilePath, digest: bytes, n_files: int, left_out: st
 
 
 def parse_skipped_entries(stored: object) -> tuple[tuple[tuple[SkipReason, int], ...], tuple[tuple[str, str], ...]]:
-    """Parse the format of `left_out_of`: reasons with their counts, and names with their rules.
+    """Parse the format of `format_skipped_entries`: reasons with their counts, and names with their rules.
 
     Raises:
         ValueError, TypeError: the value has another form.
