@@ -35,13 +35,9 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
+
 _WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
 """The condition on `chunks c` for those that a search may embed."""
-
-_BLOCKS = "static_blocks"
-
-_MAX_CACHED_BYTES = 8_000_000
-"""At most this many bytes are cached for each of a few connections."""
 
 
 class PendingChunk(NamedTuple):
@@ -199,6 +195,17 @@ class EmbeddingQueue(ScopedQueries):
         return twins
 
 
+def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
+    return PendingChunk(
+        id=stored.id,
+        chunk_id=stored.chunk_id,
+        path=stored.path,
+        ordinal=stored.chunk.ordinal,
+        text_hash=ContentHash(text_hash),  # type: ignore[arg-type]
+        embedding_text=embedding_text(stored.chunk, stored.path),
+    )
+
+
 class SearchVectors(ScopedQueries):
     """The vectors of one snapshot that searches computed, as float32 values by the hashes of their texts."""
 
@@ -255,6 +262,12 @@ class SearchVectorWrites:
         self._connection.execute("DELETE FROM search_vectors")
 
 
+_BLOCKS = "static_blocks"
+
+_MAX_CACHED_BYTES = 8_000_000
+"""At most this many bytes are cached for each of a few connections."""
+
+
 class StaticBlocks(NamedTuple):
     """Rows of chunks, and the codes of their static vectors, of shape (chunks, bytes of a code)."""
 
@@ -297,6 +310,12 @@ class StaticVectors(SnapshotQueries):
         return blocks
 
 
+def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+    rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
+    codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
+    return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
+
+
 class StaticVectorWrites:
     """Writes to the static vectors."""
 
@@ -319,20 +338,3 @@ class StaticVectorWrites:
         """Delete all static vectors and their model."""
         self._connection.execute("DELETE FROM static_vectors")
         self._connection.execute("DELETE FROM static_model")
-
-
-def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
-    return PendingChunk(
-        id=stored.id,
-        chunk_id=stored.chunk_id,
-        path=stored.path,
-        ordinal=stored.chunk.ordinal,
-        text_hash=ContentHash(text_hash),  # type: ignore[arg-type]
-        embedding_text=embedding_text(stored.chunk, stored.path),
-    )
-
-
-def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
-    rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
-    codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
-    return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
