@@ -31,7 +31,7 @@ with lazily:
 
 
 class MonitoringConfig(NamedTuple):
-    """Detection of changes."""
+    """Settings for noticing changes."""
 
     background_embedding: bool = key(
         Flag(), "let dirindex serve and index --watch go on with embedding at low priority", default=True
@@ -49,7 +49,7 @@ _MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
 
 
 class SearchingConfig(NamedTuple):
-    """Work that a search may take its time for."""
+    """Limits on the time of a search."""
 
     embedding_ms: int = key(
         _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
@@ -73,7 +73,7 @@ class Network(Kind):
 
 
 class ServingConfig(NamedTuple):
-    """Permissions of the clients of dirindex serve."""
+    """Permissions of clients of dirindex serve, and limits on their requests."""
 
     from_cluster: bool = key(
         Flag(), "answer from storage.qdrant.cluster_index alone, which another machine keeps up to date", default=False

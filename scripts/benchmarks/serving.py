@@ -69,8 +69,8 @@ def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
 
     Other calls come first: an index that nobody has asked for a while comes from the disk, and so measures the disk.
     """
-    before, query_texts = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
-    for query in before:
+    earlier_queries, timed_queries = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
+    for query in earlier_queries:
         server.call("search", query=query)
     vectors = np.random.default_rng(7).standard_normal((corpus.n_chunks, DIMENSIONS), np.float32)
     paths = {"everywhere": itertools.repeat(""), "in a fiftieth": itertools.cycle(map(str, corpus.parts))}
@@ -78,7 +78,8 @@ def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
     for where, path in paths.items():
         started = server.spent()
         taken = times(
-            lambda call: server.call("search", query=call[0], path=call[1]), list(zip(query_texts, path, strict=False))
+            lambda call: server.call("search", query=call[0], path=call[1]),
+            list(zip(timed_queries, path, strict=False)),
         )
         spent = server.spent().cpu - started.cpu
         scans = _brute_force(vectors, lots[where])
@@ -104,19 +105,19 @@ def _calls_at_once(server: Server) -> Iterator[Row]:
         yield Row(f"search in serve, {_N_AT_ONCE} at once, {name}", "ms of the clock", percentile(taken, percent))
 
 
-def _at_once(server: Server, query_texts: Sequence[str]) -> list[float]:
+def _at_once(server: Server, texts: Sequence[str]) -> list[float]:
     taken: list[float] = []
 
     def work(number: int) -> None:
-        taken.extend(times(lambda query: server.call("search", query=query), query_texts[number::_N_AT_ONCE]))
+        taken.extend(times(lambda query: server.call("search", query=query), texts[number::_N_AT_ONCE]))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(_N_AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if len(taken) < len(query_texts):
-        sys.exit(f"{len(query_texts) - len(taken)} of {len(query_texts)} calls failed")
+    if len(taken) < len(texts):
+        sys.exit(f"{len(texts) - len(taken)} of {len(texts)} calls failed")
     return taken
 
 
@@ -162,13 +163,13 @@ class Server:
         return result
 
     def spent(self) -> Cost:
-        """Return how much time has passed since the start of the process."""
+        """Return the time since the start of the process."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
         return Cost(ticks / os.sysconf("SC_CLK_TCK") * 1000, (time.perf_counter() - self._started) * 1000)
 
     def memory(self) -> dict[str, float]:
-        """Return how many megabytes it holds."""
+        """Return its memory in megabytes."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         sizes = dict(line.split(":", 1) for line in status.splitlines())
         return {name: int(sizes[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
