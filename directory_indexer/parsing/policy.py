@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.core.files import RecognisedPages
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Description, Document
 from directory_indexer.formats.format import AddedFormat
 from directory_indexer.parsing.tasks import Limits
-from directory_indexer.storage.page_cache import PageCache
 from directory_indexer.walk.listing import WalkPolicy
 
 
@@ -46,7 +46,7 @@ class ParsePolicy(NamedTuple):
     added: tuple[AddedFormat, ...] = ()
     """Configured formats."""
 
-    recognised: PageCache | None = None
+    recognised: RecognisedPages | None = None
     """Pages that OCR has read."""
 
     descriptions: Descriptions | None = None
