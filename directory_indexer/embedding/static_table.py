@@ -7,8 +7,8 @@ tables of any model). Of a text, the sign of each dimension is stored. `scripts/
 
 An index has rows of its own for tokens in texts that the model has embedded. They are trained by ridge regression in
 closed form: they fit the vectors of those texts, and stay near the shipped table where the texts have little
-information. A hundred texts improve recall by a tenth, since an index has its own vocabulary. docs/ranking-results.md has the
-measurements.
+information. A hundred texts improve recall by a tenth, since an index has its own vocabulary. docs/ranking-results.md
+has the measurements.
 """
 
 from __future__ import annotations
