@@ -2,15 +2,12 @@
 
 Pure: of an index, only its tokenisation is known here.
 
-Line patterns of `grep`, compiled by RE2, which takes linear time for every pattern.
+RE2 takes linear time for every pattern. It has the syntax of ripgrep, without backreferences and look-around. Its
+classes are ASCII only, so they are expanded to those of Unicode.
 
-RE2 has the syntax of ripgrep, without backreferences and look-around. Its classes are ASCII only, so they are expanded
-to those of Unicode.
-
-Literals that every match of a regular expression contains, derived from its syntax tree.
-
-A pattern reduces to clauses: every match contains at least one text of each clause. Constructs that RE2 and Python read
-differently, or that are not understood, require nothing, so that no match is missed.
+Every match contains certain literals, which the syntax tree of the pattern shows. It reduces to clauses: every match
+contains at least one text of each clause. Constructs that RE2 and Python read differently, or that are not understood,
+require nothing, so that no match is missed.
 """
 
 from __future__ import annotations
@@ -26,6 +23,47 @@ from directory_indexer.core.paths import well_formed
 
 with lazily:
     import re2
+
+_WORD_CHARACTERS: Final = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
+_CLASSES: Final = {r"\w": _WORD_CHARACTERS, r"\d": r"\p{Nd}", r"\s": r"\t\x0b\f\r\x85\p{Z}"}
+_NEGATED_CLASSES: Final = frozenset((r"\W", r"\D", r"\S"))
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_BYTE_ESCAPE: Final = r"\C"
+_ESCAPE: Final = r"\\[pP]\{[^}]*\}|\\[pP]?."
+# A closing bracket at the start of a class is a member of it.
+_ELEMENT: Final = r"\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|\[\^?\]?|\]"
+_MAX_MEMORY_BYTES: Final = 64 << 20
+_CONTINUATION_MASK: Final = 0xC0
+_CONTINUATION: Final = 0x80
+
+
+Clause: TypeAlias = frozenset[str]
+
+
+class _Part(NamedTuple):
+    """The texts that a part of a pattern can match: exactly `texts`, or any that contains one text of each clause."""
+
+    texts: Clause | None
+    clauses: tuple[Clause, ...] = ()
+
+    @property
+    def required(self) -> tuple[Clause, ...]:
+        """The clauses of a part that stands by itself."""
+        if self.texts is None:
+            return self.clauses
+        return (self.texts,) if all(self.texts) else ()
+
+
+_PARSE: Final = re._parser.parse  # type: ignore[attr-defined]  # noqa: SLF001 - the syntax tree has no public interface
+_POSIX_CLASS: Final = "[["
+"""RE2 reads `[[:alpha:]]` as a named class, Python as brackets."""
+
+_EMPTY: Final[Clause] = frozenset(("",))
+_ANYTHING: Final = _Part(None)
+_MAX_TEXTS: Final = 64
+_MAX_CLASS_CHARACTERS: Final = 4
+_MAX_PATTERN_LENGTH: Final = 4096
+"""Parsing takes time quadratic in the length of the pattern; matching does not."""
 
 
 class PatternOptions(NamedTuple):
@@ -73,6 +111,16 @@ class LinePattern:
             if span[0] < span[1]:
                 yield span
             at = span[1] if span[0] < span[1] else _next_character(line, span[1])
+
+
+def required_clauses(patterns: Sequence[str]) -> tuple[Clause, ...]:
+    """Return the clauses of a line that matches any of these regular expressions."""
+    return _alternation([_parse_pattern(pattern) for pattern in patterns]).required
+
+
+def clauses_of_texts(texts: Sequence[str]) -> tuple[Clause, ...]:
+    """Return the clauses of a line that contains one of these texts."""
+    return _Part(frozenset(texts)).required
 
 
 def _compile(options: PatternOptions) -> re2._Regexp:
@@ -158,46 +206,6 @@ def _next_character(line: bytes, at: int) -> int:
     return at
 
 
-_WORD_CHARACTERS: Final = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
-_CLASSES: Final = {r"\w": _WORD_CHARACTERS, r"\d": r"\p{Nd}", r"\s": r"\t\x0b\f\r\x85\p{Z}"}
-_NEGATED_CLASSES: Final = frozenset((r"\W", r"\D", r"\S"))
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_BYTE_ESCAPE: Final = r"\C"
-_ESCAPE: Final = r"\\[pP]\{[^}]*\}|\\[pP]?."
-# A closing bracket at the start of a class is a member of it.
-_ELEMENT: Final = r"\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|\[\^?\]?|\]"
-_MAX_MEMORY_BYTES: Final = 64 << 20
-_CONTINUATION_MASK: Final = 0xC0
-_CONTINUATION: Final = 0x80
-
-
-Clause: TypeAlias = frozenset[str]
-
-
-class _Part(NamedTuple):
-    """The texts that a part of a pattern can match: exactly `texts`, or any that contains one text of each clause."""
-
-    texts: Clause | None
-    clauses: tuple[Clause, ...] = ()
-
-    @property
-    def required(self) -> tuple[Clause, ...]:
-        """The clauses of a part that stands by itself."""
-        if self.texts is None:
-            return self.clauses
-        return (self.texts,) if all(self.texts) else ()
-
-
-def required_clauses(patterns: Sequence[str]) -> tuple[Clause, ...]:
-    """Return the clauses of a line that matches any of these regular expressions."""
-    return _alternation([_parse_pattern(pattern) for pattern in patterns]).required
-
-
-def clauses_of_texts(texts: Sequence[str]) -> tuple[Clause, ...]:
-    """Return the clauses of a line that contains one of these texts."""
-    return _Part(frozenset(texts)).required
-
-
 def _parse_pattern(pattern: str) -> _Part:
     if _POSIX_CLASS in pattern or len(pattern) > _MAX_PATTERN_LENGTH:
         return _ANYTHING
@@ -258,6 +266,10 @@ def _alternation(branches: Sequence[_Part]) -> _Part:
     return _Part(None, (frozenset().union(*(max(clauses, key=_min_length) for clauses in required)),))
 
 
+def _min_length(clause: Clause) -> int:
+    return min(map(len, clause))
+
+
 _READERS: Final[Mapping[str, Callable[[Any], _Part]]] = {
     "LITERAL": lambda code: _Part(frozenset((chr(code),))),
     "AT": lambda _: _Part(_EMPTY),
@@ -267,19 +279,3 @@ _READERS: Final[Mapping[str, Callable[[Any], _Part]]] = {
     "MAX_REPEAT": lambda repeated: _repetition(*repeated),
     "MIN_REPEAT": lambda repeated: _repetition(*repeated),
 }
-
-
-def _min_length(clause: Clause) -> int:
-    return min(map(len, clause))
-
-
-_PARSE: Final = re._parser.parse  # type: ignore[attr-defined]  # noqa: SLF001 - the syntax tree has no public interface
-_POSIX_CLASS: Final = "[["
-"""RE2 reads `[[:alpha:]]` as a named class, Python as brackets."""
-
-_EMPTY: Final[Clause] = frozenset(("",))
-_ANYTHING: Final = _Part(None)
-_MAX_TEXTS: Final = 64
-_MAX_CLASS_CHARACTERS: Final = 4
-_MAX_PATTERN_LENGTH: Final = 4096
-"""Parsing takes time quadratic in the length of the pattern; matching does not."""

@@ -67,7 +67,7 @@ def recognised(content: bytes, scan: Scan, engine: FakeEngine, suffix: str = "pd
         source = stamped(file_path(path), path.stat())
         policy = ParsePolicy(1 << 30, include_secrets=False, chunking=ChunkPolicy(), count_tokens=count_tokens)
         request = PageRequest(source.path, source, scan.page, scan.key)
-        return read_page(request, engine=engine, policy=policy).found
+        return read_page(request, engine=engine, policy=policy).recognition
 
 
 @dataclass

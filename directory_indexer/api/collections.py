@@ -52,7 +52,7 @@ class DocumentEntry(NamedTuple):
     etag: Annotated[str, "Another one whenever a byte of the original is."]
     chunks: Annotated[int, "Passages of it that can be found."]
     masked: Annotated[int, "Secrets that are masked in them."]
-    metadata: Annotated[Mapping[str, Any], "What its sender said of it."]
+    metadata: Annotated[Mapping[str, Any], "The sender's metadata."]
     added_at: Annotated[str | None, "When it was first sent."]
     changed_at: Annotated[str | None, "When it was last sent."]
     message: Annotated[str | None, "Why it failed, or what it waits for."] = None
@@ -156,7 +156,7 @@ def document_entry(document: StoredDocument) -> DocumentEntry:
         etag=document.content_hash,
         chunks=document.n_chunks,
         masked=document.n_masked,
-        metadata=document.said(),
+        metadata=document.sender_metadata(),
         added_at=format_timestamp(document.added_at),
         changed_at=format_timestamp(document.changed_at),
         message=document.message or None,

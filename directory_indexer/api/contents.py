@@ -1,11 +1,4 @@
-"""Records of the text and metadata of a file.
-
-Records of indexed files in lists.
-
-Records of the outlines of files and directories.
-
-Records of matching lines and their files.
-"""
+"""Records of indexed files: listings, texts with metadata, outlines and matching lines."""
 
 from __future__ import annotations
 
@@ -25,7 +18,6 @@ with lazily:
     from directory_indexer.search.outlines import Entry, Outline
     from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.files import IndexedFile
-
 
 _MOST_VALUES = 8
 _MOST_CHARACTERS = 120
@@ -114,11 +106,6 @@ def metadata_of(metadata: DocumentMetadata) -> Mapping[str, tuple[str, ...]] | N
     texts = {NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value}
     texts.pop(NAMES["language"], None)
     return texts or None
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    values = value if isinstance(value, tuple) else (value,)
-    return tuple(str(item)[:_MOST_CHARACTERS] for item in values[:_MOST_VALUES])
 
 
 class DocumentFacts(NamedTuple):
@@ -215,21 +202,6 @@ def outline_answer(outline: Outline) -> OutlineAnswer:
     )
 
 
-def _outline_entry(entry: Entry) -> OutlineEntry:
-    return OutlineEntry(
-        name=entry.name,
-        depth=entry.depth,
-        tokens=entry.n_tokens,
-        folded=entry.n_folded,
-        start_line=entry.start_line or None,
-        end_line=entry.end_line or None,
-        page=entry.page,
-        files=entry.n_files or None,
-        chunks=entry.n_chunks or None,
-        kinds=dict(entry.kinds) if entry.n_files else None,
-    )
-
-
 class FoundLine(NamedTuple):
     """A line that matches, or one beside it."""
 
@@ -276,6 +248,26 @@ def grep_answer(patterns: Iterable[str], files: Iterable[FoundFile], *, notes: I
     """Return the record of an answer that contains all files."""
     files = tuple(files)
     return GrepAnswer(tuple(patterns), len(files), sum(file.count for file in files), files, tuple(notes))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    values = value if isinstance(value, tuple) else (value,)
+    return tuple(str(item)[:_MOST_CHARACTERS] for item in values[:_MOST_VALUES])
+
+
+def _outline_entry(entry: Entry) -> OutlineEntry:
+    return OutlineEntry(
+        name=entry.name,
+        depth=entry.depth,
+        tokens=entry.n_tokens,
+        folded=entry.n_folded,
+        start_line=entry.start_line or None,
+        end_line=entry.end_line or None,
+        page=entry.page,
+        files=entry.n_files or None,
+        chunks=entry.n_chunks or None,
+        kinds=dict(entry.kinds) if entry.n_files else None,
+    )
 
 
 def _found_line(line: GrepLine) -> FoundLine:

@@ -1,11 +1,8 @@
-"""Descriptions of record fields, `Annotated[type, "description"]`, and the audiences of fields.
+"""Fields of the records: their descriptions and audiences, and their conversion to JSON.
 
-A field whose default is None is omitted while it is None; any other is always present in `--json`. Assistants pay for
-every byte, so for them fields that are None or have their default value are omitted.
-
-Conversion of records to JSON objects.
-
-Record of an error over HTTP.
+Fields are `Annotated[type, "description"]`. A field whose default is None is omitted while it is None; any other is
+always present in `--json`. Assistants pay for every byte, so for them fields that are None or have their default value
+are omitted.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ with lazily:
     from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, SearchResult
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
 
-
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
 _MOST_COPIES = 3
@@ -255,25 +254,6 @@ def plain_hits(passages: Iterable[Passage]) -> tuple[PlainHit, ...]:
     return tuple(_plain_hit(passage) for passage in passages if passage.no_text is None and passage.kind != DIRECTORY)
 
 
-def _plain_hit(passage: Passage) -> PlainHit:
-    facts = {
-        "doc_id": passage.doc_id or document_id(FilePath(passage.path)),
-        "collection": passage.collection or DEFAULT,
-        "filename": passage.filename or os.path.basename(passage.path),
-        "source": "url" if passage.url else "local",
-        "url": passage.url,
-        "path": passage.path,
-        "kind": passage.kind,
-        "title": passage.title,
-        "page": passage.page,
-        "pages": page_range(None, passage.pages) or None,
-        "start_line": passage.start_line,
-        "end_line": passage.end_line,
-    }
-    known = {name: str(value) for name, value in facts.items() if value is not None}
-    return PlainHit(passage.text or passage.excerpt, passage.score, known)
-
-
 def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswer:
     """Return an answer by the field names of most systems."""
     return PlainAnswer(
@@ -292,24 +272,6 @@ def page_range(page: int | None, pages: Sequence[int] | None) -> str:
     if pages and len(pages) > 1:
         return f"{pages[0]}-{pages[-1]}"
     return str(page) if page else ""
-
-
-def _agreeing_passages(agreement: PassagePair) -> AgreeingPassages:
-    return AgreeingPassages(*agreement)._replace(score=round(agreement.score, _SCORE_DIGITS))
-
-
-def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
-    return ScannedPlace(
-        engine=scan.engine,
-        confidence=round(scan.confidence, _SCORE_DIGITS),
-        box=_shares(scan.box) if scan.box else None,
-        marked=tuple(map(_shares, scan.marked)),
-    )
-
-
-def _shares(box: Box) -> tuple[float, float, float, float]:
-    left, top, right, bottom = (side / WHOLE for side in box)
-    return left, top, right, bottom
 
 
 def index_state(index: IndexSummary) -> IndexState:
@@ -345,11 +307,6 @@ def search_answer(
     )
 
 
-def _notes(result: SearchResult) -> tuple[Note, ...]:
-    corrections = (Note(correction.note, NoteKind.CORRECTION) for correction in result.corrections)
-    return (*corrections, *result.notes, *([_WEAKER_LEFT_OUT] if result.was_cut else []))
-
-
 def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> SearchAnswer:
     """Return the record of the facet counts of the files that a search covers."""
     counts = facets._asdict()
@@ -359,3 +316,45 @@ def facets_answer(request: SearchRequest, facets: Facets, *, index: IndexSummary
         files=n_files,
         facets={name: {value.value: value.n_files for value in values} for name, values in counts.items() if values},
     )
+
+
+def _plain_hit(passage: Passage) -> PlainHit:
+    facts = {
+        "doc_id": passage.doc_id or document_id(FilePath(passage.path)),
+        "collection": passage.collection or DEFAULT,
+        "filename": passage.filename or os.path.basename(passage.path),
+        "source": "url" if passage.url else "local",
+        "url": passage.url,
+        "path": passage.path,
+        "kind": passage.kind,
+        "title": passage.title,
+        "page": passage.page,
+        "pages": page_range(None, passage.pages) or None,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+    }
+    known = {name: str(value) for name, value in facts.items() if value is not None}
+    return PlainHit(passage.text or passage.excerpt, passage.score, known)
+
+
+def _agreeing_passages(agreement: PassagePair) -> AgreeingPassages:
+    return AgreeingPassages(*agreement)._replace(score=round(agreement.score, _SCORE_DIGITS))
+
+
+def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
+    return ScannedPlace(
+        engine=scan.engine,
+        confidence=round(scan.confidence, _SCORE_DIGITS),
+        box=_shares(scan.box) if scan.box else None,
+        marked=tuple(map(_shares, scan.marked)),
+    )
+
+
+def _shares(box: Box) -> tuple[float, float, float, float]:
+    left, top, right, bottom = (side / WHOLE for side in box)
+    return left, top, right, bottom
+
+
+def _notes(result: SearchResult) -> tuple[Note, ...]:
+    corrections = (Note(correction.note, NoteKind.CORRECTION) for correction in result.corrections)
+    return (*corrections, *result.notes, *([_WEAKER_LEFT_OUT] if result.was_cut else []))

@@ -1,7 +1,4 @@
-"""Records of document previews for the web page, as data and never as markup.
-
-Records of the semantic neighbours of a document.
-"""
+"""Records of document previews and semantic neighbours for the web page, as data and never as markup."""
 
 from __future__ import annotations
 

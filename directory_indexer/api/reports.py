@@ -1,13 +1,4 @@
-"""Records of exports, migrations, checks, settings and errors.
-
-Records of the settings with descriptions.
-
-Records of the API keys of a server.
-
-Records of installations into assistants.
-
-Records of the tool calls of assistants.
-"""
+"""Records of administration: exports, migrations, checks, settings, API keys, installations and tool usage."""
 
 from __future__ import annotations
 
@@ -241,12 +232,6 @@ def install_answer(plan: Plan, failures: Sequence[Failure], *, is_dry_run: bool)
     return InstallAnswer(is_dry_run, tuple(_part_entry(step, failed) for step in plan.steps), tuple(files))
 
 
-def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
-    if reason := failed.get(os.path.realpath(step.path)):
-        return PartEntry(step.client, step.part, step.path, "failed", reason)
-    return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)
-
-
 class UseEntry(NamedTuple):
     """Calls of tools of one kind."""
 
@@ -283,6 +268,12 @@ def usage_answer(usage: Usage) -> UsageAnswer:
     return UsageAnswer(
         usage.n_sessions, tuple(map(_use_entry, uses)), tuple(unreadable), usage.n_other, usage.n_passed_over
     )
+
+
+def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
+    if reason := failed.get(os.path.realpath(step.path)):
+        return PartEntry(step.client, step.part, step.path, "failed", reason)
+    return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)
 
 
 def _use_entry(use: Use) -> UseEntry:

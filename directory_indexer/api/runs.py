@@ -1,8 +1,6 @@
-"""Records of index runs, running or ended, and of files that were not indexed.
+"""Records of background work: index runs with their plans and outcomes, files not indexed, and operations.
 
-Records of the outcome and of the plan of an index run, as counts and by path.
-
-Records of operations: background work of a server that has an id.
+A plan or an outcome has counts and paths. An operation is background work of a server that has an id.
 """
 
 from __future__ import annotations
@@ -23,10 +21,23 @@ with lazily:
     from directory_indexer.storage.registry.operations import OperationRow
     from directory_indexer.storage.registry.stored_documents import StoredDocument
 
-
 QUEUED, RUNNING = "queued", "running"
 FILE_COUNTS = ("added", "changed", "moved", "removed", "unchanged", "skipped", "failed")
 _KILLED = "its process ended without a word"
+
+Added = Annotated[int, "Files that are new."]
+Changed = Annotated[int, "Files whose size, time or content differs."]
+Moved = Annotated[int, "Files that were elsewhere before."]
+Unchanged = Annotated[int, "Files that are as they were."]
+SkippedFiles = Annotated[int, "Files that hold nothing to index."]
+FailedFiles = Annotated[int, "Files that could not be processed."]
+Removed = Annotated[int, "Files that leave the index."]
+Ignored = Annotated[int, "Files and directories that a rule leaves out."]
+Seen = Annotated[int, "Files that were seen: the sum of those that follow, but for the removed and ignored."]
+Read = Annotated[int, "Bytes to read."]
+
+_STATES = {"queued": "queued", "words": "running", "complete": "completed", "failed": "failed", "deleting": "cancelled"}
+"""The states of an ingest operation by the states of its document."""
 
 
 class Failure(NamedTuple):
@@ -110,24 +121,6 @@ def failure_of(failure: FileFailure) -> Failure:
 def skipped_of(skipped: SkippedFile) -> SkippedOne:
     """Return the record of a file without indexable content."""
     return SkippedOne(skipped.path, skipped.reason, skipped.detail or None)
-
-
-def _state(record: RunRecord, *, goes_on: bool) -> str:
-    if not goes_on:
-        return record.outcome or (Outcome.PAUSED if record.is_paused else Outcome.FAILED)
-    return QUEUED if record.progress.phase is Phase.WAITING else RUNNING
-
-
-Added = Annotated[int, "Files that are new."]
-Changed = Annotated[int, "Files whose size, time or content differs."]
-Moved = Annotated[int, "Files that were elsewhere before."]
-Unchanged = Annotated[int, "Files that are as they were."]
-SkippedFiles = Annotated[int, "Files that hold nothing to index."]
-FailedFiles = Annotated[int, "Files that could not be processed."]
-Removed = Annotated[int, "Files that leave the index."]
-Ignored = Annotated[int, "Files and directories that a rule leaves out."]
-Seen = Annotated[int, "Files that were seen: the sum of those that follow, but for the removed and ignored."]
-Read = Annotated[int, "Bytes to read."]
 
 
 class RunReport(NamedTuple):
@@ -267,32 +260,6 @@ def plan_answer(plans: Sequence[Plan], estimate: EmbeddingEstimate) -> PlanAnswe
     )
 
 
-def _plan_counts(plan: Plan) -> Mapping[str, int]:
-    kinds = {
-        "added": len(plan.requests) - len(plan.changed),
-        "changed": len(plan.changed),
-        "unchanged": plan.n_unchanged,
-        "skipped": plan.skip_counts.total(),
-        "failed": len(plan.failures) + len(plan.broken),
-    }
-    others = {"bytes": plan.n_bytes, "removed": len(plan.removed), "ignored": len(plan.ignored)}
-    return {"files": sum(kinds.values()), **kinds, **others}
-
-
-def _changes(plan: Plan) -> Iterator[Change]:
-    for request in plan.requests:
-        path = request.source.path
-        yield Change(path, "update" if path in plan.changed else "add", None)
-    for removed in plan.removed:
-        yield Change(removed, "remove", None)
-    for failure in (*plan.failures, *plan.broken):
-        yield Change(failure.path, "fail", failure.message)
-    for skipped in plan.skipped:
-        yield Change(skipped.path, "skip", f"{skipped.reason} {skipped.detail}".rstrip())
-    for ignored in plan.ignored:
-        yield Change(ignored.path, "ignore", ignored.rule)
-
-
 class OperationEntry(NamedTuple):
     """The state of an operation."""
 
@@ -364,5 +331,33 @@ def administrative_entry(row: OperationRow, *, name: str) -> OperationEntry:
     )
 
 
-_STATES = {"queued": "queued", "words": "running", "complete": "completed", "failed": "failed", "deleting": "cancelled"}
-"""The states of an ingest operation by the states of its document."""
+def _state(record: RunRecord, *, goes_on: bool) -> str:
+    if not goes_on:
+        return record.outcome or (Outcome.PAUSED if record.is_paused else Outcome.FAILED)
+    return QUEUED if record.progress.phase is Phase.WAITING else RUNNING
+
+
+def _plan_counts(plan: Plan) -> Mapping[str, int]:
+    kinds = {
+        "added": len(plan.requests) - len(plan.changed),
+        "changed": len(plan.changed),
+        "unchanged": plan.n_unchanged,
+        "skipped": plan.skip_counts.total(),
+        "failed": len(plan.failures) + len(plan.broken),
+    }
+    others = {"bytes": plan.n_bytes, "removed": len(plan.removed), "ignored": len(plan.ignored)}
+    return {"files": sum(kinds.values()), **kinds, **others}
+
+
+def _changes(plan: Plan) -> Iterator[Change]:
+    for request in plan.requests:
+        path = request.source.path
+        yield Change(path, "update" if path in plan.changed else "add", None)
+    for removed in plan.removed:
+        yield Change(removed, "remove", None)
+    for failure in (*plan.failures, *plan.broken):
+        yield Change(failure.path, "fail", failure.message)
+    for skipped in plan.skipped:
+        yield Change(skipped.path, "skip", f"{skipped.reason} {skipped.detail}".rstrip())
+    for ignored in plan.ignored:
+        yield Change(ignored.path, "ignore", ignored.rule)

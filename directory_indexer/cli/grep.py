@@ -1,9 +1,8 @@
-"""The `grep` command, independent of how its command line was parsed: it finds lines and prints them file by file.
+"""The `grep` command: a fast parser of its arguments, and the output of matching lines file by file.
 
-Fast parser of `grep` arguments, because importing Typer takes longer than everything else that `grep` does.
-
-Scripts and assistants run `grep` a hundred times for every search. Anything unusual, such as `--help` or a usage error,
-is left to Typer, so that it is explained in one place.
+Scripts and assistants run `grep` a hundred times for every search, and importing Typer takes longer than everything
+else that it does. Anything unusual, such as `--help` or a usage error, is left to Typer, so that it is explained in one
+place.
 """
 
 from __future__ import annotations

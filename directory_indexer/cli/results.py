@@ -1,6 +1,6 @@
-"""Printing of search results for a person, a pipe or a program.
+"""Output of search results for a person, a pipe or a program, and opening of a hit.
 
-Opening of a hit: in an editor at its line, or in a viewer at its page.
+A hit is opened in an editor at its line, or in a viewer at its page.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Administrative operations on indexes: one at a time across processes, in the background.
+"""Background work of a server on collections: administrative operations, and indexing of sent documents.
 
-The worker holds a lock that the kernel releases when its process dies: an operation stored as running without the lock
-has failed.
-
-Background indexing: one thread of a server makes sent documents searchable by keyword and by meaning.
+Operations run one at a time across processes. Their worker holds a lock that the kernel releases when its process dies:
+an operation stored as running without the lock has failed. Sent documents are made searchable by one thread, first by
+keyword and then by meaning.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ Each database is copied as a consistent snapshot, and the registry together with
 engine are copied; those on a Qdrant server are computed again from the texts. Of tracked directories only the index is
 copied. A backup is complete or does not exist.
 
-The manifest of a backup: the names and sizes of its files.
-
-A backup may come from anywhere, and its manifest names paths to write. So every name is parsed: if `backup` cannot have
-chosen it, the backup is refused.
+A backup may come from anywhere, and its manifest names paths to write. So every name in it is parsed: if `backup`
+cannot have chosen it, the backup is refused.
 """
 
 from __future__ import annotations
@@ -51,6 +49,19 @@ from directory_indexer.storage.vectors.generations import Generations, size_byte
 
 _ATTEMPTS: Final = 20
 _ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+CONFIGURATION: Final = "config.json"
+REGISTRY: Final = "team/team.db"
+DATABASE: Final = "data.db"
+VECTORS: Final = "qdrant"
+
+BackupFile = NewType("BackupFile", str)
+"""The name of a file of a backup, relative and with slashes; created by `backup_file`."""
+
+_COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
+_MAX_SHOWN: Final = 80
 
 
 class BackupReport(NamedTuple):
@@ -105,6 +116,71 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         shutil.rmtree(draft, ignore_errors=True)
     has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
+
+
+class Manifest(NamedTuple):
+    """The origin of a backup, its collections, and the size of each file."""
+
+    made_at: str
+    data_dir: str
+    collections: tuple[CollectionName, ...]
+    files: Mapping[BackupFile, int]
+
+    def to_json(self) -> str:
+        """Return the manifest as JSON for `parsed_manifest`."""
+        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
+
+
+def parsed_manifest(content: bytes, *, where: str) -> Manifest:
+    """Parse a manifest.
+
+    Raises:
+        UsageError: it is not a manifest, or a newer dirindex wrote it.
+        StoreError: it names a file that no backup has.
+    """
+    try:
+        manifest = json.loads(content)
+        format_version = manifest["format"]
+        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
+        collections = tuple(collection_name(text(name)) for name in manifest["collections"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
+        raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
+    if format_version != FORMAT:
+        raise UsageError(f"'{where}' was written by a newer dirindex", hint="upgrade dirindex")
+    try:
+        named = {backup_file(name): size for name, size in files.items()}
+    except ValueError as error:
+        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
+    made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
+    return Manifest(made_at, data_dir, collections, named)
+
+
+def backup_file(name: str) -> BackupFile:
+    """Parse the name of a file of a backup.
+
+    Raises:
+        ValueError: no backup has a file of that name.
+    """
+    match name.split("/"):
+        case ["config.json"] | ["team", "team.db"]:
+            is_known = True
+        case ["team", "collections", collection, "documents", *original]:
+            is_known = _is_collection(collection) and _is_original(original)
+        case ["team", "collections", collection, *rest]:
+            is_known = _is_collection(collection) and _is_index_file(rest)
+        case parts:
+            is_known = _is_index_file(parts)
+    if not is_known:
+        raise ValueError(json.dumps(name[:_MAX_SHOWN]))
+    return BackupFile(name)
+
+
+def is_backup_file(name: str) -> bool:
+    """Whether a backup can have a file of a name."""
+    try:
+        return bool(backup_file(name))
+    except ValueError:
+        return False
 
 
 def _utc_now() -> str:
@@ -264,85 +340,6 @@ def _flush(path: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
-
-
-FORMAT: Final = 1
-MANIFEST: Final = "manifest.json"
-CONFIGURATION: Final = "config.json"
-REGISTRY: Final = "team/team.db"
-DATABASE: Final = "data.db"
-VECTORS: Final = "qdrant"
-
-BackupFile = NewType("BackupFile", str)
-"""The name of a file of a backup, relative and with slashes; created by `backup_file`."""
-
-_COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
-_MAX_SHOWN: Final = 80
-
-
-class Manifest(NamedTuple):
-    """The origin of a backup, its collections, and the size of each file."""
-
-    made_at: str
-    data_dir: str
-    collections: tuple[CollectionName, ...]
-    files: Mapping[BackupFile, int]
-
-    def to_json(self) -> str:
-        """Return the manifest as JSON for `parsed_manifest`."""
-        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
-
-
-def parsed_manifest(content: bytes, *, where: str) -> Manifest:
-    """Parse a manifest.
-
-    Raises:
-        UsageError: it is not a manifest, or a newer dirindex wrote it.
-        StoreError: it names a file that no backup has.
-    """
-    try:
-        manifest = json.loads(content)
-        format_version = manifest["format"]
-        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
-        collections = tuple(collection_name(text(name)) for name in manifest["collections"])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
-        raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
-    if format_version != FORMAT:
-        raise UsageError(f"'{where}' was written by a newer dirindex", hint="upgrade dirindex")
-    try:
-        named = {backup_file(name): size for name, size in files.items()}
-    except ValueError as error:
-        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
-    made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
-    return Manifest(made_at, data_dir, collections, named)
-
-
-def backup_file(name: str) -> BackupFile:
-    """Parse the name of a file of a backup.
-
-    Raises:
-        ValueError: no backup has a file of that name.
-    """
-    match name.split("/"):
-        case ["config.json"] | ["team", "team.db"]:
-            is_known = True
-        case ["team", "collections", collection, "documents", *original]:
-            is_known = _is_collection(collection) and _is_original(original)
-        case ["team", "collections", collection, *rest]:
-            is_known = _is_collection(collection) and _is_index_file(rest)
-        case parts:
-            is_known = _is_index_file(parts)
-    if not is_known:
-        raise ValueError(json.dumps(name[:_MAX_SHOWN]))
-    return BackupFile(name)
-
-
-def is_backup_file(name: str) -> bool:
-    """Whether a backup can have a file of a name."""
-    try:
-        return bool(backup_file(name))
-    except ValueError:
-        return False
 
 
 def _is_index_file(parts: Sequence[str]) -> bool:

@@ -1,7 +1,4 @@
-"""Collections: separate indexes in one data directory, which share only the model.
-
-The open collections of this process, up to a limit.
-"""
+"""Collections: separate indexes in one data directory, which share only the model, opened up to a limit."""
 
 from __future__ import annotations
 
@@ -40,9 +37,14 @@ with lazily:
     from directory_indexer.storage.registry.store import Registry
     from directory_indexer.storage.registry.stored_documents import State
 
-
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
+
+_MAX_OPEN: Final = 64
+"""Each takes four descriptors, and up to three megabytes."""
+
+CollectionKey = tuple[CollectionName, float]
+"""The name and creation time of a collection: another one of the same name may follow a deleted one."""
 
 
 class Collection(NamedTuple):
@@ -237,20 +239,6 @@ def no_collection(name: str) -> NotIndexedError:
     )
 
 
-def _require_description(description: str) -> None:
-    if invalid := invalid_character_in(description):
-        raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
-    if len(description) > _MOST_DESCRIPTION:
-        raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
-
-
-_MAX_OPEN: Final = 64
-"""Each takes four descriptors, and up to three megabytes."""
-
-CollectionKey = tuple[CollectionName, float]
-"""The name and creation time of a collection: another one of the same name may follow a deleted one."""
-
-
 class OpenCollection:
     """An open collection: its index, its documents, and the lock of its writers."""
 
@@ -346,6 +334,13 @@ class OpenCollections:
         for key, opened in list(self._open.items()):
             if len(self._open) > n_kept and not opened.n_users:
                 _close(self._open.pop(key))
+
+
+def _require_description(description: str) -> None:
+    if invalid := invalid_character_in(description):
+        raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
+    if len(description) > _MOST_DESCRIPTION:
+        raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
 
 
 def _close(opened: OpenCollection) -> None:

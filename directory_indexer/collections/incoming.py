@@ -1,12 +1,10 @@
-"""Files of a backup on their way into a data directory: opened safely, copied beside their place, and examined.
+"""Files of a backup on their way into a data directory, opened safely, and settings in it that need consent.
 
 Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
 leads out of it, and the copy, which nobody else can change, is what is examined.
 
-Settings and keys of a backup that need consent: they run commands, name addresses or open the index.
-
-Anybody with write access to a backup may have chosen them, so they are listed and accepted only with consent. Settings
-on the list below are harmless; all others need consent, including those that a later version adds.
+Settings and keys that run commands, name addresses or open the index are accepted only with consent. Settings on the
+list below are harmless; all others need consent, including those that a later version adds.
 """
 
 from __future__ import annotations
@@ -47,7 +45,6 @@ from directory_indexer.storage.registry.store import make_tables as make_registr
 if TYPE_CHECKING:
     import sqlite3
 
-
 _MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
@@ -56,6 +53,27 @@ _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
     PurePosixPath(REGISTRY).name: make_registry_tables,
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
+
+_MAX_LINE_CHARACTERS: Final = 400
+
+_HARMLESS: Final = frozenset(
+    {
+        *("embedding.dimensions", "embedding.batch_size", "indexing.chunk_size", "indexing.embedding"),
+        *("indexing.overlap", "indexing.max_file_size", "indexing.ignore_patterns", "indexing.respect_gitignore"),
+        *("indexing.include_hidden", "indexing.git_history", "indexing.concurrency", "ocr.languages"),
+        *("ocr.max_pages_per_run", "ocr.cache_size", "monitoring.background_embedding", "monitoring.battery_percent"),
+        *("monitoring.file_watching", "monitoring.batch_size", "searching.embedding_ms", "searching.refresh_ms"),
+        *("serving.requests_per_second", "serving.embedding_ms"),
+    }
+)
+"""Settings of amounts, intervals and file names, within the tracked directories."""
+
+_HARMLESS_VALUES: Final[Mapping[str, frozenset[object]]] = {
+    "embedding.provider": frozenset({"embedded"}),
+    "embedding.model": frozenset({*EMBEDDED_MODELS, None}),
+    "ocr.engine": frozenset({"auto", "rapidocr", "off"}),
+}
+"""Values that stay on this machine, of settings that can also point elsewhere."""
 
 
 class BackupSource:
@@ -153,37 +171,6 @@ def examine_copy(name: BackupFile, copy: Path) -> None:
         _examine_registry(copy)
 
 
-def _examine_registry(copy: Path) -> None:
-    with contextlib.closing(Registry(copy)) as registry:
-        if damaged := repairs.find_damaged_rows(registry):
-            raise StoreError(
-                f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
-                hint=ANOTHER_BACKUP,
-            )
-
-
-_MAX_LINE_CHARACTERS: Final = 400
-
-_HARMLESS: Final = frozenset(
-    {
-        *("embedding.dimensions", "embedding.batch_size", "indexing.chunk_size", "indexing.embedding"),
-        *("indexing.overlap", "indexing.max_file_size", "indexing.ignore_patterns", "indexing.respect_gitignore"),
-        *("indexing.include_hidden", "indexing.git_history", "indexing.concurrency", "ocr.languages"),
-        *("ocr.max_pages_per_run", "ocr.cache_size", "monitoring.background_embedding", "monitoring.battery_percent"),
-        *("monitoring.file_watching", "monitoring.batch_size", "searching.embedding_ms", "searching.refresh_ms"),
-        *("serving.requests_per_second", "serving.embedding_ms"),
-    }
-)
-"""Settings of amounts, intervals and file names, within the tracked directories."""
-
-_HARMLESS_VALUES: Final[Mapping[str, frozenset[object]]] = {
-    "embedding.provider": frozenset({"embedded"}),
-    "embedding.model": frozenset({*EMBEDDED_MODELS, None}),
-    "ocr.engine": frozenset({"auto", "rapidocr", "off"}),
-}
-"""Values that stay on this machine, of settings that can also point elsewhere."""
-
-
 class IncomingSettings(NamedTuple):
     """The settings of a backup that need no consent, as a tree, and a line for each of the others."""
 
@@ -228,6 +215,15 @@ def key_line(key: Key) -> str:
     """Describe the access of a key."""
     collections = "all collections" if key.collections is None else ", ".join(sorted(key.collections))
     return f"key '{key.name}' ({key.right}, {collections})"
+
+
+def _examine_registry(copy: Path) -> None:
+    with contextlib.closing(Registry(copy)) as registry:
+        if damaged := repairs.find_damaged_rows(registry):
+            raise StoreError(
+                f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
+                hint=ANOTHER_BACKUP,
+            )
 
 
 def _access(key: Key) -> tuple[object, ...]:

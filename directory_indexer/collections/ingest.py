@@ -3,8 +3,6 @@
 A document is accepted once its content has been parsed as the index will parse it: a refused one changes nothing. Then
 the original is written to the disk, the row to the registry, and the text to the index, in this order, so that each
 step can be repeated.
-
-Requests to store a document, and their results.
 """
 
 from __future__ import annotations
@@ -36,6 +34,20 @@ from directory_indexer.telemetry import spans
 
 _MAX_METADATA_BYTES: Final = 16_384
 _MAX_METADATA_DEPTH: Final = 32
+
+_COMPARED_FIELDS: Final = (
+    "content_hash",
+    "filename",
+    "stored_name",
+    "title",
+    "metadata",
+    "media_type",
+    "allows_secrets",
+)
+"""The fields that a document sent again must share with the existing one to count as unchanged."""
+
+
+_MAX_STREAMED_BYTES: Final = 200_000_000
 
 
 class Wait(StrEnum):
@@ -69,7 +81,7 @@ class Effect(StrEnum):
 
 
 class IngestRequest(NamedTuple):
-    """A request to store a document; `said` is the sender's metadata without the title."""
+    """A request to store a document; `sender_metadata` is the sender's metadata without the title."""
 
     collection: str = "default"
     client_id: str = ""
@@ -80,7 +92,7 @@ class IngestRequest(NamedTuple):
     """The URL that a text comes from; its id is derived from that rather than from its file name."""
 
     title: str = ""
-    said: Mapping[str, Any] = {}
+    sender_metadata: Mapping[str, Any] = {}
     on_conflict: OnConflict = OnConflict.REPLACE
     allows_secrets: bool = False
     """Whether secrets are masked in the index and kept in the original; otherwise the document is refused."""
@@ -119,29 +131,18 @@ def require_valid_metadata(sending: IngestRequest) -> None:
     if sending.title:
         validation.normalise_name(sending.title, what="title")
     try:
-        n_bytes = len(json.dumps(dict(sending.said), ensure_ascii=False, allow_nan=False).encode())
+        n_bytes = len(json.dumps(dict(sending.sender_metadata), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError("what is said of the document is no JSON", hint="send texts, numbers and lists") from error
+        raise UsageError("the metadata of the document are no JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MAX_METADATA_BYTES:
-        raise UsageError(f"what is said of the document has more than {_MAX_METADATA_BYTES:,} bytes", hint="say less")
-    if _is_deeper(sending.said, _MAX_METADATA_DEPTH):
         raise UsageError(
-            f"what is said of the document is nested more than {_MAX_METADATA_DEPTH} levels deep", hint="nest it less"
+            f"the metadata of the document have more than {_MAX_METADATA_BYTES:,} bytes", hint="send fewer metadata"
         )
-
-
-def _is_deeper(value: object, most: int) -> bool:
-    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
-    level = [value]
-    for _ in range(most):
-        level = [member for outer in level for member in _members(outer)]
-    return bool(level)
-
-
-def _members(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    if _is_deeper(sending.sender_metadata, _MAX_METADATA_DEPTH):
+        raise UsageError(
+            f"the metadata of the document are nested more than {_MAX_METADATA_DEPTH} levels deep",
+            hint="nest them less",
+        )
 
 
 def store_document(
@@ -166,7 +167,7 @@ def store_document(
         content_hash=received.content_hash,
         mtime_ns=received.mtime_ns,
         title=sending.title,
-        metadata=json.dumps(dict(sending.said), ensure_ascii=False),
+        metadata=json.dumps(dict(sending.sender_metadata), ensure_ascii=False),
         etag=content.validators.etag,
         last_modified=content.validators.last_modified,
         allows_secrets=sending.allows_secrets,
@@ -188,34 +189,6 @@ def store_document(
     if before is not None and before.stored_name != document.stored_name:
         opened.originals.keep_only(content.doc_id, document.stored_name)
     return IngestResult(document, Effect.CREATED if before is None else Effect.REPLACED)
-
-
-def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
-    if before.state is State.DELETING:
-        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
-    if on_conflict is OnConflict.ERROR:
-        raise ConflictError(
-            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
-        )
-    if on_conflict is OnConflict.SKIP:
-        return Effect.SKIPPED
-    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
-    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
-
-
-_COMPARED_FIELDS: Final = (
-    "content_hash",
-    "filename",
-    "stored_name",
-    "title",
-    "metadata",
-    "media_type",
-    "allows_secrets",
-)
-"""The fields that a document sent again must share with the existing one to count as unchanged."""
-
-
-_MAX_STREAMED_BYTES: Final = 200_000_000
 
 
 class DocumentIngest:
@@ -316,7 +289,7 @@ class DocumentIngest:
         sending = IngestRequest(
             collection,
             title=document.title,
-            said=document.said(),
+            sender_metadata=document.sender_metadata(),
             allows_secrets=document.allows_secrets,
             wait=wait,
             seconds=seconds,
@@ -347,8 +320,10 @@ class DocumentIngest:
         name = validation.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
         content = IngestContent(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
-        metadata = sending.said if address == fetched.url else {**sending.said, "final_url": fetched.url}
-        return self._add(content, sending._replace(said=metadata))
+        metadata = (
+            sending.sender_metadata if address == fetched.url else {**sending.sender_metadata, "final_url": fetched.url}
+        )
+        return self._add(content, sending._replace(sender_metadata=metadata))
 
     def _add(self, content: IngestContent, sending: IngestRequest) -> IngestResult:
         with (
@@ -357,7 +332,7 @@ class DocumentIngest:
         ):
             policy = opened.app.policies.parse
             require_valid_metadata(sending)
-            require_no_secrets(content.filename, {"title": sending.title, **sending.said}, policy)
+            require_no_secrets(content.filename, {"title": sending.title, **sending.sender_metadata}, policy)
             with spans.span("keep"), self._received(opened, content) as received:
                 verdict = validate_content(
                     received.path,
@@ -390,6 +365,33 @@ class DocumentIngest:
         except LockedError:
             pass  # another process is indexing; the document is stored, and its state reports the progress
         self._on_work(opened.name)
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
+    level = [value]
+    for _ in range(most):
+        level = [member for outer in level for member in _members(outer)]
+    return bool(level)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
+    if before.state is State.DELETING:
+        raise ConflictError("the document is being deleted", hint="send it again when it is gone")
+    if on_conflict is OnConflict.ERROR:
+        raise ConflictError(
+            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
+        )
+    if on_conflict is OnConflict.SKIP:
+        return Effect.SKIPPED
+    is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
+    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
 
 
 def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:

@@ -3,7 +3,7 @@
 A caller that needs keyword search takes the next turn and indexes everything waiting by then; later callers find theirs
 done, or take the turn after it. Embedding takes long, and yields to such callers between batches.
 
-Crash recovery of a document whose ingest or cancellation was interrupted.
+Interrupted ingests and cancellations of dead processes are completed by `recover`.
 """
 
 from __future__ import annotations

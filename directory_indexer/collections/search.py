@@ -1,9 +1,7 @@
-"""Search in several collections: each is searched separately, and hits are merged by score.
+"""Search in several collections and in named scopes: each is searched separately, and hits are merged by score.
 
 Scores are absolute, from 0 to 1, so hits of several collections can be compared. Word frequencies are counted in each
 collection: no score reveals anything about another one.
-
-Named scopes of a collection.
 """
 
 from __future__ import annotations

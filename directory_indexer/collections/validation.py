@@ -1,8 +1,7 @@
-"""Validation of the content of a document before it replaces another one.
+"""Validation of documents before they are stored: their names, canonical URLs and contents.
 
-Names of documents: ids, file names on disk, and canonical URLs.
-
-An id is derived from the sender's name of a document, so sending it again replaces it.
+An id is derived from the sender's name of a document, so sending it again replaces it; a content that cannot be parsed
+must not replace one that can.
 """
 
 from __future__ import annotations
@@ -32,6 +31,19 @@ from directory_indexer.secrets.redaction import secret_spans
 from directory_indexer.storage.registry.stored_documents import StoredName
 from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
 
+_TAKE_OUT = "take it out, and send the document again"
+
+
+_ID_BYTES: Final = 15
+_MOST_BYTES: Final = 1024
+_MOST_STORED_BYTES: Final = 120
+_MOST_SUFFIX_BYTES: Final = 20
+_MOST_SHOWN: Final = 80
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_PORTS: Final = {"http": 80, "https": 443}
+
 
 class ContentVerdict(NamedTuple):
     """The contents of a document: passages, masked secrets, and pages that wait for OCR."""
@@ -49,15 +61,6 @@ class ContentVerdict(NamedTuple):
         return added._replace(n_chunks=self.n_chunks + len(outcome.chunks), n_masked=self.n_masked + outcome.n_masked)
 
 
-class _Incoming(NamedTuple):
-    """The description of content that is not stored yet."""
-
-    is_fetched: bool
-
-    def of(self, path: FilePath) -> Description:
-        return Description(is_fetched=self.is_fetched and not containers_around(path))
-
-
 def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: ParsePolicy) -> None:
     """Refuse a secret by its name, and metadata that contain one.
 
@@ -71,7 +74,7 @@ def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: Parse
     if kind := kind_of_secret(decision) or likely_secret(name):
         raise ContentRefusedError(RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_TAKE_OUT)
     if secret_spans("\n".join(f"{name}: {value}" for name, value in metadata.items())):
-        raise ContentRefusedError(RefusalReason.SECRET, "what is said of the document holds a secret", hint=_TAKE_OUT)
+        raise ContentRefusedError(RefusalReason.SECRET, "the metadata of the document contain a secret", hint=_TAKE_OUT)
 
 
 def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allows_secrets: bool) -> ContentVerdict:
@@ -96,32 +99,6 @@ def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allow
     if not verdict.n_chunks and not verdict.n_waiting_pages:
         raise _refusal(last)
     return verdict
-
-
-def _refusal(outcome: object) -> ContentRefusedError:
-    if isinstance(outcome, FileFailure):
-        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: {outcome.message}")
-    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.SECRET:
-        return ContentRefusedError(RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_TAKE_OUT)
-    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.TOO_LARGE:
-        return ContentRefusedError(RefusalReason.TOO_LARGE, "the document is too large to be read")
-    if isinstance(outcome, SkippedFile) and outcome.reason in {SkipReason.BINARY, SkipReason.ENCRYPTED}:
-        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: it is {outcome.reason}")
-    return ContentRefusedError(RefusalReason.EMPTY, "the document holds no text", hint="send one that does")
-
-
-_TAKE_OUT = "take it out, and send the document again"
-
-
-_ID_BYTES: Final = 15
-_MOST_BYTES: Final = 1024
-_MOST_STORED_BYTES: Final = 120
-_MOST_SUFFIX_BYTES: Final = 20
-_MOST_SHOWN: Final = 80
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
-_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 def new_doc_id(collection: str, kind: str, key: str) -> DocId:
@@ -191,6 +168,27 @@ def canonical_url(text: str) -> str:
     url = address_of(text.strip())
     port = None if url.port == _PORTS[url.scheme] else url.port
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
+
+
+class _Incoming(NamedTuple):
+    """The description of content that is not stored yet."""
+
+    is_fetched: bool
+
+    def of(self, path: FilePath) -> Description:
+        return Description(is_fetched=self.is_fetched and not containers_around(path))
+
+
+def _refusal(outcome: object) -> ContentRefusedError:
+    if isinstance(outcome, FileFailure):
+        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: {outcome.message}")
+    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.SECRET:
+        return ContentRefusedError(RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_TAKE_OUT)
+    if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.TOO_LARGE:
+        return ContentRefusedError(RefusalReason.TOO_LARGE, "the document is too large to be read")
+    if isinstance(outcome, SkippedFile) and outcome.reason in {SkipReason.BINARY, SkipReason.ENCRYPTED}:
+        return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: it is {outcome.reason}")
+    return ContentRefusedError(RefusalReason.EMPTY, "the document holds no text", hint="send one that does")
 
 
 def _shorten(name: str) -> str:

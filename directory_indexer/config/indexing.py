@@ -1,10 +1,6 @@
-"""Indexing and chunking: the keys of `indexing`.
+"""Settings of indexing: files, chunks, configured extractors, embedding providers and OCR.
 
-Configured extractors of further formats, and their validation.
-
-Embedding providers: the keys of `embedding`, and the providers' defaults.
-
-OCR of scanned pages: the keys of `ocr`.
+The keys of `indexing`, `embedding` and `ocr`.
 """
 
 from __future__ import annotations
@@ -46,47 +42,7 @@ class ExtractorConfig(NamedTuple):
     seconds: int = 60
 
 
-def extractor_issues(extractors: Iterable[ExtractorConfig]) -> Iterator[ValidationIssue]:
-    """Yield the extractors that name no reader or two, or claim what another one has."""
-    kinds: dict[str, int] = {}
-    owners: dict[str, int] = {}
-    for number, extractor in enumerate(extractors):
-        yield from (
-            ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
-            for mistake in _mistakes_of(extractor)
-        )
-        if (owner := kinds.setdefault(extractor.kind, number)) != number:
-            yield ValidationIssue(
-                f"must be a kind that extractor {owner} does not have", extractor.kind, f".{number}.kind"
-            )
-        for suffix in extractor.suffixes:
-            if (owner := owners.setdefault(suffix.lower(), number)) != number:
-                yield ValidationIssue(
-                    f"must be suffixes that extractor {owner} does not have", suffix, f".{number}.suffixes"
-                )
-
-
-def _mistakes_of(extractor: ExtractorConfig) -> Iterator[ValidationIssue]:
-    if bool(extractor.command) == bool(extractor.entry_point):
-        yield ValidationIssue(
-            "needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)]
-        )
-    elif extractor.command and not any(FILE in argument for argument in extractor.command[1:]):
-        yield ValidationIssue(
-            f"needs {FILE} among the arguments, for the path of the file", extractor.command, ".command"
-        )
-
-
 _READERS: Final = ("command", "entry_point")
-
-
-class EmbeddingMode(StrEnum):
-    """Selection of the chunks that are embedded by the model."""
-
-    COMPLETE = "complete"
-    ON_DEMAND = "on-demand"
-    OFF = "off"
-
 
 DEFAULT_IGNORE_PATTERNS: Final = (
     *(".git", ".hg", ".svn"),
@@ -110,8 +66,59 @@ _EXTRACTOR = Record(
 )
 
 
+class ProviderDefaults(NamedTuple):
+    """The default model and endpoint of an embedding provider."""
+
+    model: str
+    endpoint: str | None
+
+
+EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
+"""Models that run without a service; all but the first are separate packages."""
+
+PROVIDERS = {
+    "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),
+    "ollama": ProviderDefaults("nomic-embed-text", "http://localhost:11434"),
+    "openai": ProviderDefaults("text-embedding-3-small", "https://api.openai.com/v1"),
+}
+
+_PAGES_AT_A_TIME = WholeNumber(at_least=1, at_most=128)
+_MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the name of a model")
+
+READING_SERVICES = frozenset({"gemini", "azure"})
+"""Engines that are network services."""
+
+
+def extractor_issues(extractors: Iterable[ExtractorConfig]) -> Iterator[ValidationIssue]:
+    """Yield the extractors that name no reader or two, or claim what another one has."""
+    kinds: dict[str, int] = {}
+    owners: dict[str, int] = {}
+    for number, extractor in enumerate(extractors):
+        yield from (
+            ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
+            for mistake in _mistakes_of(extractor)
+        )
+        if (owner := kinds.setdefault(extractor.kind, number)) != number:
+            yield ValidationIssue(
+                f"must be a kind that extractor {owner} does not have", extractor.kind, f".{number}.kind"
+            )
+        for suffix in extractor.suffixes:
+            if (owner := owners.setdefault(suffix.lower(), number)) != number:
+                yield ValidationIssue(
+                    f"must be suffixes that extractor {owner} does not have", suffix, f".{number}.suffixes"
+                )
+
+
+class EmbeddingMode(StrEnum):
+    """Selection of the chunks that are embedded by the model."""
+
+    COMPLETE = "complete"
+    ON_DEMAND = "on-demand"
+    OFF = "off"
+
+
 class IndexingConfig(NamedTuple):
-    """What is indexed, and how it is cut."""
+    """Selection and chunking of what is indexed."""
 
     chunk_size: int = key(
         WholeNumber(at_least=16, at_most=8192), "longest passage, in tokens of the model", default=256
@@ -147,25 +154,8 @@ class IndexingConfig(NamedTuple):
     )
 
 
-class ProviderDefaults(NamedTuple):
-    """The default model and endpoint of an embedding provider."""
-
-    model: str
-    endpoint: str | None
-
-
-EMBEDDED_MODELS: Final = ("all-MiniLM-L6-v2", "multilingual-e5-small")
-"""Models that run without a service; all but the first are separate packages."""
-
-PROVIDERS = {
-    "embedded": ProviderDefaults(EMBEDDED_MODELS[0], None),
-    "ollama": ProviderDefaults("nomic-embed-text", "http://localhost:11434"),
-    "openai": ProviderDefaults("text-embedding-3-small", "https://api.openai.com/v1"),
-}
-
-
 class EmbeddingConfig(NamedTuple):
-    """What turns text into vectors."""
+    """Embedding of texts as vectors."""
 
     provider: str = key(
         OneOf(*PROVIDERS),
@@ -199,12 +189,8 @@ class EmbeddingConfig(NamedTuple):
     )
 
 
-_PAGES_AT_A_TIME = WholeNumber(at_least=1, at_most=128)
-_MODEL_NAME = Text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", otherwise="must be the name of a model")
-
-
 class GeminiConfig(NamedTuple):
-    """How pages are read by a model of Google's Gemini API."""
+    """Reading of pages by a model of Google's Gemini API."""
 
     endpoint: str | None = key(ENDPOINT, "URL of the service", default="https://generativelanguage.googleapis.com")
     model: str = key(_MODEL_NAME, "a model that takes pictures", default="gemini-3.5-flash-lite")
@@ -215,7 +201,7 @@ class GeminiConfig(NamedTuple):
 
 
 class AzureConfig(NamedTuple):
-    """How pages are read by Azure Document Intelligence."""
+    """Reading of pages by Azure Document Intelligence."""
 
     endpoint: str | None = key(ENDPOINT, "URL of your resource")
     model: str = key(_MODEL_NAME, "prebuilt-layout, or prebuilt-read without tables", default="prebuilt-layout")
@@ -225,12 +211,8 @@ class AzureConfig(NamedTuple):
     timeout_seconds: int = key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=120)
 
 
-READING_SERVICES = frozenset({"gemini", "azure"})
-"""Engines that are network services."""
-
-
 class OcrConfig(NamedTuple):
-    """What reads pages that are pictures of text."""
+    """OCR of pages that are pictures of text."""
 
     engine: str = key(
         OneOf("auto", "tesseract", "rapidocr", "gemini", "azure", "off"),
@@ -253,3 +235,14 @@ class OcrConfig(NamedTuple):
     cache_size: int = key(WholeNumber(at_least=0), "room for what was read on pages, in bytes", default=1_073_741_824)
     gemini: GeminiConfig = section(GeminiConfig)
     azure: AzureConfig = section(AzureConfig)
+
+
+def _mistakes_of(extractor: ExtractorConfig) -> Iterator[ValidationIssue]:
+    if bool(extractor.command) == bool(extractor.entry_point):
+        yield ValidationIssue(
+            "needs either a command or an entry_point", [name for name in _READERS if getattr(extractor, name)]
+        )
+    elif extractor.command and not any(FILE in argument for argument in extractor.command[1:]):
+        yield ValidationIssue(
+            f"needs {FILE} among the arguments, for the path of the file", extractor.command, ".command"
+        )

@@ -1,10 +1,7 @@
-"""Kinds of configuration values: their parsing from variables, conversion and validation.
-
-Keys of the configuration, and their arrangement in sections.
+"""Keys of the configuration: the kinds of their values, with parsing and validation, and their sections.
 
 `null` means "the default" wherever it is allowed. Sections are named tuples, whose defaults describe the keys: every
-command reads them, and making dataclasses takes 4 ms more. Annotations are evaluated for the same reason as in
-`records`.
+command reads them, and making dataclasses takes 4 ms more.
 """
 
 from __future__ import annotations

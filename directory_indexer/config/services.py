@@ -1,10 +1,6 @@
-"""Behaviour of searches, watchers and servers: the keys of `monitoring`, `searching` and `serving`.
+"""Settings of searches, watchers, servers, storage, fetching and telemetry.
 
-Location of the index: the keys of `storage`.
-
-Destinations of fetching beside public addresses on web ports: the keys of `fetching`.
-
-Receivers of telemetry: the keys of `telemetry`.
+The keys of `monitoring`, `searching`, `serving`, `storage`, `fetching` and `telemetry`.
 """
 
 from __future__ import annotations
@@ -125,7 +121,7 @@ _COUNT = WholeNumber(at_least=1, at_most=1000, or_null=True)
 
 
 class QdrantConfig(NamedTuple):
-    """Where the vectors are."""
+    """Location of the vectors."""
 
     endpoint: str | None = key(ENDPOINT, "URL of a Qdrant server; null: the embedded engine at path")
     path: Path = key(Location(), "directory of the embedded engine; null: qdrant in the data directory")
@@ -165,7 +161,7 @@ class QdrantConfig(NamedTuple):
 
 
 class StorageConfig(NamedTuple):
-    """Where the index is."""
+    """Location of the index."""
 
     sqlite_path: Path = key(Location(), "database of files and texts; null: data.db in the data directory")
     shared_with_group: bool = key(
@@ -232,7 +228,7 @@ class Destination(Kind):
 
 
 class FetchingConfig(NamedTuple):
-    """Where documents may be fetched from."""
+    """Addresses that documents may be fetched from."""
 
     allowed: tuple[str, ...] = key(
         ListOf(Destination(), of="hosts and networks"),

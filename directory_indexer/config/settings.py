@@ -1,7 +1,4 @@
-"""The whole configuration by section, checks across keys, and its construction from values.
-
-The example configuration file: every key with its default and a description.
-"""
+"""The whole configuration by section, with checks across keys, and the example file that describes it."""
 
 from __future__ import annotations
 
@@ -28,6 +25,11 @@ from directory_indexer.config.services import (
     TelemetryConfig,
 )
 from directory_indexer.core.errors import UsageError
+
+_INTRODUCTION = """\
+// The configuration of dirindex. Every key is shown with its default: take the // away to change one.
+// A variable such as DIRINDEX_EMBEDDING__MODEL is stronger than this file. Paths may start with ~/.
+"""
 
 
 class Config(NamedTuple):
@@ -67,21 +69,6 @@ def build_config(values: Mapping[str, object]) -> Config:
     return config
 
 
-def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
-    return section(
-        **{
-            name: values[prefix + name] if isinstance(entry, Key) else _built(entry, values, f"{prefix}{name}.")
-            for name, entry in entries_of(section)
-        }
-    )
-
-
-_INTRODUCTION = """\
-// The configuration of dirindex. Every key is shown with its default: take the // away to change one.
-// A variable such as DIRINDEX_EMBEDDING__MODEL is stronger than this file. Paths may start with ~/.
-"""
-
-
 def commented_example() -> str:
     """Return the example in which every key is commented out and explained."""
     return "\n".join([_INTRODUCTION + "{", *_section(Config, "  "), "}", ""])
@@ -109,6 +96,15 @@ def write_example(path: Path) -> None:
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(commented_example())
+
+
+def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
+    return section(
+        **{
+            name: values[prefix + name] if isinstance(entry, Key) else _built(entry, values, f"{prefix}{name}.")
+            for name, entry in entries_of(section)
+        }
+    )
 
 
 def _section(section: type, indent: str) -> Iterator[str]:

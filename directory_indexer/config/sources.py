@@ -1,12 +1,9 @@
-"""Sources of settings: the configuration file and the environment.
+"""Sources of settings: the configuration file, which is JSON with comments, and the environment.
 
 Keys of services are wrapped as soon as they are read, and the value of an unknown key is dropped, for it may be a
 misspelt key of a service. Paths become absolute here: those in a file relative to it, all others to the working
-directory.
-
-JSON with `//` and `/* */` comments and trailing commas.
-
-Removed characters are replaced by blanks, so that a syntax error is still reported at its line and column.
+directory. Comments and trailing commas are replaced by blanks, so that a syntax error is still reported at its line and
+column.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Records of a file: the stamp that detects changes, or the reason why it is skipped or failed.
-
-Scanned pages: their records before and after OCR.
+"""Records of a file: the stamp that detects changes, why it is skipped or failed, and its scanned pages.
 
 Positions on a page are in ten-thousandths of its width and height, counted from the upper left corner as displayed, so
 that they hold at any resolution.

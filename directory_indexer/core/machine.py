@@ -1,9 +1,4 @@
-"""Lowering of a process's priority for processor and disk.
-
-Power supply of this machine: the charge of its battery.
-
-Memory for native libraries: the number of heaps of their threads, and a check for room to load them.
-"""
+"""Resources of this machine: priority of a process, charge of the battery, and memory for native libraries."""
 
 from __future__ import annotations
 
@@ -23,7 +18,6 @@ with lazily:
     import platform
     import subprocess
 
-
 _NICENESS = 10
 """A tenth of a core that another process wants, too. At the lowest priority, waiting for the end of a batch would take
 half a minute while something is being compiled.
@@ -40,6 +34,18 @@ _IO_OF_PROCESS, _LAST_OF_BEST_EFFORT = 1, 2 << 13 | 7
 """The lowest best-effort level. The idle class could wait forever on a busy disk."""
 
 _DISK, _WHOLE_PROCESS, _UTILITY = 0, 0, 4
+
+POWER_SUPPLIES = Path("/sys/class/power_supply")
+"""Where Linux exposes batteries and mains."""
+
+_PMSET_SECONDS = 5
+_PERCENT = re.compile(r"\b(\d{1,3})%")
+_WINDOWS_ON_BATTERY, _WINDOWS_UNKNOWN = 0, 255
+
+_M_ARENA_MAX = -8
+_N_HEAPS = 2
+_ROOM_BYTES = 134_217_728
+"""With less than half of that, OpenBLAS ends the process when NumPy is imported."""
 
 
 def lower_priority() -> None:
@@ -58,21 +64,6 @@ def lower_priority() -> None:
         _read_and_write_last()
 
 
-def _read_and_write_last() -> None:
-    if sys.platform == "darwin":
-        ctypes.CDLL(None).setiopolicy_np(_DISK, _WHOLE_PROCESS, _UTILITY)
-    elif number := _IO_CALLS.get(platform.machine()):
-        ctypes.CDLL(None).syscall(number, _IO_OF_PROCESS, 0, _LAST_OF_BEST_EFFORT)
-
-
-POWER_SUPPLIES = Path("/sys/class/power_supply")
-"""Where Linux exposes batteries and mains."""
-
-_PMSET_SECONDS = 5
-_PERCENT = re.compile(r"\b(\d{1,3})%")
-_WINDOWS_ON_BATTERY, _WINDOWS_UNKNOWN = 0, 255
-
-
 def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
     """Return the battery charge while the machine runs on it; None on mains, without a battery, or if unknown."""
     if sys.platform == "win32":
@@ -80,6 +71,41 @@ def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
     if sys.platform == "darwin":
         return _pmset_percent()
     return _linux_percent(supplies)
+
+
+def share_heaps() -> None:
+    """Make all threads share two heaps, with the GNU C library.
+
+    It would give each new thread one of its own, up to eight for each core, and the vector engine starts new threads at
+    every merge: what they free stays in unused heaps. The limit has to be set before there are more than eight.
+    """
+    if sys.platform != "linux":
+        return
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # missing in musl
+    if set_option:
+        set_option(_M_ARENA_MAX, _N_HEAPS)
+
+
+@contextlib.contextmanager
+def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
+    """Load libraries, some of which end the process if there is no memory for them.
+
+    Raises:
+        ProviderError | VectorStoreError: the `kind` of error, if they cannot be loaded.
+    """
+    try:
+        _require_room()
+        yield
+    except (ImportError, MemoryError) as error:
+        reason = "not enough memory" if isinstance(error, MemoryError) else _innermost_message(error)
+        raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
+
+
+def _read_and_write_last() -> None:
+    if sys.platform == "darwin":
+        ctypes.CDLL(None).setiopolicy_np(_DISK, _WHOLE_PROCESS, _UTILITY)
+    elif number := _IO_CALLS.get(platform.machine()):
+        ctypes.CDLL(None).syscall(number, _IO_OF_PROCESS, 0, _LAST_OF_BEST_EFFORT)
 
 
 def _linux_percent(supplies: Path) -> int | None:
@@ -122,40 +148,6 @@ def _windows_percent() -> int | None:
         return None
     mains, percent = status[0], status[2]
     return None if mains != _WINDOWS_ON_BATTERY or percent == _WINDOWS_UNKNOWN else int(percent)
-
-
-_M_ARENA_MAX = -8
-_N_HEAPS = 2
-_ROOM_BYTES = 134_217_728
-"""With less than half of that, OpenBLAS ends the process when NumPy is imported."""
-
-
-def share_heaps() -> None:
-    """Make all threads share two heaps, with the GNU C library.
-
-    It would give each new thread one of its own, up to eight for each core, and the vector engine starts new threads at
-    every merge: what they free stays in unused heaps. The limit has to be set before there are more than eight.
-    """
-    if sys.platform != "linux":
-        return
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # missing in musl
-    if set_option:
-        set_option(_M_ARENA_MAX, _N_HEAPS)
-
-
-@contextlib.contextmanager
-def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
-    """Load libraries, some of which end the process if there is no memory for them.
-
-    Raises:
-        ProviderError | VectorStoreError: the `kind` of error, if they cannot be loaded.
-    """
-    try:
-        _require_room()
-        yield
-    except (ImportError, MemoryError) as error:
-        reason = "not enough memory" if isinstance(error, MemoryError) else _innermost_message(error)
-        raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
 
 
 def _innermost_message(error: ImportError) -> str:

@@ -1,13 +1,11 @@
-"""Opening of files without following a symbolic link anywhere in their path.
+"""Safe opening of untrusted files: no symbolic link is followed, nothing blocks, and sizes are limited.
 
 A path that was resolved once names a file only while none of its directories is replaced by a link. So each component
 is opened relative to the descriptor of the previous one, and links are refused. Windows cannot open a file relative to
 a directory; there the final path of the opened file is compared.
 
-Reading of small untrusted files without blocking.
-
-Paths from untrusted sources are opened at their resolved, checked location without following links; only paths from the
-user or the system are opened through links.
+Paths from untrusted sources are opened at their resolved, checked location; only paths from the user or the system are
+opened through links.
 """
 
 from __future__ import annotations

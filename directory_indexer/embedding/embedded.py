@@ -1,13 +1,12 @@
-"""Models that embed in this process, in int8 on the processor, without a network.
+"""Models that embed in this process, in int8 on the processor, and their SentencePiece tokenizer.
 
 Texts are run one at a time at their exact length, so a vector never depends on the texts beside it. Several threads
 share one session, which scales better than threads inside an operator (2.0 against 1.3 to 1.6 times on two cores).
 
-Tokenizer for SentencePiece unigram vocabularies (XLM-RoBERTa): the likeliest pieces of each word.
-
-Own code because loading such a vocabulary takes the tokenizers library 0.8 s of processor time, and this 0.1 s. The
-pieces are those of its `Unigram` model after `Nmt` and `NFKC`. The published table differs from NFKC in the wide tilde
-(U+FF5E) and in characters added to Unicode since. (Kudo, "Subword Regularization", 2018, section 3.2.)
+Loading a unigram vocabulary (XLM-RoBERTa) takes the tokenizers library 0.8 s of processor time, and the tokenizer here
+0.1 s. Its pieces are those of the library's `Unigram` model after `Nmt` and `NFKC`. The published table differs from
+NFKC in the wide tilde (U+FF5E) and in characters added to Unicode since. (Kudo, "Subword Regularization", 2018, section
+3.2.)
 """
 
 from __future__ import annotations
@@ -37,9 +36,27 @@ with lazily:
 
     from directory_indexer.embedding.wordpiece import token_ids
 
-
 Windows: TypeAlias = Callable[[str, str], list[list[int]]]
 """Returns the token ids of a text after a prefix, in parts that fit into the model's window."""
+
+UNKNOWN_TOKEN: Final = 3
+
+_START_TOKEN, _END_TOKEN = 0, 2
+_MARKS: Final = frozenset({"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
+"""Special tokens, which a text cannot produce: "<mask>" in a file is plain text."""
+
+_WORD_START: Final = "\u2581"
+_WORSE_THAN_ANY: Final = 10.0
+"""Penalty of an unknown character below the least likely piece, as in SentencePiece."""
+
+_LONGEST_PIECE: Final = 16
+_LONGEST_CACHED: Final = 100
+_MAX_CACHED: Final = 1 << 17
+
+_BLANKS: Final = "\t\n\x0c\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd"
+_DELETED: Final = [*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F]
+_NMT: Final[dict[int, str | None]] = {**dict.fromkeys(map(ord, _BLANKS), " "), **dict.fromkeys(_DELETED)}
+"""Characters that SentencePiece treats as blanks or drops before NFKC."""
 
 
 class EmbeddedEmbedder:
@@ -133,57 +150,6 @@ class EmbeddedEmbedder:
         return ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 
 
-def _wordpiece(model: EmbeddedModel, _: str) -> Windows:
-    return lambda text, prefix: [token_ids(prefix + text, limit=model.window)]
-
-
-def _unigram(model: EmbeddedModel, directory: str) -> Windows:
-    files = (verified_file(name, directory, hint=model.repair) for name in ("vocabulary.txt", "scores.bin"))
-    vocabulary = read_vocabulary(*files)
-
-    def cut(text: str, prefix: str) -> list[list[int]]:
-        before = vocabulary.token_ids(prefix, limit=model.window)
-        n_read = model.n_windows * (model.window - len(before))
-        return windows(vocabulary.token_ids(text, limit=n_read), prefix=before, size=model.window)
-
-    return cut
-
-
-_TOKENIZERS: dict[str, Callable[[EmbeddedModel, str], Windows]] = {"wordpiece": _wordpiece, "unigram": _unigram}
-
-
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _load_session(model: str) -> Session:
-    options = session_options()
-    # The graph is already optimised; the effect of a later runtime's optimiser is not measured.
-    options.graph_optimization_level = AS_WRITTEN
-    try:
-        return load_session(str(model), options)
-    except RUNTIME_ERRORS as error:
-        hint = f"this version was tested with onnxruntime 1.20 to 1.31, and {VERSION} is installed"
-        raise ProviderError(f"cannot load the embedded model: {error}", hint=hint) from error
-
-
-UNKNOWN_TOKEN: Final = 3
-
-_START_TOKEN, _END_TOKEN = 0, 2
-_MARKS: Final = frozenset({"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
-"""Special tokens, which a text cannot produce: "<mask>" in a file is plain text."""
-
-_WORD_START: Final = "\u2581"
-_WORSE_THAN_ANY: Final = 10.0
-"""Penalty of an unknown character below the least likely piece, as in SentencePiece."""
-
-_LONGEST_PIECE: Final = 16
-_LONGEST_CACHED: Final = 100
-_MAX_CACHED: Final = 1 << 17
-
-
 class Vocabulary:
     """The pieces of a vocabulary in the order of their ids, and their log probabilities."""
 
@@ -264,6 +230,39 @@ def windows(ids: Sequence[int], *, prefix: Sequence[int], size: int) -> list[lis
     return [[_START_TOKEN, *prefix, *ids[start:end], _END_TOKEN] for start, end in pairwise(cuts)]
 
 
+def _wordpiece(model: EmbeddedModel, _: str) -> Windows:
+    return lambda text, prefix: [token_ids(prefix + text, limit=model.window)]
+
+
+def _unigram(model: EmbeddedModel, directory: str) -> Windows:
+    files = (verified_file(name, directory, hint=model.repair) for name in ("vocabulary.txt", "scores.bin"))
+    vocabulary = read_vocabulary(*files)
+
+    def cut(text: str, prefix: str) -> list[list[int]]:
+        before = vocabulary.token_ids(prefix, limit=model.window)
+        n_read = model.n_windows * (model.window - len(before))
+        return windows(vocabulary.token_ids(text, limit=n_read), prefix=before, size=model.window)
+
+    return cut
+
+
+def _n_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _load_session(model: str) -> Session:
+    options = session_options()
+    # The graph is already optimised; the effect of a later runtime's optimiser is not measured.
+    options.graph_optimization_level = AS_WRITTEN
+    try:
+        return load_session(str(model), options)
+    except RUNTIME_ERRORS as error:
+        hint = f"this version was tested with onnxruntime 1.20 to 1.31, and {VERSION} is installed"
+        raise ProviderError(f"cannot load the embedded model: {error}", hint=hint) from error
+
+
 def _words(text: str) -> Iterator[str]:
     # A lone surrogate, which UTF-8 cannot encode, is a question mark in every tokenizer here.
     known = text if text.isascii() else unicodedata.normalize("NFKC", _readable(text))
@@ -282,7 +281,4 @@ def _longest_by_first(pieces: dict[str, int]) -> dict[str, int]:
     return longest
 
 
-_BLANKS: Final = "\t\n\x0c\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd"
-_DELETED: Final = [*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F]
-_NMT: Final[dict[int, str | None]] = {**dict.fromkeys(map(ord, _BLANKS), " "), **dict.fromkeys(_DELETED)}
-"""Characters that SentencePiece treats as blanks or drops before NFKC."""
+_TOKENIZERS: dict[str, Callable[[EmbeddedModel, str], Windows]] = {"wordpiece": _wordpiece, "unigram": _unigram}

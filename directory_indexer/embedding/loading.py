@@ -1,6 +1,6 @@
-"""Loading of embedders: the configured one, and those of vectors that are still searched.
+"""Construction and loading of embedders: the configured one, and those of vectors that are still searched.
 
-Construction of the configured embedder, and the space of its vectors, which is known before.
+The space of an embedder's vectors is known before it is loaded.
 """
 
 from __future__ import annotations

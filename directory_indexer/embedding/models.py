@@ -1,11 +1,10 @@
-"""Embedded models: the packaged one, and those in separate packages.
+"""Embedded models, packaged or in packages of their own, and the prompt prefixes of retrieval models.
 
 A package is found by the metadata of its distribution and never imported, and its files must be those that this version
 was tested with: any other package of its name is rejected.
 
-Prompt prefixes of retrieval models for queries and passages, by the beginning of their names.
-
-Without them a model works, but ranks worse. The configuration overrides them: "" means none.
+Prompts are found by the beginning of a model's name. Without them a model works, but ranks worse. The configuration
+overrides them: "" means none.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ A vector is only accepted if it belongs to the model's space, and one bad text c
 retried where that helps, and otherwise halved until the offending text is alone; a text that is too long for the model
 is truncated. Before that, a harmless text shows whether the service works at all.
 
-Interface of embedding services over HTTP, and the kinds of their failures.
-
-Neither leaves this package: `RemoteEmbedder` answers failures with retries, smaller requests, or a `ProviderError` with
-a hint.
+Failures of a service never leave this package: `RemoteEmbedder` answers them with retries, smaller requests, or a
+`ProviderError` with a hint.
 """
 
 from __future__ import annotations
@@ -37,7 +35,6 @@ from directory_indexer.telemetry import spans
 with lazily:
     from numpy.typing import NDArray
 
-
 CONNECT_SECONDS = 5.0
 """A reachable server accepts connections at once."""
 
@@ -52,6 +49,60 @@ class FailureKind(StrEnum):
     BROKEN = "broken"  # server error or incomplete answer
     SLOW = "slow"  # timeout
     REFUSED = "refused"  # rejected request or invalid answer
+
+
+_LONGEST_MESSAGE = 300
+
+
+_PATIENT = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 5,
+    FailureKind.BROKEN: 4,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for a request of a run: the waits between seven of them add up to a minute, a usual rate limit."""
+
+_BRISK = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 5,
+    FailureKind.BROKEN: 2,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for parts of a failed request if the service works."""
+
+_AT_ONCE = {
+    FailureKind.THROTTLED: 1,
+    FailureKind.AWAY: 1,
+    FailureKind.BROKEN: 2,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts when a person waits; a second one only for an idle connection that was closed."""
+
+_BEFORE_A_RUN = {
+    FailureKind.THROTTLED: 7,
+    FailureKind.AWAY: 1,
+    FailureKind.BROKEN: 3,
+    FailureKind.SLOW: 1,
+    FailureKind.REFUSED: 1,
+}
+"""Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
+
+_FATAL = frozenset({FailureKind.THROTTLED, FailureKind.AWAY})
+_FIRST_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 120.0
+_BASE_SECONDS = 20.0
+_SECONDS_PER_CHAR = 0.01
+"""Some 25 tokens a second: the speed of a large model on a processor."""
+
+_MOST_TOKENS = 300_000
+"""OpenAI's limit for a request; other services have other limits, and then get half of it."""
+
+_PROBE = "Is anybody there?"
+_ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
+_SHORTEST_CUT = 64
 
 
 class ServiceError(Exception):
@@ -117,16 +168,6 @@ def status_error(place: str, status: int, message: str, headers: Mapping[str, st
     return ServiceError(FailureKind.REFUSED, text)
 
 
-def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Parse `Retry-After`, in seconds or as a date."""
-    value = headers.get("retry-after", "")
-    with contextlib.suppress(ValueError):
-        return max(float(value), 0.0)
-    with contextlib.suppress(ValueError):
-        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    return None
-
-
 def estimated_tokens(text: str) -> int:
     """Return an estimate of about twice as many tokens as prose has: almost no text has more than one for two bytes."""
     return len(text.encode("utf-8", "replace")) // 2 + 1
@@ -150,60 +191,6 @@ def message_of(body: str, *, key: str | None) -> str:
 def is_on_this_machine(endpoint: str) -> bool:
     """Whether a service is on this machine, where the user can start it."""
     return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
-
-
-_LONGEST_MESSAGE = 300
-
-
-_PATIENT = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 5,
-    FailureKind.BROKEN: 4,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
-"""Attempts for a request of a run: the waits between seven of them add up to a minute, a usual rate limit."""
-
-_BRISK = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 5,
-    FailureKind.BROKEN: 2,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
-"""Attempts for parts of a failed request if the service works."""
-
-_AT_ONCE = {
-    FailureKind.THROTTLED: 1,
-    FailureKind.AWAY: 1,
-    FailureKind.BROKEN: 2,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
-"""Attempts when a person waits; a second one only for an idle connection that was closed."""
-
-_BEFORE_A_RUN = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 1,
-    FailureKind.BROKEN: 3,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
-"""Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
-
-_FATAL = frozenset({FailureKind.THROTTLED, FailureKind.AWAY})
-_FIRST_WAIT_SECONDS = 1.0
-_LONGEST_WAIT_SECONDS = 120.0
-_BASE_SECONDS = 20.0
-_SECONDS_PER_CHAR = 0.01
-"""Some 25 tokens a second: the speed of a large model on a processor."""
-
-_MOST_TOKENS = 300_000
-"""OpenAI's limit for a request; other services have other limits, and then get half of it."""
-
-_PROBE = "Is anybody there?"
-_ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
-_SHORTEST_CUT = 64
 
 
 class RemoteEmbedder:
@@ -369,6 +356,16 @@ class RemoteEmbedder:
     def _invalid_answer(self, what: str) -> ServiceError:
         hint = "check embedding.model and embedding.dimensions; the server's log may say more"
         return ServiceError(FailureKind.REFUSED, f"{self._service.place} answered {what}", hint=hint)
+
+
+def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """Parse `Retry-After`, in seconds or as a date."""
+    value = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(float(value), 0.0)
+    with contextlib.suppress(ValueError):
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    return None
 
 
 def _final(error: ServiceError) -> ServiceError | ProviderError:

@@ -2,17 +2,13 @@
 
 A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks without vectors. The
 table holds the model's own vector of each single token, without the mean and the first principal component; a text is
-the sum over its tokens, weighted by rarity (Arora, Liang and Ma 2017; model2vec makes such tables of any model). An
-index has rows of its own for tokens that it was trained on (`static_lessons`). Of a text, the sign of each dimension is
-stored. `scripts/build_static_table` builds the table; docs/ranking-results.md has the measurements.
+the sum over its tokens, whose order does not matter, weighted by rarity (Arora, Liang and Ma 2017; model2vec makes such
+tables of any model). Of a text, the sign of each dimension is stored. `scripts/build_static_table` builds the table.
 
-Training of an index's own rows for the static table, from texts that the model has embedded.
-
-Ridge regression in closed form: the rows fit the vectors that the model made of those texts, and stay near the shipped
-table where the texts have little information. A hundred texts improve recall by a tenth, since an index has its own
-vocabulary; docs/ranking-results.md has the measurements.
-
-Texts as bags of tokens of the packaged model, computed quickly; order does not matter.
+An index has rows of its own for tokens in texts that the model has embedded. They are trained by ridge regression in
+closed form: they fit the vectors of those texts, and stay near the shipped table where the texts have little
+information. A hundred texts improve recall by a tenth, since an index has its own vocabulary. docs/ranking-results.md
+has the measurements.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Tokens of all-MiniLM-L6-v2: ids for the model, and fast counts without the tokenizer.
+"""Tokens of all-MiniLM-L6-v2: ids for the model, and the length of a text in chunk tokens.
 
 A token is a word, a part of a word or a punctuation mark, and never spans white space. The count of a text is therefore
 the sum over its words, and words repeat: counting is a look-up. ASCII words are split here, since the tokenizer, which
 handles all of Unicode, takes 40 ms of processor time to load. Both agree on every string.
 
-The length of a text in chunk tokens: those of the packaged model, or an equivalent.
-
-That model splits Arabic, Russian or Korean into single letters, so a chunk of its tokens would hold a sentence. Their
-letters are weighted by information instead: translations of one text then have equally many chunks. Every provider gets
-the same chunks.
+The model splits Arabic, Russian or Korean into single letters, so a chunk of its tokens would hold a sentence. In
+lengths of chunks their letters are weighted by information instead: translations of one text then have equally many
+chunks. Every provider gets the same chunks.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Archives: their members, unpacked one after the other into memory within a budget.
 
-ZIP archives; a truncated one, without its central directory, is read up to where it ends.
-
-Tar archives, and files compressed as a whole, such as gzip: mostly a tar archive, else a single file.
-
-Files compressed with Zstandard, by the standard library since Python 3.14, before by the extra `7z`.
-
-Unpacking of the members of an archive, and errors while doing so.
+ZIP archives, of which a truncated one, without its central directory, is read up to where it ends; tar archives; and
+files compressed as a whole, which are mostly a tar archive, else a single file. Zstandard is in the standard library
+since Python 3.14, before in the extra `7z`.
 """
 
 from __future__ import annotations

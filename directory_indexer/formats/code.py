@@ -1,9 +1,7 @@
-"""Source code as a document whose sections are its definitions.
+"""Source code as a document whose sections are its definitions, found by tree-sitter queries.
 
 All offsets are those of the UTF-8 bytes that tree-sitter works on; only the final section starts are converted to
 characters. Nothing recurses and no line is scanned twice, so deep nesting or 10 MB on one line take linear time.
-
-Definitions in source code, found by tree-sitter queries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Members of containers: files in an archive or mailbox, attachments of a message.
+"""Members of containers, such as archives, mailboxes and messages, and limits on the cost of reading them.
 
-Limits on what reading one file may cost, counted over all of its members, at any depth.
+Costs are counted over all members of one file, at any depth.
 """
 
 from __future__ import annotations

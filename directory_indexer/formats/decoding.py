@@ -1,12 +1,10 @@
-"""Decoding of text files in any encoding, and detection of files that are no text.
+"""Decoding of text files in any encoding, character sets by their labels, and detection of files that are no text.
 
 A line ends at LF, CRLF or, in files without a single LF, at CR; nothing else ends one. After decoding LF is the only
 line end, so lines are counted by it alone. Form feeds, U+0085, U+2028 and their like stay in the text as characters.
 
-Character sets by the labels that mail and pages declare, read as browsers read them (WHATWG Encoding Standard).
-
-A declared character set is widened to the one that programs write under its name, and a byte that does not fit it costs
-one character.
+Labels in mail and pages are read as browsers read them (WHATWG Encoding Standard). A declared character set is widened
+to the one that programs write under its name, and a byte that does not fit it costs one character.
 """
 
 from __future__ import annotations

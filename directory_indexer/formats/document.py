@@ -1,8 +1,4 @@
-"""Documents: the text of a file with its sections, cells and metadata.
-
-Sections of a document, made from its headings.
-
-Plain text: kinds without a structure that can be found cheaply.
+"""Documents: the text of a file with its sections, cells and metadata, made from headings or from plain text.
 
 XML is one of them: in project files and settings the names of tags and attributes are what people look for. Data that
 is embedded in a text (Base64, data URIs) stays too, for without it the lines would not be those of the file.

@@ -1,6 +1,6 @@
 """A builder of documents: paragraphs, list items and table rows in order, under headings and on pages.
 
-Tables as lines of text: one row is one line, `| a | b |`, and a spanning cell is repeated in each place.
+A row of a table is one line, `| a | b |`, and a spanning cell is repeated in each place.
 """
 
 from __future__ import annotations
@@ -16,6 +16,28 @@ from directory_indexer.formats.metadata import meaningful_title
 
 MAX_CHARACTERS: Final = 64_000_000
 """The maximum length of a document; a longer one is skipped as too large."""
+
+_Block = Literal["heading", "paragraph", "item", "row"]
+_SECOND: Final = 2
+_LONG_TABLE: Final = 400
+"""Characters after which the first row may lie in another chunk: numbers have about two characters a token."""
+
+_MAX_NAME: Final = 60
+_NUMBER: Final = re.compile(r"[-+\d.,%$\u20ac\u00a3()/: ]+")
+_ADJOINING: Final = frozenset({"item", "row"})
+_LINE_END: Final = re.compile("\r\n?|[\v\f]")
+# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
+_JUNK: Final = re.compile("[\0-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
+
+
+MAX_COLUMN_SPAN: Final = 64
+MAX_ROW_SPAN: Final = 1_000
+"""The farthest that a cell reaches; more is a mistake or an attack."""
+
+_MAX_DIGITS: Final = 10
+_REPEATED_CHARACTERS: Final = 200
+_GROWTH: Final = 8
+_FREE_CHARACTERS: Final = 2_000
 
 
 class Draft:
@@ -130,60 +152,10 @@ class Draft:
             raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS // 1_000_000} million characters")
 
 
-class _Rows:
-    """State of the table being written.
-
-    `columns` are the names in its first row, "" if that has none; `start` is the character at which the second row
-    begins, 0 if there is none yet.
-    """
-
-    def __init__(self) -> None:
-        self.columns = ""
-        self.start = 0
-        self.is_headed = False
-        self._n_rows = 0
-
-    def add(self, line: str, start: int) -> None:
-        """Record a row that begins at a character."""
-        self._n_rows += 1
-        if self._n_rows == 1:
-            self.columns = column_names(line.strip("| ").split(" | "))
-        elif self._n_rows == _SECOND:
-            self.start = start
-
-
 def column_names(cells: Sequence[str]) -> str:
     """Return the names in the cells of a first row; "" if they are no names."""
     names = [cell.strip(" \"'") for cell in cells]
     return single_line(", ".join(filter(None, names))) if len(names) > 1 and all(map(_is_name, names)) else ""
-
-
-def _is_name(text: str) -> bool:
-    return len(text) <= _MAX_NAME and not _NUMBER.fullmatch(text)
-
-
-def _clean(text: str) -> str:
-    if not (text.isascii() and text.isprintable()):
-        text = _JUNK.sub("", _LINE_END.sub("\n", text))
-    return text.strip()
-
-
-_Block = Literal["heading", "paragraph", "item", "row"]
-_SECOND: Final = 2
-_LONG_TABLE: Final = 400
-"""Characters after which the first row may lie in another chunk: numbers have about two characters a token."""
-
-_MAX_NAME: Final = 60
-_NUMBER: Final = re.compile(r"[-+\d.,%$\u20ac\u00a3()/: ]+")
-_ADJOINING: Final = frozenset({"item", "row"})
-_LINE_END: Final = re.compile("\r\n?|[\v\f]")
-# Control characters, invisible ones, and those that stand for no character: fonts put bullets and ornaments there.
-_JUNK: Final = re.compile("[\0-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
-
-
-MAX_COLUMN_SPAN: Final = 64
-MAX_ROW_SPAN: Final = 1_000
-"""The farthest that a cell reaches; more is a mistake or an attack."""
 
 
 class Cell(NamedTuple):
@@ -212,6 +184,38 @@ def span(text: str, most: int) -> int:
     """Parse how many columns or rows a cell spans, at most `most`; 1 if it is no number."""
     number = int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else 1
     return max(1, min(number, most))
+
+
+class _Rows:
+    """State of the table being written.
+
+    `columns` are the names in its first row, "" if that has none; `start` is the character at which the second row
+    begins, 0 if there is none yet.
+    """
+
+    def __init__(self) -> None:
+        self.columns = ""
+        self.start = 0
+        self.is_headed = False
+        self._n_rows = 0
+
+    def add(self, line: str, start: int) -> None:
+        """Record a row that begins at a character."""
+        self._n_rows += 1
+        if self._n_rows == 1:
+            self.columns = column_names(line.strip("| ").split(" | "))
+        elif self._n_rows == _SECOND:
+            self.start = start
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _MAX_NAME and not _NUMBER.fullmatch(text)
+
+
+def _clean(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        text = _JUNK.sub("", _LINE_END.sub("\n", text))
+    return text.strip()
 
 
 class _Grid:
@@ -256,9 +260,3 @@ class _Grid:
         if n_rows > 1:
             self._reaching[len(texts)] = (repeated, n_rows - 1)
         texts.append(repeated)
-
-
-_MAX_DIGITS: Final = 10
-_REPEATED_CHARACTERS: Final = 200
-_GROWTH: Final = 8
-_FREE_CHARACTERS: Final = 2_000

@@ -1,7 +1,4 @@
-"""Commands of the configuration that read a file.
-
-Extensions: functions of installed packages that read a format, if the configuration names them.
-"""
+"""Readers of further formats that the configuration names: commands, and functions of installed packages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Formats of files: how each is recognised, what people call it, and what reads it.
-
-Readers of further formats: commands, and installed extensions.
-"""
+"""Formats of files: how each is recognised, what people call it, and what reads it."""
 
 from __future__ import annotations
 

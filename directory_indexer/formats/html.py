@@ -1,9 +1,9 @@
-"""HTML and SVG: the visible text, on the lines on which it stands in the source.
+"""HTML and SVG: the visible text, on the lines on which it stands in the source, and the metadata of the head.
 
 Markup is blanked in place by one pass over the tokens, without a tree: a million nested elements cost no more than a
 million in a row, and `path:line` opens where the text is, which the parsers (lexbor, libxml2) do not tell.
 
-Metadata in the head of a page: HTML, Dublin Core and Open Graph.
+Metadata is in the names of HTML, Dublin Core and Open Graph.
 """
 
 from __future__ import annotations

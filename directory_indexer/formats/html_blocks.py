@@ -1,12 +1,8 @@
-"""HTML pages of books as blocks: headings, paragraphs, list items, and tables whose rows are lines.
+"""HTML as blocks: headings, paragraphs, lists, and tables whose rows are lines, for books and web pages.
 
-Unclosed elements end where the next element begins that cannot be nested in them.
-
-Web pages as documents of headings, paragraphs, lists and tables, instead of the lines of their source.
-
-The main text of web pages, without menus and banners, if the extra `web` is installed.
-
-It takes 0.2 s to import and a tree of the page in memory, so it is used in worker processes alone.
+Unclosed elements end where the next element begins that cannot be nested in them. The main text of a web page, without
+menus and banners, needs the extra `web`, which takes 0.2 s to import and a tree of the page in memory, so it is used in
+worker processes alone.
 """
 
 from __future__ import annotations
@@ -30,10 +26,59 @@ from directory_indexer.formats.html import (
     title_of,
 )
 
+_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS: Final = frozenset(_LEVELS) | frozenset(
+    "address article aside blockquote body caption center dd desc details dialog div dl dt fieldset figcaption figure "
+    "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
+    "tr ul".split()
+)
+_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
+_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
+"""The position of a line in a drawing, which may be an element of its own."""
+
+_SPACES: Final = re.compile(r"\s+")
+_MAX_DEPTH: Final = 8
+"""The deepest nesting of lists and tables that is kept."""
+
+_MOST_CHARS: Final = 4_000_000
+_LEAST_SHARE: Final = 0.25
+"""If less of the text than this would remain, the page has been misread."""
+
+_TAG: Final = re.compile(r"<[^<>]*>")
+
 
 def page_blocks(source: str) -> list[Block]:
     """Return the visible blocks of a page."""
     return _Page(source).read()
+
+
+def read_page(content: bytes, kind: str) -> Document:
+    """Read the main part of a page.
+
+    Raises:
+        SkipFileError: it is no text, or more than is read.
+    """
+    source = decode(content)
+    draft = Draft()
+    main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
+    for block in page_blocks(main):
+        write_block(block, draft)
+    return draft.document(kind, title_of(source), read_page_metadata(source))
+
+
+def extract_main_content(source: str, *, n_visible: int) -> str:
+    """Return the source of the main content of a page; "" if it is unknown, so that the whole page is to be read.
+
+    `n_visible` characters of the page are text.
+    """
+    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
+        return ""
+    import trafilatura  # noqa: PLC0415 - see the docstring of the module
+
+    content = trafilatura.extract(
+        source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
+    )
+    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
 
 
 class _Page:
@@ -237,55 +282,3 @@ class _Tables:
 def _number(tag: str, attribute: str, otherwise: int) -> int:
     match = re.search(rf"\b{attribute}\s*=\s*[\"']?(\d{{1,6}})\b", tag)
     return int(match[1]) if match else otherwise
-
-
-_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS: Final = frozenset(_LEVELS) | frozenset(
-    "address article aside blockquote body caption center dd desc details dialog div dl dt fieldset figcaption figure "
-    "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
-    "tr ul".split()
-)
-_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
-_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
-"""The position of a line in a drawing, which may be an element of its own."""
-
-_SPACES: Final = re.compile(r"\s+")
-_MAX_DEPTH: Final = 8
-"""The deepest nesting of lists and tables that is kept."""
-
-
-def read_page(content: bytes, kind: str) -> Document:
-    """Read the main part of a page.
-
-    Raises:
-        SkipFileError: it is no text, or more than is read.
-    """
-    source = decode(content)
-    draft = Draft()
-    main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
-    for block in page_blocks(main):
-        write_block(block, draft)
-    return draft.document(kind, title_of(source), read_page_metadata(source))
-
-
-_MOST_CHARS: Final = 4_000_000
-_LEAST_SHARE: Final = 0.25
-"""If less of the text than this would remain, the page has been misread."""
-
-
-def extract_main_content(source: str, *, n_visible: int) -> str:
-    """Return the source of the main content of a page; "" if it is unknown, so that the whole page is to be read.
-
-    `n_visible` characters of the page are text.
-    """
-    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
-        return ""
-    import trafilatura  # noqa: PLC0415 - see the docstring of the module
-
-    content = trafilatura.extract(
-        source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
-    )
-    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
-
-
-_TAG: Final = re.compile(r"<[^<>]*>")

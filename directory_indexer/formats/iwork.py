@@ -1,10 +1,7 @@
-"""Pages, Numbers and Keynote: by the PDF preview in the file, else by its own parts.
+"""Pages, Numbers and Keynote documents: by the PDF preview in the file, else by their IWA archives.
 
-Pages, Numbers and Keynote documents: the preview has them as printed, with their pages.
-
-IWA archives, in which Pages, Numbers and Keynote store text since 2013: protocol buffers, packed by Snappy.
-
-There is no published specification; the numbers of messages and fields are those found by
+The preview has a document as printed, with its pages. IWA archives store the text since 2013: protocol buffers, packed
+by Snappy. There is no published specification; the numbers of messages and fields are those found by
 https://github.com/obriensp/iWorkFileFormat and the readers of LibreOffice (libetonyek).
 """
 

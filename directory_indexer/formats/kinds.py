@@ -1,6 +1,6 @@
-"""Names of kinds of files: aliases that `--type` accepts, and groups.
+"""Kinds of files: aliases that `--type` accepts, groups, and kinds that may be opened on the desktop.
 
-Files that may be opened on the desktop: documents, and never anything that it might run instead.
+Only documents may be opened, and never anything that the desktop might run instead.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Markdown in all its dialects: ATX and setext headings, and front matter.
+"""Lightweight markup: Markdown, AsciiDoc, Org, LaTeX, manual pages, wiki text, Typst and reStructuredText.
 
-A line scanner, because markdown-it-py reads 5 MB/s and this 50; where CommonMark is clear the two agree, which a test
-asserts. Headings inside lists and quotations are content here, and an underline makes a heading of one line only.
-
-Markup whose headings take a single line: AsciiDoc, Org, LaTeX, manual pages, wiki text and Typst.
-
-reStructuredText: titles by their adornment, with levels in the order in which the adornments first appear.
-
-A line scanner, because docutils runs directives, writes to stderr and reads 0.3 MB/s.
+Line scanners, because markdown-it-py reads 5 MB/s and this 50, and docutils runs directives, writes to stderr and reads
+0.3 MB/s. Where CommonMark is clear the two agree, which a test asserts. In Markdown, headings inside lists and
+quotations are content, and an underline makes a heading of one line only; in reStructuredText, titles have levels in
+the order in which their adornments first appear.
 """
 
 from __future__ import annotations
@@ -20,6 +16,53 @@ from typing import Final, NamedTuple
 from directory_indexer.formats.document import Document, Heading, Metadata, sections_of, single_line
 from directory_indexer.formats.metadata import KINDS_WITH_KEYWORDS, FrontMatter, read_front_matter, read_keywords
 from directory_indexer.formats.structured import unescape
+
+_CONTAINER: Final = r"(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*+"
+_BLOCK: Final = re.compile(
+    r"^[ ]{0,3}(?:"
+    r"(?P<marks>\#{1,6})(?![^ \t\n])(?P<atx>[^\n]*)"
+    r"|(?P<underline>=+|-+)[ \t]*$"
+    rf"|{_CONTAINER}(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}})"
+    r"|<(?P<html>!--|pre\b|script\b|style\b|textarea\b)"
+    r")",
+    re.MULTILINE,
+)
+_CLOSING_FENCES: Final = {
+    mark: re.compile(rf"^[ \t>]*(?P<fence>{mark}{{3,}})[ \t]*$", re.MULTILINE) for mark in ("`", "~")
+}
+_PARAGRAPH_LINE: Final = re.compile(
+    r"[ ]{0,3}(?![-*+>][ \t]|\d{1,9}[.)][ \t]|\#{1,6}[ \t]|```|~~~|[|<>]|[-=*_][-=*_ \t]*(?:\n|\Z))\S"
+)
+_INLINE_MARKUP: Final = (
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"\s*\{[#.:][^}]*\}$"), ""),
+    (re.compile(r"<img\s[^>]*?alt=\"([^\"]*)\"[^>]*>"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^>]*>"), ""),
+    (re.compile(r"\*\*|__|`|\\(?=[_*#\[\]<>`])"), ""),
+)
+
+_TITLE_WITHIN: Final = 65_536
+
+_ORG_NOISE: Final = re.compile(r"^(?:TODO|DONE|NEXT|WAITING|CANCELL?ED)\s+|\[#[A-Z]\]\s*|\s+:[\w@#%:]+:$")
+_LATEX_NOISE: Final = re.compile(r"\\[a-zA-Z]+\*?\s*|[{}$]|\\(?=[&%_#])")
+_MAN_NOISE: Final = re.compile(r"\\f(?:[A-Z]|\(..|\[\w*\])|\\[&/,]|\\(?=-)")
+
+_LATEX_LEVELS: Final = {
+    "part": 1,
+    "chapter": 2,
+    "section": 3,
+    "subsection": 4,
+    "subsubsection": 5,
+    "paragraph": 6,
+    "subparagraph": 7,
+}
+_BRACED: Final = r"\{(?P<title>(?:[^{}]|\{[^{}]{0,200}\}){0,400})\}"
+
+_MIN_SHORT_ADORNMENT: Final = 4
+_UNDERLINED: Final = re.compile(
+    r"^(?P<title>(?!\.\. )(?:\S|[ ]{1,8}\S)[^\n]*)\n(?P<adornment>([!-/:-@\[-`{-~])\3+)[ \t]*$", re.MULTILINE
+)
+_ROLE: Final = re.compile(r":[\w:-]{1,40}:`([^`<]*?)(?:\s*<[^`]*>)?`")
 
 
 def extract_markdown(text: str, kind: str) -> Document:
@@ -65,6 +108,23 @@ def title_of(headings: tuple[Heading, ...]) -> str:
     return next((heading.title for heading in headings if heading.level == 1), "")
 
 
+def extract_markup(text: str, kind: str) -> Document:
+    """Return a text in one of the `MARKUP_KINDS` with its headings; only the accents of LaTeX are decoded."""
+    text = unescape(text, kind) if kind == "latex" else text
+    syntax = _SYNTAXES[kind]
+    headings = tuple(_headings(text, syntax))
+    match = syntax.title.search(text, 0, _TITLE_WITHIN)
+    title = syntax.clean(" ".join(filter(None, match.groups()))) if match else ""
+    metadata = read_keywords(text, kind) if kind in KINDS_WITH_KEYWORDS else Metadata()
+    return Document(text, kind, title, sections_of(headings), metadata=metadata)
+
+
+def extract_restructuredtext(text: str, kind: str) -> Document:
+    """Return a reStructuredText with its section titles."""
+    headings = tuple(_adorned_headings(text))
+    return Document(text, kind, title_of(headings), sections_of(headings), metadata=read_keywords(text, kind))
+
+
 def _setext_heading(text: str, underline: re.Match[str], block_start: int) -> Heading | None:
     end = underline.start() - 1
     start = max(text.rfind("\n", block_start, max(end, block_start)) + 1, block_start)
@@ -93,42 +153,6 @@ def _end_of_html(text: str, opening: re.Match[str]) -> int:
     closing = "-->" if opening["html"] == "!--" else f"</{opening['html']}"
     end = text.find(closing, opening.end())
     return len(text) if end < 0 else end + len(closing)
-
-
-_CONTAINER: Final = r"(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*+"
-_BLOCK: Final = re.compile(
-    r"^[ ]{0,3}(?:"
-    r"(?P<marks>\#{1,6})(?![^ \t\n])(?P<atx>[^\n]*)"
-    r"|(?P<underline>=+|-+)[ \t]*$"
-    rf"|{_CONTAINER}(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}})"
-    r"|<(?P<html>!--|pre\b|script\b|style\b|textarea\b)"
-    r")",
-    re.MULTILINE,
-)
-_CLOSING_FENCES: Final = {
-    mark: re.compile(rf"^[ \t>]*(?P<fence>{mark}{{3,}})[ \t]*$", re.MULTILINE) for mark in ("`", "~")
-}
-_PARAGRAPH_LINE: Final = re.compile(
-    r"[ ]{0,3}(?![-*+>][ \t]|\d{1,9}[.)][ \t]|\#{1,6}[ \t]|```|~~~|[|<>]|[-=*_][-=*_ \t]*(?:\n|\Z))\S"
-)
-_INLINE_MARKUP: Final = (
-    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
-    (re.compile(r"\s*\{[#.:][^}]*\}$"), ""),
-    (re.compile(r"<img\s[^>]*?alt=\"([^\"]*)\"[^>]*>"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^>]*>"), ""),
-    (re.compile(r"\*\*|__|`|\\(?=[_*#\[\]<>`])"), ""),
-)
-
-
-def extract_markup(text: str, kind: str) -> Document:
-    """Return a text in one of the `MARKUP_KINDS` with its headings; only the accents of LaTeX are decoded."""
-    text = unescape(text, kind) if kind == "latex" else text
-    syntax = _SYNTAXES[kind]
-    headings = tuple(_headings(text, syntax))
-    match = syntax.title.search(text, 0, _TITLE_WITHIN)
-    title = syntax.clean(" ".join(filter(None, match.groups()))) if match else ""
-    metadata = read_keywords(text, kind) if kind in KINDS_WITH_KEYWORDS else Metadata()
-    return Document(text, kind, title, sections_of(headings), metadata=metadata)
 
 
 class _Syntax(NamedTuple):
@@ -167,22 +191,37 @@ def _clean_man(title: str) -> str:
     return single_line(_MAN_NOISE.sub("", single_line(title)).replace('"', ""))
 
 
-_TITLE_WITHIN: Final = 65_536
+def _adorned_headings(text: str) -> Iterator[Heading]:
+    levels: dict[tuple[str, bool], int] = {}
+    end_of_last = 0
+    for underline in _UNDERLINED.finditer(text):
+        if underline.start() < end_of_last or not _is_title(underline):
+            continue
+        over = _overline(text, underline)
+        style = (underline["adornment"][0], over is not None)
+        start = underline.start() if over is None else over
+        yield Heading(start, levels.setdefault(style, len(levels) + 1), _plain_text(underline["title"]))
+        end_of_last = underline.end()
 
-_ORG_NOISE: Final = re.compile(r"^(?:TODO|DONE|NEXT|WAITING|CANCELL?ED)\s+|\[#[A-Z]\]\s*|\s+:[\w@#%:]+:$")
-_LATEX_NOISE: Final = re.compile(r"\\[a-zA-Z]+\*?\s*|[{}$]|\\(?=[&%_#])")
-_MAN_NOISE: Final = re.compile(r"\\f(?:[A-Z]|\(..|\[\w*\])|\\[&/,]|\\(?=-)")
 
-_LATEX_LEVELS: Final = {
-    "part": 1,
-    "chapter": 2,
-    "section": 3,
-    "subsection": 4,
-    "subsubsection": 5,
-    "paragraph": 6,
-    "subparagraph": 7,
-}
-_BRACED: Final = r"\{(?P<title>(?:[^{}]|\{[^{}]{0,200}\}){0,400})\}"
+def _is_title(underline: re.Match[str]) -> bool:
+    title, adornment = underline["title"].rstrip(), underline["adornment"]
+    if title[0] == adornment[0] and title == title[0] * len(title):
+        return False
+    # Docutils warns of an underline that is too short, but accepts it from four characters on.
+    return len(adornment) >= min(len(title.lstrip()), _MIN_SHORT_ADORNMENT)
+
+
+def _overline(text: str, underline: re.Match[str]) -> int | None:
+    """Return the start of the line above if it repeats the adornment; an indented title needs one."""
+    end = underline.start() - 1
+    start = text.rfind("\n", 0, max(end, 0)) + 1
+    return start if end > 0 and text[start:end].rstrip() == underline["adornment"] else None
+
+
+def _plain_text(title: str) -> str:
+    return single_line(_ROLE.sub(r"\1", single_line(title)).replace("``", "").replace("`", "").replace("**", ""))
+
 
 _SYNTAXES: Final[dict[str, _Syntax]] = {
     "asciidoc": _Syntax(
@@ -229,48 +268,3 @@ _SYNTAXES: Final[dict[str, _Syntax]] = {
 }
 
 MARKUP_KINDS: Final = frozenset(_SYNTAXES)
-
-
-def extract_restructuredtext(text: str, kind: str) -> Document:
-    """Return a reStructuredText with its section titles."""
-    headings = tuple(_adorned_headings(text))
-    return Document(text, kind, title_of(headings), sections_of(headings), metadata=read_keywords(text, kind))
-
-
-def _adorned_headings(text: str) -> Iterator[Heading]:
-    levels: dict[tuple[str, bool], int] = {}
-    end_of_last = 0
-    for underline in _UNDERLINED.finditer(text):
-        if underline.start() < end_of_last or not _is_title(underline):
-            continue
-        over = _overline(text, underline)
-        style = (underline["adornment"][0], over is not None)
-        start = underline.start() if over is None else over
-        yield Heading(start, levels.setdefault(style, len(levels) + 1), _plain_text(underline["title"]))
-        end_of_last = underline.end()
-
-
-def _is_title(underline: re.Match[str]) -> bool:
-    title, adornment = underline["title"].rstrip(), underline["adornment"]
-    if title[0] == adornment[0] and title == title[0] * len(title):
-        return False
-    # Docutils warns of an underline that is too short, but accepts it from four characters on.
-    return len(adornment) >= min(len(title.lstrip()), _MIN_SHORT_ADORNMENT)
-
-
-def _overline(text: str, underline: re.Match[str]) -> int | None:
-    """Return the start of the line above if it repeats the adornment; an indented title needs one."""
-    end = underline.start() - 1
-    start = text.rfind("\n", 0, max(end, 0)) + 1
-    return start if end > 0 and text[start:end].rstrip() == underline["adornment"] else None
-
-
-def _plain_text(title: str) -> str:
-    return single_line(_ROLE.sub(r"\1", single_line(title)).replace("``", "").replace("`", "").replace("**", ""))
-
-
-_MIN_SHORT_ADORNMENT: Final = 4
-_UNDERLINED: Final = re.compile(
-    r"^(?P<title>(?!\.\. )(?:\S|[ ]{1,8}\S)[^\n]*)\n(?P<adornment>([!-/:-@\[-`{-~])\3+)[ \t]*$", re.MULTILINE
-)
-_ROLE: Final = re.compile(r":[\w:-]{1,40}:`([^`<]*?)(?:\s*<[^`]*>)?`")

@@ -1,14 +1,8 @@
 """Pictures and sound: the metadata in their files, and the text on pictures.
 
-Pictures: metadata in their files from cameras and people, as EXIF, XMP, IPTC, comments and PNG texts.
-
-Blocks are located by walking over the file; the picture itself is never decoded.
-
-Sound: the tags of MP3, FLAC, Ogg, Opus, MP4, WMA, AIFF and WAV files, read by tinytag.
-
-EXIF: metadata that cameras write into pictures, as the directories of a TIFF file (CIPA DC-008).
-
-ExifRead knows more tags, those of each maker, but takes 100 ms to import and reads neither XMP nor the texts of PNG.
+Metadata of pictures is EXIF (CIPA DC-008), XMP, IPTC, comments and PNG texts. Its blocks are located by walking over
+the file; the picture itself is never decoded. ExifRead knows more tags, those of each maker, but takes 100 ms to import
+and reads neither XMP nor the texts of PNG. Tags of sound are read by tinytag.
 """
 
 from __future__ import annotations
@@ -37,6 +31,64 @@ from directory_indexer.formats.scanned_pictures import add_recognised_text
 from directory_indexer.formats.signatures import describe
 from directory_indexer.formats.xml_events import read_xmp
 
+_MARKER: Final = 0xFF
+_START_OF_SCAN: Final = 0xDA
+_SIZE_BYTES: Final = 2
+_PNG_CHECKSUM_BYTES: Final = 4
+_MAX_BLOCK: Final = 1_000_000
+_MAX_NOTES: Final = 20
+_EXIF: Final = b"Exif\0\0"
+_XMP: Final = b"http://ns.adobe.com/xap/1.0/\0"
+_PHOTOSHOP: Final = b"Photoshop 3.0\0"
+_IPTC: Final = b"\x1c\x02"
+"""The start of each dataset of news picture metadata (IPTC-IIM 4.2, record 2)."""
+
+_IPTC_TITLE: Final = 5
+_IPTC_KEYWORD: Final = 25
+_IPTC_AUTHOR: Final = 80
+_IPTC_PLACES: Final = (92, 90, 95, 101)
+_IPTC_CAPTION: Final = 120
+_TECHNICAL: Final = frozenset(
+    {"software", "creator tool", "raw profile type exif", "raw profile type xmp", "raw profile type iptc"}
+)
+_TECHNICAL_PREFIXES: Final = ("date:", "exif:", "icc:", "png:", "raw profile", "signature", "thumb:", "mimetype")
+_WEBP_BLOCKS: Final = {b"EXIF": "exif", b"XMP ": "xmp"}
+
+_MAX_CHARACTERS: Final = 1_000_000
+_NAMES: Final = {"aiff": "AIFF audio", "mp3": "MP3 audio", "m4a": "MP4 audio", "wav": "WAV audio"}
+
+_Value = bytes | tuple[int, ...]
+
+_BYTE: Final = 0xFF
+_HEADER_BYTES: Final = 8
+_ENTRY_BYTES: Final = 12
+_INLINE_BYTES: Final = 4
+_MAX_DIRECTORIES: Final = 8
+_MAX_ENTRIES: Final = 1_000
+_MAX_VALUE: Final = 65_536
+_FORMS: Final = {1: "B", 2: "s", 3: "H", 4: "I", 7: "s"}
+_ENCODINGS: Final = ((b"ASCII\0\0\0", "latin-1"), (b"UNICODE\0", "utf-16-be"), (b"\0" * 8, "latin-1"))
+"""Prefixes of user comments that declare their encoding."""
+
+_TAGS: Final = {
+    0x010E: "description",
+    0x010F: "maker",
+    0x0110: "camera",
+    0x0132: "modified",
+    0x013B: "artist",
+    0x8298: "copyright",
+    0x9003: "taken",
+    0x9286: "comment",
+    0xA434: "lens",
+    0x9C9B: "title",
+    0x9C9C: "comment",
+    0x9C9D: "artist",
+    0x9C9E: "keywords",
+    0x9C9F: "subject",
+    0x010D: "document",
+}
+_INNER: Final[dict[int, dict[int, str]]] = {0x8769: _TAGS}
+
 
 def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
     """Read the metadata in the file of a picture, and the text that OCR recognised on it before.
@@ -53,6 +105,59 @@ def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
     if not document.text and not document.scans:
         raise SkipFileError(SkipReason.BINARY, describe(content))
     return document
+
+
+def open_audio(file: BinaryIO, kind: str, _: Budget) -> Contents:
+    """Read the tags of a sound file; the sound itself is skipped.
+
+    Raises:
+        SkipFileError: it has none.
+        ExtractionError: it is damaged.
+    """
+    try:
+        tag = TinyTag.get(file_obj=file, duration=False, encoding=None)
+    except TinyTagException as error:
+        raise ExtractionError(f"damaged tags: {single_line_value(str(error))[:100]}") from error
+    except (ArithmeticError, AttributeError, IndexError, LookupError, OSError, TypeError, ValueError) as error:
+        raise ExtractionError(f"damaged tags ({type(error).__name__})") from error
+    draft = Draft()
+    title = meaningful_title(tag.title or "")
+    draft.heading(1, title)
+    facts = {
+        "Artist": tag.artist,
+        "Album": tag.album,
+        "Album artist": tag.albumartist,
+        "Composer": tag.composer,
+        "Genre": tag.genre,
+        "Year": tag.year,
+    }
+    draft.rows(f"{label}: {single_line_value(str(text))}" for label, text in facts.items() if text)
+    for name in ("comment", "description", "lyrics"):
+        text = tag.comment if name == "comment" else "\n".join(map(str, tag.other.get(name, [])))
+        draft.paragraph((text or "")[:_MAX_CHARACTERS])
+    if draft.is_empty:
+        raise SkipFileError(SkipReason.BINARY, f"{_NAMES.get(kind, kind)} without tags")
+    metadata = Metadata(
+        authors=distinct_values(filter(None, (tag.artist, tag.composer))),
+        created=iso_time((tag.year or "")[:10]),
+        tags=distinct_values(filter(None, (tag.genre,))),
+    )
+    return Contents(draft.document(kind, title, metadata))
+
+
+def read_exif(content: bytes) -> dict[str, str]:
+    """Return the values of the descriptive tags by their names; damaged content has fewer."""
+    order = {b"II": "<", b"MM": ">"}.get(content[:2])
+    if order is None or len(content) < _HEADER_BYTES:
+        return {}
+    return dict(_Directories(content, order).tags(struct.unpack_from(f"{order}I", content, 4)[0]))
+
+
+def parse_exif_time(text: str) -> str:
+    """Return an EXIF time, `2024:05:01 12:00:00`, in ISO 8601; "" if it is invalid."""
+    date, _, time = text.strip().partition(" ")
+    day = date.replace(":", "-")
+    return iso_time(f"{day}T{time}") or iso_time(day)
 
 
 class _Block(NamedTuple):
@@ -264,102 +369,6 @@ def _text(content: bytes) -> str:
         return ""
 
 
-_MARKER: Final = 0xFF
-_START_OF_SCAN: Final = 0xDA
-_SIZE_BYTES: Final = 2
-_PNG_CHECKSUM_BYTES: Final = 4
-_MAX_BLOCK: Final = 1_000_000
-_MAX_NOTES: Final = 20
-_EXIF: Final = b"Exif\0\0"
-_XMP: Final = b"http://ns.adobe.com/xap/1.0/\0"
-_PHOTOSHOP: Final = b"Photoshop 3.0\0"
-_IPTC: Final = b"\x1c\x02"
-"""The start of each dataset of news picture metadata (IPTC-IIM 4.2, record 2)."""
-
-_IPTC_TITLE: Final = 5
-_IPTC_KEYWORD: Final = 25
-_IPTC_AUTHOR: Final = 80
-_IPTC_PLACES: Final = (92, 90, 95, 101)
-_IPTC_CAPTION: Final = 120
-_TECHNICAL: Final = frozenset(
-    {"software", "creator tool", "raw profile type exif", "raw profile type xmp", "raw profile type iptc"}
-)
-_TECHNICAL_PREFIXES: Final = ("date:", "exif:", "icc:", "png:", "raw profile", "signature", "thumb:", "mimetype")
-_WEBP_BLOCKS: Final = {b"EXIF": "exif", b"XMP ": "xmp"}
-_BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
-    "bmp": _no_blocks,
-    "gif": _gif_blocks,
-    "jpeg": _jpeg_blocks,
-    "png": _png_blocks,
-    "pnm": _no_blocks,
-    "tiff": _tiff_blocks,
-    "webp": _webp_blocks,
-}
-_READERS: Final[dict[str, Callable[[_PictureFacts, _Block], None]]] = {
-    "exif": _PictureFacts.exif,
-    "iptc": _PictureFacts.iptc,
-    "text": _PictureFacts.text,
-    "xmp": _PictureFacts.xmp,
-}
-
-
-def open_audio(file: BinaryIO, kind: str, _: Budget) -> Contents:
-    """Read the tags of a sound file; the sound itself is skipped.
-
-    Raises:
-        SkipFileError: it has none.
-        ExtractionError: it is damaged.
-    """
-    try:
-        tag = TinyTag.get(file_obj=file, duration=False, encoding=None)
-    except TinyTagException as error:
-        raise ExtractionError(f"damaged tags: {single_line_value(str(error))[:100]}") from error
-    except (ArithmeticError, AttributeError, IndexError, LookupError, OSError, TypeError, ValueError) as error:
-        raise ExtractionError(f"damaged tags ({type(error).__name__})") from error
-    draft = Draft()
-    title = meaningful_title(tag.title or "")
-    draft.heading(1, title)
-    facts = {
-        "Artist": tag.artist,
-        "Album": tag.album,
-        "Album artist": tag.albumartist,
-        "Composer": tag.composer,
-        "Genre": tag.genre,
-        "Year": tag.year,
-    }
-    draft.rows(f"{label}: {single_line_value(str(text))}" for label, text in facts.items() if text)
-    for name in ("comment", "description", "lyrics"):
-        text = tag.comment if name == "comment" else "\n".join(map(str, tag.other.get(name, [])))
-        draft.paragraph((text or "")[:_MAX_CHARACTERS])
-    if draft.is_empty:
-        raise SkipFileError(SkipReason.BINARY, f"{_NAMES.get(kind, kind)} without tags")
-    metadata = Metadata(
-        authors=distinct_values(filter(None, (tag.artist, tag.composer))),
-        created=iso_time((tag.year or "")[:10]),
-        tags=distinct_values(filter(None, (tag.genre,))),
-    )
-    return Contents(draft.document(kind, title, metadata))
-
-
-_MAX_CHARACTERS: Final = 1_000_000
-_NAMES: Final = {"aiff": "AIFF audio", "mp3": "MP3 audio", "m4a": "MP4 audio", "wav": "WAV audio"}
-
-
-def read_exif(content: bytes) -> dict[str, str]:
-    """Return the values of the descriptive tags by their names; damaged content has fewer."""
-    order = {b"II": "<", b"MM": ">"}.get(content[:2])
-    if order is None or len(content) < _HEADER_BYTES:
-        return {}
-    return dict(_Directories(content, order).tags(struct.unpack_from(f"{order}I", content, 4)[0]))
-
-
-def parse_exif_time(text: str) -> str:
-    """Return an EXIF time, `2024:05:01 12:00:00`, in ISO 8601; "" if it is invalid."""
-    date, _, time = text.strip().partition(" ")
-    day = date.replace(":", "-")
-    return iso_time(f"{day}T{time}") or iso_time(day)
-
-
 class _Directories:
     """The directories of a TIFF file, which may be nested."""
 
@@ -407,9 +416,6 @@ class _Directories:
         return struct.unpack_from(f"{self._order}{form * count}", self._content, at)
 
 
-_Value = bytes | tuple[int, ...]
-
-
 def _format_value(value: _Value) -> str:
     if isinstance(value, tuple):
         # Windows writes UTF-16 as single bytes.
@@ -422,32 +428,18 @@ def _format_value(value: _Value) -> str:
     return single_line_value(decode(text)) if text and b"\0" not in text else ""
 
 
-_BYTE: Final = 0xFF
-_HEADER_BYTES: Final = 8
-_ENTRY_BYTES: Final = 12
-_INLINE_BYTES: Final = 4
-_MAX_DIRECTORIES: Final = 8
-_MAX_ENTRIES: Final = 1_000
-_MAX_VALUE: Final = 65_536
-_FORMS: Final = {1: "B", 2: "s", 3: "H", 4: "I", 7: "s"}
-_ENCODINGS: Final = ((b"ASCII\0\0\0", "latin-1"), (b"UNICODE\0", "utf-16-be"), (b"\0" * 8, "latin-1"))
-"""Prefixes of user comments that declare their encoding."""
-
-_TAGS: Final = {
-    0x010E: "description",
-    0x010F: "maker",
-    0x0110: "camera",
-    0x0132: "modified",
-    0x013B: "artist",
-    0x8298: "copyright",
-    0x9003: "taken",
-    0x9286: "comment",
-    0xA434: "lens",
-    0x9C9B: "title",
-    0x9C9C: "comment",
-    0x9C9D: "artist",
-    0x9C9E: "keywords",
-    0x9C9F: "subject",
-    0x010D: "document",
+_BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
+    "bmp": _no_blocks,
+    "gif": _gif_blocks,
+    "jpeg": _jpeg_blocks,
+    "png": _png_blocks,
+    "pnm": _no_blocks,
+    "tiff": _tiff_blocks,
+    "webp": _webp_blocks,
 }
-_INNER: Final[dict[int, dict[int, str]]] = {0x8769: _TAGS}
+_READERS: Final[dict[str, Callable[[_PictureFacts, _Block], None]]] = {
+    "exif": _PictureFacts.exif,
+    "iptc": _PictureFacts.iptc,
+    "text": _PictureFacts.text,
+    "xmp": _PictureFacts.xmp,
+}

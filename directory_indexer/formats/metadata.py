@@ -1,9 +1,8 @@
-"""Metadata values, validated and cut to what an index keeps.
+"""Metadata of documents: values validated and cut to what an index keeps, and front matter above a text.
 
-Metadata that authors write above a text: front matter in YAML or TOML, keywords of Org, fields of reStructuredText.
-
-Only the YAML that people write there is read: values, quoted or not, lists on one line or several, folded text. A full
-parser takes a hundred times as long, and one alias may stand for gigabytes.
+Front matter is YAML or TOML, keywords of Org, or fields of reStructuredText. Only the YAML that people write there is
+read: values, quoted or not, lists on one line or several, folded text. A full parser takes a hundred times as long, and
+one alias may stand for gigabytes.
 """
 
 from __future__ import annotations

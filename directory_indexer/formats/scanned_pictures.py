@@ -1,6 +1,6 @@
-"""Text on pictures: which pictures OCR should read, and recognised text as a document.
+"""Text on pictures: which pictures OCR should read, by their declared sizes, and recognised text as a document.
 
-Sizes of pictures, page by page, as their files declare them; nothing is unpacked.
+Sizes are those that files declare, page by page; nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,29 @@ from directory_indexer.formats.document import Document
 from directory_indexer.formats.pdf.documents import build_document
 from directory_indexer.formats.pdf.pages import Page, recognised_rows
 from directory_indexer.formats.pdf.tables import join_row_cells
+
+_SMALL_PIXELS: Final = 100_000
+"""Smaller pictures are symbols and logos."""
+
+_SMALL_PIXELS_OF_SCANS: Final = 30_000
+_OF_SCANNERS: Final = frozenset({"bmp", "pnm"})
+"""Formats that scanners and screenshots write, and that the web does not have."""
+
+_LONG_SIDE: Final = 8420
+"""A picture counts as large as an A4 page, in tenths of a point, since its file does not say."""
+
+_MARKER: Final = 0xFF
+_STARTS_OF_FRAME: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_PNM_HEADER: Final = 4_096
+_PNM_FIELDS: Final = 2
+_VP8_SIZE: Final = 0x3FFF
+_TIFF_SIZE: Final = (256, 257)
+_SHORT: Final = 3
+MAX_PAGES: Final = 1_000
+"""The limit for a TIFF, which may have many; of those beyond, only the first is reported."""
+
+_MOST_ENTRIES: Final = 200
+"""The directories of a TIFF may overlap, with 65,535 entries each; the size is among the first entries."""
 
 
 def add_recognised_text(document: Document, content: bytes, recognised: RecognisedPages) -> Document:
@@ -52,6 +75,22 @@ def picture_page_key(picture_hash: ContentHash, page: int) -> PageKey:
     return PageKey(content_hash(page.to_bytes(4, "big") + picture_hash))
 
 
+class Size(NamedTuple):
+    """Width and height in pixels."""
+
+    width: int
+    height: int
+
+
+def picture_sizes(content: bytes, kind: str) -> list[Size]:
+    """Return the declared size of each page of a picture, up to any damage."""
+    read = _READERS.get(kind)
+    sizes: list[Size] = []
+    with contextlib.suppress(struct.error, IndexError):
+        sizes.extend(read(content) if read else ())
+    return sizes
+
+
 def _is_large(size: Size, kind: str) -> bool:
     return size.width * size.height >= (_SMALL_PIXELS_OF_SCANS if kind in _OF_SCANNERS else _SMALL_PIXELS)
 
@@ -69,33 +108,6 @@ def _join_texts(document: Document, recognised: Document) -> Document:
     return recognised._replace(
         text=recognised.text + end, title=document.title or recognised.title, metadata=document.metadata
     )
-
-
-_SMALL_PIXELS: Final = 100_000
-"""Smaller pictures are symbols and logos."""
-
-_SMALL_PIXELS_OF_SCANS: Final = 30_000
-_OF_SCANNERS: Final = frozenset({"bmp", "pnm"})
-"""Formats that scanners and screenshots write, and that the web does not have."""
-
-_LONG_SIDE: Final = 8420
-"""A picture counts as large as an A4 page, in tenths of a point, since its file does not say."""
-
-
-class Size(NamedTuple):
-    """Width and height in pixels."""
-
-    width: int
-    height: int
-
-
-def picture_sizes(content: bytes, kind: str) -> list[Size]:
-    """Return the declared size of each page of a picture, up to any damage."""
-    read = _READERS.get(kind)
-    sizes: list[Size] = []
-    with contextlib.suppress(struct.error, IndexError):
-        sizes.extend(read(content) if read else ())
-    return sizes
 
 
 def _png_sizes(content: bytes) -> Iterator[Size]:
@@ -162,19 +174,6 @@ def _value(order: str, type_: int, value: bytes) -> int:
     number: int = struct.unpack_from(f"{order}H" if type_ == _SHORT else f"{order}I", value)[0]
     return number
 
-
-_MARKER: Final = 0xFF
-_STARTS_OF_FRAME: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-_PNM_HEADER: Final = 4_096
-_PNM_FIELDS: Final = 2
-_VP8_SIZE: Final = 0x3FFF
-_TIFF_SIZE: Final = (256, 257)
-_SHORT: Final = 3
-MAX_PAGES: Final = 1_000
-"""The limit for a TIFF, which may have many; of those beyond, only the first is reported."""
-
-_MOST_ENTRIES: Final = 200
-"""The directories of a TIFF may overlap, with 65,535 entries each; the size is among the first entries."""
 
 _READERS: Final[dict[str, Callable[[bytes], Iterator[Size]]]] = {
     "bmp": _bmp_sizes,

@@ -1,11 +1,9 @@
-"""Signatures of binary formats, to name a file that cannot be read as text.
+"""Recognition of binary formats, pictures, sound and session files by their first bytes.
 
 Whether bytes are text is decided in `decoding`, by their content; a signature alone decides nothing here, because a
 note may well begin with "BM25" or "PK".
 
-Recognition of pictures and sound by their first bytes; a name alone proves nothing.
-
-Recognition of session files without importing their readers for other data.
+Session files are recognised without importing their readers for other data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """XML as events, for untrusted files: no tree, no entities, no external references, bounded nesting.
 
-Properties in XML: the texts of leaf elements, by their names.
-
-XMP: metadata that programs embed in a document or picture, as a packet of RDF.
+Also metadata as the texts of leaf elements by their names, and as XMP: a packet of RDF that programs embed in a
+document or picture.
 """
 
 from __future__ import annotations
@@ -24,6 +23,16 @@ from directory_indexer.formats.metadata import (
 
 MAX_DEPTH: Final = 256
 """The deepest nesting of elements that is read; office programs reach 60."""
+
+_BUFFER_BYTES: Final = 1 << 16
+
+_MAX_CHARACTERS: Final = 20_000
+
+_MAX_PACKET: Final = 1_000_000
+_PROPERTIES: Final = frozenset(
+    {"title", "creator", "CreateDate", "DateCreated", "DateTimeOriginal", "ModifyDate"}
+    | {"language", "description", "subject"}
+)
 
 
 class XmlHandler(Protocol):
@@ -64,6 +73,104 @@ def read_xml(
         events.end_all()
         return error
     return None
+
+
+class XmlValues:
+    """Collects the texts of elements, up to a limit for each name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[str]] = {}
+        self._text = ""
+
+    def first(self, name: str) -> str:
+        """Return the first value of a name; "" if there is none."""
+        return next(iter(self.all(name)), "")
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return the values of a name in order."""
+        return tuple(self._by_name.get(name, ()))
+
+    def start(self, _name: str, _attributes: dict[str, str]) -> None:
+        """Handle the start of an element."""
+        self._text = ""
+
+    def end(self, name: str) -> None:
+        """Handle the end of an element."""
+        if self._text and not self._text.isspace():
+            values = self._by_name.setdefault(name, [])
+            if len(values) < MAX_VALUES:
+                values.append(self._text.strip())
+        self._text = ""
+
+    def text(self, text: str) -> None:
+        """Handle a run of text."""
+        if len(self._text) < _MAX_CHARACTERS:
+            self._text += text[:_MAX_CHARACTERS]
+
+
+def read_xmp(packet: str | bytes) -> XmpProperties:
+    """Return the properties of a packet; none if it is damaged, declares entities or is too long."""
+    properties = XmpProperties()
+    if packet and len(packet) <= _MAX_PACKET:
+        try:
+            read_xml([packet], properties)
+        except ExtractionError:
+            return XmpProperties()
+    return properties
+
+
+class XmpProperties:
+    """The values of XMP properties by their names without prefixes, from elements or attributes."""
+
+    def __init__(self) -> None:
+        self._values: defaultdict[str, list[str]] = defaultdict(list)
+        self._open: list[str] = []
+        self._text: list[str] = []
+
+    @property
+    def title(self) -> str:
+        """The title; "" if there is none."""
+        return self._first("title")
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata beside the title."""
+        return Metadata(
+            authors=distinct_values(self._values["creator"]),
+            created=self._time("DateTimeOriginal") or self._time("DateCreated") or self._time("CreateDate"),
+            modified=self._time("ModifyDate"),
+            language=primary_language(self._first("language")),
+            subject=single_line_value(self._first("description")),
+            tags=distinct_values(self._values["subject"]),
+        )
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle the start of an element."""
+        for attribute, value in attributes.items():
+            if attribute in _PROPERTIES:
+                self._values[attribute].append(value)
+        if name in _PROPERTIES:
+            self._open.append(name)
+        self._text = []
+
+    def end(self, name: str) -> None:
+        """Handle the end of an element."""
+        text = "".join(self._text).strip()
+        if self._open and text and name in (self._open[-1], "li"):
+            self._values[self._open[-1]].append(text)
+        if self._open and name == self._open[-1]:
+            self._open.pop()
+        self._text = []
+
+    def text(self, text: str) -> None:
+        """Handle a run of text."""
+        self._text.append(text)
+
+    def _first(self, name: str) -> str:
+        return next(iter(self._values[name]), "")
+
+    def _time(self, name: str) -> str:
+        return next(filter(None, map(iso_time, self._values[name])), "")
 
 
 class _EntityError(ExtractionError):
@@ -135,114 +242,3 @@ def _bare(attributes: dict[str, str]) -> dict[str, str]:
 
 def _refuse_entity(name: str, *_: object) -> None:
     raise _EntityError(f"it declares an XML entity, {name[:40]!r}, which may stand for any amount of text")
-
-
-_BUFFER_BYTES: Final = 1 << 16
-
-
-class XmlValues:
-    """Collects the texts of elements, up to a limit for each name."""
-
-    def __init__(self) -> None:
-        self._by_name: dict[str, list[str]] = {}
-        self._text = ""
-
-    def first(self, name: str) -> str:
-        """Return the first value of a name; "" if there is none."""
-        return next(iter(self.all(name)), "")
-
-    def all(self, name: str) -> tuple[str, ...]:
-        """Return the values of a name in order."""
-        return tuple(self._by_name.get(name, ()))
-
-    def start(self, _name: str, _attributes: dict[str, str]) -> None:
-        """Handle the start of an element."""
-        self._text = ""
-
-    def end(self, name: str) -> None:
-        """Handle the end of an element."""
-        if self._text and not self._text.isspace():
-            values = self._by_name.setdefault(name, [])
-            if len(values) < MAX_VALUES:
-                values.append(self._text.strip())
-        self._text = ""
-
-    def text(self, text: str) -> None:
-        """Handle a run of text."""
-        if len(self._text) < _MAX_CHARACTERS:
-            self._text += text[:_MAX_CHARACTERS]
-
-
-_MAX_CHARACTERS: Final = 20_000
-
-
-def read_xmp(packet: str | bytes) -> XmpProperties:
-    """Return the properties of a packet; none if it is damaged, declares entities or is too long."""
-    properties = XmpProperties()
-    if packet and len(packet) <= _MAX_PACKET:
-        try:
-            read_xml([packet], properties)
-        except ExtractionError:
-            return XmpProperties()
-    return properties
-
-
-class XmpProperties:
-    """The values of XMP properties by their names without prefixes, from elements or attributes."""
-
-    def __init__(self) -> None:
-        self._values: defaultdict[str, list[str]] = defaultdict(list)
-        self._open: list[str] = []
-        self._text: list[str] = []
-
-    @property
-    def title(self) -> str:
-        """The title; "" if there is none."""
-        return self._first("title")
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata beside the title."""
-        return Metadata(
-            authors=distinct_values(self._values["creator"]),
-            created=self._time("DateTimeOriginal") or self._time("DateCreated") or self._time("CreateDate"),
-            modified=self._time("ModifyDate"),
-            language=primary_language(self._first("language")),
-            subject=single_line_value(self._first("description")),
-            tags=distinct_values(self._values["subject"]),
-        )
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Handle the start of an element."""
-        for attribute, value in attributes.items():
-            if attribute in _PROPERTIES:
-                self._values[attribute].append(value)
-        if name in _PROPERTIES:
-            self._open.append(name)
-        self._text = []
-
-    def end(self, name: str) -> None:
-        """Handle the end of an element."""
-        text = "".join(self._text).strip()
-        if self._open and text and name in (self._open[-1], "li"):
-            self._values[self._open[-1]].append(text)
-        if self._open and name == self._open[-1]:
-            self._open.pop()
-        self._text = []
-
-    def text(self, text: str) -> None:
-        """Handle a run of text."""
-        self._text.append(text)
-
-    def _first(self, name: str) -> str:
-        return next(iter(self._values[name]), "")
-
-    def _time(self, name: str) -> str:
-        return next(filter(None, map(iso_time, self._values[name])), "")
-
-
-_MAX_PACKET: Final = 1_000_000
-_PROPERTIES: Final = frozenset(
-    {"title", "creator", "CreateDate", "DateCreated", "DateTimeOriginal", "ModifyDate"}
-    | {"language", "description", "subject"}
-)

@@ -1,11 +1,7 @@
-"""Synchronisation of the cluster index: changes in SQLite are written there, version by version.
+"""Synchronisation of the cluster index: its differences from SQLite are written there, version by version.
 
 A changed file is deleted and added again: its new passages with the next version, then the manifest with that version,
 then the old passages are deleted. So readers always see one version, and the next run completes interrupted writes.
-
-A single update of a cluster index.
-
-Differences between an index and its cluster index; all functions are pure.
 """
 
 from __future__ import annotations
@@ -44,12 +40,17 @@ with lazily:
     from directory_indexer.storage.vectors.cluster_reader import ClusterReader
     from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
 
-
 Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
 """Returns the vectors of those chunks that have one."""
 
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
+
+_MENDED = "dirindex doctor --repair mends it"
+
+_BATCH_PASSAGES: Final = 2000
+_BATCH_FILES: Final = 1000
+_BATCH_WORDS: Final = 5000
 
 
 class Sources(NamedTuple):
@@ -145,21 +146,6 @@ class ClusterUpdate:
                 )
             )
         return new
-
-
-def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> PublishedFile:
-    assert change.file is not None  # noqa: S101 - only files that are there are noted
-    n_before = change.known.n_vectors if change.known else 0
-    n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
-    return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
-
-
-def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
-    for of_file in passages.values():
-        yield from of_file
-
-
-_MENDED = "dirindex doctor --repair mends it"
 
 
 @dataclass(slots=True)
@@ -310,21 +296,6 @@ class ClusterIndex:
         return manifest
 
 
-def _describes(standing: LedgerState, manifest: Manifest) -> bool:
-    return (standing.passages, standing.version) == (manifest.passages, manifest.version)
-
-
-def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> PublishedFile:
-    """Return the ledger entry of a file; if passages are missing or superfluous, its text counts as another one."""
-    is_whole = n_of_text == n_of_file == file.n_passages
-    return PublishedFile(file.path, digest_of(file), file.revision if is_whole else "", 0)
-
-
-_BATCH_PASSAGES: Final = 2000
-_BATCH_FILES: Final = 1000
-_BATCH_WORDS: Final = 5000
-
-
 class FileChange(NamedTuple):
     """A file that differs between the index and the cluster index; `file` or `known` is None if it is missing there."""
 
@@ -419,3 +390,25 @@ def batch_words(words: Iterable[WordCount]) -> Iterator[list[WordCount]]:
             batch = []
     if batch:
         yield batch
+
+
+def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> PublishedFile:
+    assert change.file is not None  # noqa: S101 - only files that are there are noted
+    n_before = change.known.n_vectors if change.known else 0
+    n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
+    return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
+
+
+def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
+    for of_file in passages.values():
+        yield from of_file
+
+
+def _describes(standing: LedgerState, manifest: Manifest) -> bool:
+    return (standing.passages, standing.version) == (manifest.passages, manifest.version)
+
+
+def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> PublishedFile:
+    """Return the ledger entry of a file; if passages are missing or superfluous, its text counts as another one."""
+    is_whole = n_of_text == n_of_file == file.n_passages
+    return PublishedFile(file.path, digest_of(file), file.revision if is_whole else "", 0)

@@ -1,7 +1,4 @@
-"""Plans of tracked directories: a walk compared with one snapshot of the index.
-
-Consent to track a very large directory, with an estimate from a quick count.
-"""
+"""Plans of tracked directories, each a walk compared with one snapshot, and consent to track very large ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Batches of texts being embedded, as many at a time as make the embedder fastest.
+"""Batches of texts being embedded, and the order in which waiting chunks are: likely search results first.
 
-A module of its own, so that a run with nothing to embed does not load threads.
-
-The order in which waiting chunks are embedded: those likely to be searched for come first. Pure.
+As many batches at a time are embedded as make the embedder fastest. A module of its own, so that a run with nothing to
+embed does not load threads.
 """
 
 from __future__ import annotations

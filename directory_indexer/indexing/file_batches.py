@@ -1,10 +1,8 @@
 """Batches of files written in one transaction: members of containers before the containers themselves.
 
-A container is written after all of its members. So one that was not read completely is read again.
-
-Detection, by their bytes, of files that a clone or work tree has, too, whose text is not written again.
-
-Other files are parsed; if the result is the text of another file, it is still stored once.
+A container that was not read completely is therefore read again. Files with the bytes of one in a clone or work tree
+are detected, and their text is not written again; other files are parsed, and if the result is the text of another
+file, it is still stored once.
 """
 
 from __future__ import annotations

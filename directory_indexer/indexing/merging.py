@@ -1,8 +1,6 @@
-"""Merging of pending vectors from SQLite into the vector store, and recovery of lost ones.
+"""Vectors of an index: their state, merging of pending ones into the vector store, and switches of the space.
 
-Switches of the vectors of an index from one embedding space to another.
-
-The state of the vectors of an index: their generation, and how many wait, are pending, stale or refused.
+Vectors that the store has lost are recovered.
 """
 
 from __future__ import annotations

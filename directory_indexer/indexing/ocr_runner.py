@@ -153,10 +153,10 @@ class OcrRunner:
 
     def _settle(self, queue: _Queue, outcome: PageOutcome, recipe: str) -> tuple[int, int]:
         """Store the result of a page; return how many places of it are completed, and how many recognised."""
-        if outcome.found is None:
+        if outcome.recognition is None:
             return queue.give_up(outcome.key), 0
-        self._cache.put(outcome.key, outcome.found, recipe=recipe)
-        return self._finish(queue, outcome.key, outcome.found)
+        self._cache.put(outcome.key, outcome.recognition, recipe=recipe)
+        return self._finish(queue, outcome.key, outcome.recognition)
 
     def _finish(self, queue: _Queue, key: PageKey, result: Recognition | PageProblem | None) -> tuple[int, int]:
         n_pages = queue.finish(key)

@@ -1,7 +1,4 @@
-"""The policy of an index, and the options of a run.
-
-Detection of an index built with other settings, and what a run rebuilds because of it.
-"""
+"""The policy of an index, the options of a run, and what a run rebuilds because the settings have changed."""
 
 from __future__ import annotations
 
@@ -24,6 +21,9 @@ from directory_indexer.walk.listing import WalkPolicy
 with lazily:
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.policy import ParsePolicy
+
+_RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
+"""The options of a resumed run; the others are about how it was started."""
 
 
 class IndexPolicy(NamedTuple):
@@ -102,10 +102,6 @@ def options_of(stored: Iterable[str]) -> IndexOptions:
         most_pages=max(limits, default=None) if len(limits) == len(options) else None,
         is_exact=True,
     )
-
-
-_RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts", "most_pages"})
-"""The options of a resumed run; the others are about how it was started."""
 
 
 class RebuildPolicy:

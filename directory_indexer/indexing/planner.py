@@ -1,9 +1,5 @@
 """The plan of an index run for one tracked directory: the walk compared with the known files.
 
-Pure. A file that the walk did not find is removed only on `Evidence`.
-
-Evidence for the removal of files that a walk did not find.
-
 Pure, and the guard of a promise: a file counts as removed only if its directory was read and did not contain it. A link
 that is broken now is no evidence, nor is a file that is ignored while rules could not be read, nor a place where a file
 system was mounted and now none, or another one, is.

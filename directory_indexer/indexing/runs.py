@@ -1,13 +1,9 @@
-"""An index run in progress: its row in the index, its heartbeat and its outcome.
+"""Index runs in progress: their rows, heartbeats and outcomes, and requests to stop, pause or resume them.
 
-Stopping, pausing and resuming of runs, and which of them a client may stop.
-
-A pause is stored before the run is told, so that it persists whatever is killed next.
-
-Requests to stop a run from a process that may not send it signals: files beside the database.
-
-Each run has a file of its own, named by its id, since several runs may wait for each other, and a late request must
-stop no other. The file contains the outcome, which the run reads at the end of its batch.
+A pause is stored before the run is told, so that it persists whatever is killed next. A process that may not send a
+signal to a run writes a file beside the database. Each run has a file of its own, named by its id, since several runs
+may wait for each other, and a late request must stop no other. The file contains the outcome, which the run reads at
+the end of its batch.
 """
 
 from __future__ import annotations
@@ -257,13 +253,6 @@ def hold_write_lock(
         yield lock
 
 
-def _gives_way(docstore: DocStore) -> bool:
-    """Whether the writing run lets others write, or one that did is about to continue and will do so again."""
-    with docstore.snapshot() as snapshot:
-        phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
-    return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
-
-
 def describe_writer(docstore: DocStore, *, but: int | None = None) -> str:
     """Describe the process that holds the write lock, and its progress; it is not the run `but`."""
     with docstore.snapshot() as snapshot:
@@ -377,28 +366,6 @@ class RunControl:
         return Resumption(_directories(paused), options_of(run.options for run in paused))
 
 
-def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
-    if not all(run.directories for run in paused):
-        return ()
-    return tuple(dict.fromkeys(directory for run in paused for directory in run.directories))
-
-
-def _require_pausable(run: RunRecord) -> None:
-    if run.verb is not Verb.INDEX:
-        raise ConflictError(
-            f"run-{run.id} copies vectors and cannot be paused",
-            hint="stop it where it was started; dirindex migrate goes on where it stopped",
-        )
-
-
-def _require_stoppable(run: RunRecord, by: Origin) -> None:
-    if run.origin is Origin.TERMINAL and by is Origin.SERVER:
-        raise NotStoppableError(
-            f"run-{run.id} was started in a terminal, by process {run.pid} on {run.host}",
-            hint="only its user can stop it: with ^C there, or with dirindex index --pause in any terminal",
-        )
-
-
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Request that a run stops with this outcome."""
     file = _request_file(database, run_id)
@@ -430,6 +397,35 @@ class StopRequests:
             return Outcome(self._request_file.read_text(encoding="ascii"))
         except (OSError, ValueError):  # no request, or one of another version of dirindex
             return None
+
+
+def _gives_way(docstore: DocStore) -> bool:
+    """Whether the writing run lets others write, or one that did is about to continue and will do so again."""
+    with docstore.snapshot() as snapshot:
+        phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
+    return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
+
+
+def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
+    if not all(run.directories for run in paused):
+        return ()
+    return tuple(dict.fromkeys(directory for run in paused for directory in run.directories))
+
+
+def _require_pausable(run: RunRecord) -> None:
+    if run.verb is not Verb.INDEX:
+        raise ConflictError(
+            f"run-{run.id} copies vectors and cannot be paused",
+            hint="stop it where it was started; dirindex migrate goes on where it stopped",
+        )
+
+
+def _require_stoppable(run: RunRecord, by: Origin) -> None:
+    if run.origin is Origin.TERMINAL and by is Origin.SERVER:
+        raise NotStoppableError(
+            f"run-{run.id} was started in a terminal, by process {run.pid} on {run.host}",
+            hint="only its user can stop it: with ^C there, or with dirindex index --pause in any terminal",
+        )
 
 
 def _request_file(database: Path, run_id: int) -> Path:

@@ -1,8 +1,7 @@
-"""Static vectors for chunks that wait for a vector, which searches use meanwhile.
+"""Static vectors for chunks that wait for a vector, which searches use meanwhile, and their training data.
 
-Training data of static vectors: texts with vectors of the model, some of them embedded if there are none.
-
-Only the packaged model is used: it costs nothing, and its vectors lie in the space of the static table.
+The training data are texts with vectors of the packaged model, some of them embedded if there are none. That model
+costs nothing, and its vectors lie in the space of the static table.
 """
 
 from __future__ import annotations

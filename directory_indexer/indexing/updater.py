@@ -2,8 +2,6 @@
 
 Everything is committed in batches, each of which leaves the index consistent, so that a run can be stopped or killed at
 any time and the next one continues.
-
-Counters of files and members of containers.
 """
 
 from __future__ import annotations

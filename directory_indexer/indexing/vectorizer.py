@@ -4,7 +4,7 @@ New vectors are written to SQLite batch by batch, where searches see them at onc
 to time they are merged into the vector store, which takes longer to publish but searches faster. The embedder gets as
 many batches at a time as make it fastest; each is stored as soon as it is complete.
 
-Checks of the services of an index run, before hours of work.
+Services are checked before hours of work.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Integrity checks of an index, and repairs from the texts in SQLite.
+"""Integrity checks of an index and its services, and repairs from the texts in SQLite.
 
-Check and repair of an index, even if it cannot be opened: missing, damaged, or blocked by another file.
-
-Read-only checks of an index: integrity, consistency and completeness.
-
-Checks of the services of an index: the embedding model, and OCR.
+An index that cannot be opened is checked and repaired, too: missing, damaged, or blocked by another file. Checks only
+read.
 """
 
 from __future__ import annotations
@@ -44,6 +41,12 @@ from directory_indexer.storage.vectors import VectorStore
 
 with lazily:
     from directory_indexer.storage.documents.store import Snapshot
+
+_GIB = 1 << 30
+_FREE_BYTES = 500_000_000
+_REPAIR = "dirindex doctor --repair mends it"
+
+_MIB = 1 << 20
 
 
 class Doctor:
@@ -134,51 +137,6 @@ class Doctor:
         with docstore.snapshot() as snapshot:
             vector_set = snapshot.vector_sets.current()
         return Checkup(docstore, self._vectorstores.of(vector_set))
-
-
-def _repair_values(docstore: DocStore) -> Iterator[Finding]:
-    if names := docstore.upkeep.mend_values():
-        message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
-        yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
-
-
-def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
-    if checkup.words().verdict is Verdict.OK and docstore.has_whole_words():
-        return
-    with docstore.transaction() as transaction:
-        transaction.words.rebuild()
-    yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
-
-
-def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
-    with docstore.transaction() as transaction:
-        n_astray = transaction.shared_texts.outdate_orphaned()
-        if n_astray:
-            transaction.directories.unsettle_all()
-    if n_astray:
-        message = f"{n_astray} files whose text was lost will be read again"
-        yield Finding("shared texts", Verdict.REPAIRED, message, "dirindex index")
-
-
-def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
-    try:
-        lost, unknown = docstore.read(checkup.disagreement)
-    except VectorsLostError:
-        with docstore.transaction() as transaction:
-            transaction.vectors.forget_all()
-        yield Finding("vectors", Verdict.REPAIRED, "all vectors made again")
-        return
-    if lost or unknown:
-        with docstore.transaction() as transaction:
-            transaction.vectors.forget(lost)
-            transaction.vectors.add_stale(unknown)
-        message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
-        yield Finding("vectors", Verdict.REPAIRED, message)
-
-
-_GIB = 1 << 30
-_FREE_BYTES = 500_000_000
-_REPAIR = "dirindex doctor --repair mends it"
 
 
 class Checkup:
@@ -278,40 +236,6 @@ class Checkup:
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 
 
-def _directories(snapshot: Snapshot) -> Iterator[Finding]:
-    for directory in snapshot.directories.all():
-        path = os_path(directory)
-        if os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK):
-            yield Finding("directory", Verdict.OK, f"{path} can be read")
-        else:
-            yield Finding(
-                "directory",
-                Verdict.WARNING,
-                f"{path} cannot be read; what was indexed of it stays searchable",
-                f"mount it again, or: dirindex forget {path}",
-            )
-
-
-def _coverage(snapshot: Snapshot) -> Finding:
-    waiting = snapshot.embedding_queue.count()
-    if waiting:
-        return Finding("meaning", Verdict.WARNING, f"{waiting:,} chunks wait for their vectors", "dirindex index")
-    return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
-
-
-def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
-    if n_astray := snapshot.shared_texts.count_orphaned():
-        message = f"{n_astray} files share a text that no file holds, and cannot be found"
-        yield Finding("shared texts", Verdict.PROBLEM, message, _REPAIR)
-
-
-def _is_open(path: Path) -> bool:
-    return os.name == "posix" and is_open(path.stat())
-
-
-_MIB = 1 << 20
-
-
 def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
     """Return the OCR engine and the size of its cache; a service is not called."""
     summary = cache.summary()
@@ -349,3 +273,74 @@ def provider_finding(load: Callable[[], Embedder]) -> Finding:
     reads = f", and reads the first {max_tokens:,} tokens of a text" if max_tokens else ""
     message = f"{name} answers in {seconds:.2f} s with {vector.size} dimensions{reads}"
     return Finding("provider", Verdict.OK, message)
+
+
+def _repair_values(docstore: DocStore) -> Iterator[Finding]:
+    if names := docstore.upkeep.mend_values():
+        message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
+        yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
+
+
+def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
+    if checkup.words().verdict is Verdict.OK and docstore.has_whole_words():
+        return
+    with docstore.transaction() as transaction:
+        transaction.words.rebuild()
+    yield Finding("words", Verdict.REPAIRED, "the full-text index was built again from the stored texts")
+
+
+def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
+    with docstore.transaction() as transaction:
+        n_astray = transaction.shared_texts.outdate_orphaned()
+        if n_astray:
+            transaction.directories.unsettle_all()
+    if n_astray:
+        message = f"{n_astray} files whose text was lost will be read again"
+        yield Finding("shared texts", Verdict.REPAIRED, message, "dirindex index")
+
+
+def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
+    try:
+        lost, unknown = docstore.read(checkup.disagreement)
+    except VectorsLostError:
+        with docstore.transaction() as transaction:
+            transaction.vectors.forget_all()
+        yield Finding("vectors", Verdict.REPAIRED, "all vectors made again")
+        return
+    if lost or unknown:
+        with docstore.transaction() as transaction:
+            transaction.vectors.forget(lost)
+            transaction.vectors.add_stale(unknown)
+        message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
+        yield Finding("vectors", Verdict.REPAIRED, message)
+
+
+def _directories(snapshot: Snapshot) -> Iterator[Finding]:
+    for directory in snapshot.directories.all():
+        path = os_path(directory)
+        if os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK):
+            yield Finding("directory", Verdict.OK, f"{path} can be read")
+        else:
+            yield Finding(
+                "directory",
+                Verdict.WARNING,
+                f"{path} cannot be read; what was indexed of it stays searchable",
+                f"mount it again, or: dirindex forget {path}",
+            )
+
+
+def _coverage(snapshot: Snapshot) -> Finding:
+    waiting = snapshot.embedding_queue.count()
+    if waiting:
+        return Finding("meaning", Verdict.WARNING, f"{waiting:,} chunks wait for their vectors", "dirindex index")
+    return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
+
+
+def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
+    if n_astray := snapshot.shared_texts.count_orphaned():
+        message = f"{n_astray} files share a text that no file holds, and cannot be found"
+        yield Finding("shared texts", Verdict.PROBLEM, message, _REPAIR)
+
+
+def _is_open(path: Path) -> bool:
+    return os.name == "posix" and is_open(path.stat())

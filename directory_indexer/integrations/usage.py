@@ -1,10 +1,8 @@
 """Usage of search tools by assistants, counted in their transcripts; nothing is sent anywhere.
 
-Counts of tool calls in transcripts, and of the text that each kind returned.
-
-A transcript is hostile input: a file that is not one, cannot be read or crashes its reader is reported and skipped.
-
-Reading of a transcript, with a count of the lines that are no records: truncated, too long, or otherwise invalid.
+Counted are tool calls, the text that each kind returned, and lines that are no records: truncated, too long, or
+otherwise invalid. A transcript is hostile input: a file that is not one, cannot be read or crashes its reader is
+reported and skipped.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """OCR by Azure Document Intelligence: words with their positions, paragraphs and tables.
 
-Conversion of a Document Intelligence result to lines: words by their offsets in its text.
-
-Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables.
-
-Layout of recognised tables in rows: spanning cells are repeated, column headings are joined.
-
-Row, column and span numbers of a service are only trusted within fixed bounds.
+Everything in a result refers to one text by offsets, which assign words to lines, paragraphs and tables. In rows of
+tables, spanning cells are repeated and column headings joined; row, column and span numbers of the service are only
+trusted within fixed bounds.
 """
 
 from __future__ import annotations
@@ -30,6 +26,33 @@ from directory_indexer.ocr.json_values import as_number, count_in, items_in, num
 from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
 from directory_indexer.ocr.transport import Reply
+
+_PROFILE: Final = Profile("Azure Document Intelligence", "ocr.azure", "ocp-apim-subscription-key")
+_API_VERSION: Final = "2024-11-30"
+_LAYOUT_VERSION: Final = 1
+_MOST_ANALYSES: Final = 2
+_UNFINISHED: Final = frozenset({"notStarted", "running"})
+_FINISHED: Final = frozenset({"failed", "canceled", "skipped"})
+_OWN_FAULTS: Final = frozenset({"InternalServerError", "ServiceUnavailable", "Timeout"})
+_FIRST_POLL_SECONDS: Final = 2.0
+_SHORTEST_POLL_SECONDS: Final = 1.0
+_LONGEST_POLL_SECONDS: Final = 10.0
+
+_MAX_WORDS: Final = 50_000
+_MAX_TABLES: Final = 50
+_MOST_USES: Final = 8
+_LONGEST_WORD: Final = 1_000
+_LEAST_CORNERS: Final = 6
+_CORNERS: Final = 64
+_HEIGHT: Final = 150
+_UNKNOWN: Final = 90
+"""Confidence of words for which the service reports none."""
+
+_MAX_COLUMNS: Final = 60
+_MAX_CELLS: Final = 5_000
+_REPEATED_CHARACTERS: Final = 200
+_GROWTH: Final = 8
+_FREE_CHARACTERS: Final = 2_000
 
 
 class AzureService:
@@ -114,31 +137,6 @@ class AzureService:
         raise PageRefusedError(f"{self.calls.place} cannot read a page: {message}")
 
 
-_PROFILE: Final = Profile("Azure Document Intelligence", "ocr.azure", "ocp-apim-subscription-key")
-_API_VERSION: Final = "2024-11-30"
-_LAYOUT_VERSION: Final = 1
-_MOST_ANALYSES: Final = 2
-_UNFINISHED: Final = frozenset({"notStarted", "running"})
-_FINISHED: Final = frozenset({"failed", "canceled", "skipped"})
-_OWN_FAULTS: Final = frozenset({"InternalServerError", "ServiceUnavailable", "Timeout"})
-_FIRST_POLL_SECONDS: Final = 2.0
-_SHORTEST_POLL_SECONDS: Final = 1.0
-_LONGEST_POLL_SECONDS: Final = 10.0
-
-
-class _Range(NamedTuple):
-    start: int
-    end: int
-
-
-class _Placed(NamedTuple):
-    """A line, its offset in the text, and its owner: lines of one owner form one block."""
-
-    start: int
-    owner: tuple[str, int]
-    line: Line
-
-
 def lines_of(result: dict[str, Any]) -> tuple[Line, ...]:
     """Return the lines of the only page of a result in reading order, those of tables as rows of cells."""
     page = next(iter(items_in(result, "pages")), {})
@@ -154,6 +152,46 @@ def lines_of(result: dict[str, Any]) -> tuple[Line, ...]:
         for row in rows
     ]
     return tuple(_numbered(sorted((*lines, *cells), key=lambda placed: placed.start)))
+
+
+class Piece(NamedTuple):
+    """A cell of the answer, with its position."""
+
+    row: int
+    column: int
+    cell: dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A line of a table, and the cells that begin in it."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+
+
+def rows_of(table: dict[str, Any]) -> list[Row]:
+    """Return the rows of a table that have text; none if it is larger than any real one."""
+    n_rows, n_columns = count_in(table, "rowCount"), count_in(table, "columnCount")
+    if not 0 < n_rows * n_columns <= _MAX_CELLS or n_columns > _MAX_COLUMNS:
+        return []
+    pieces = [piece for piece in _pieces(table) if piece.row < n_rows and piece.column < n_columns]
+    grid = _grid(pieces, n_rows, n_columns)
+    headings = {piece.row for piece in pieces if text_in(piece.cell, "kind") == "columnHeader"}
+    n_headings = max(1, sum(1 for _ in takewhile(headings.__contains__, range(n_rows))))
+    return list(_rows(grid, pieces, n_headings))
+
+
+class _Range(NamedTuple):
+    start: int
+    end: int
+
+
+class _Placed(NamedTuple):
+    """A line, its offset in the text, and its owner: lines of one owner form one block."""
+
+    start: int
+    owner: tuple[str, int]
+    line: Line
 
 
 class _Words:
@@ -262,44 +300,6 @@ def _percent(confidence: float) -> int:
     return round(max(0.0, min(confidence, 1.0)) * 100)
 
 
-_MAX_WORDS: Final = 50_000
-_MAX_TABLES: Final = 50
-_MOST_USES: Final = 8
-_LONGEST_WORD: Final = 1_000
-_LEAST_CORNERS: Final = 6
-_CORNERS: Final = 64
-_HEIGHT: Final = 150
-_UNKNOWN: Final = 90
-"""Confidence of words for which the service reports none."""
-
-
-class Piece(NamedTuple):
-    """A cell of the answer, with its position."""
-
-    row: int
-    column: int
-    cell: dict[str, Any]
-
-
-class Row(NamedTuple):
-    """A line of a table, and the cells that begin in it."""
-
-    text: str
-    pieces: tuple[Piece, ...]
-
-
-def rows_of(table: dict[str, Any]) -> list[Row]:
-    """Return the rows of a table that have text; none if it is larger than any real one."""
-    n_rows, n_columns = count_in(table, "rowCount"), count_in(table, "columnCount")
-    if not 0 < n_rows * n_columns <= _MAX_CELLS or n_columns > _MAX_COLUMNS:
-        return []
-    pieces = [piece for piece in _pieces(table) if piece.row < n_rows and piece.column < n_columns]
-    grid = _grid(pieces, n_rows, n_columns)
-    headings = {piece.row for piece in pieces if text_in(piece.cell, "kind") == "columnHeader"}
-    n_headings = max(1, sum(1 for _ in takewhile(headings.__contains__, range(n_rows))))
-    return list(_rows(grid, pieces, n_headings))
-
-
 def _pieces(table: dict[str, Any]) -> Iterator[Piece]:
     for cell in items_in(table, "cells")[:_MAX_CELLS]:
         yield Piece(count_in(cell, "rowIndex"), count_in(cell, "columnIndex"), cell)
@@ -341,10 +341,3 @@ def _rows(grid: Sequence[list[str]], pieces: Sequence[Piece], n_headings: int) -
     for index, texts in enumerate((heading, *grid[n_headings:])):
         if any(texts):
             yield Row(row_line(texts), tuple(by_row.get(index, ())))
-
-
-_MAX_COLUMNS: Final = 60
-_MAX_CELLS: Final = 5_000
-_REPEATED_CHARACTERS: Final = 200
-_GROWTH: Final = 8
-_FREE_CHARACTERS: Final = 2_000

@@ -1,10 +1,7 @@
 """Detection of text lines: a model assigns each pixel a probability, and connected probable pixels form a line.
 
-The model marks only the middle of letters, so each box is expanded again, as in differentiable binarization.
-
-Connected components of a mask, by runs of pixels, with their position and slant.
-
-Rectangles around text at any angle, and resampling of their pixels.
+A line is a rectangle at any angle. The model marks only the middle of letters, so each box is expanded again, as in
+differentiable binarization. Components are connected by runs of pixels.
 """
 
 from __future__ import annotations
@@ -19,6 +16,21 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from numpy.typing import NDArray
+
+_STEP: Final = 32
+_LARGEST_SCALE: Final = 2.0
+"""Small letters are only detected when enlarged: of a page at 60 dpi, 90 % of the words instead of 80."""
+
+_PROBABLE: Final = 0.3
+_SURE: Final = 0.5
+_SMALLEST: Final = 3
+_WIDENING: Final = 1.6
+_MOST_LINES: Final = 1000
+
+_TALL: Final = 1.5
+
+_LONG: Final = 4.0
+"""Minimum ratio of length to thickness for a component's slant to be that of a line."""
 
 
 def detect(session: Session, page: NDArray[np.uint8], *, longest_side: int) -> list[TextBox]:
@@ -39,37 +51,6 @@ def boxes_of(probabilities: NDArray[np.float32]) -> list[TextBox]:
     mask[1:] |= mask[:-1]
     components = find_components(probabilities, mask, most=_MOST_LINES)
     return [_widened(component.box) for component in components if _is_text(component)]
-
-
-def _is_text(component: Component) -> bool:
-    return component.score >= _SURE and min(component.box.width, component.box.height) >= _SMALLEST
-
-
-def _widened(box: TextBox) -> TextBox:
-    distance = box.width * box.height * _WIDENING / (box.width + box.height)
-    return box._replace(width=box.width + distance, height=box.height + distance)
-
-
-def _size(page: NDArray[np.uint8], longest_side: int) -> tuple[int, int]:
-    """Return the height and width of the model's input, which are multiples of 32."""
-    scale = min(_LARGEST_SCALE, longest_side / max(page.shape))
-    height, width = (max(round(side * scale / _STEP), 1) * _STEP for side in page.shape)
-    return height, width
-
-
-def _scaled(box: TextBox, x_scale: float, y_scale: float) -> TextBox:
-    return TextBox(box.x * x_scale, box.y * y_scale, box.width * x_scale, box.height * y_scale, box.angle)
-
-
-_STEP: Final = 32
-_LARGEST_SCALE: Final = 2.0
-"""Small letters are only detected when enlarged: of a page at 60 dpi, 90 % of the words instead of 80."""
-
-_PROBABLE: Final = 0.3
-_SURE: Final = 0.5
-_SMALLEST: Final = 3
-_WIDENING: Final = 1.6
-_MOST_LINES: Final = 1000
 
 
 class TextBox(NamedTuple):
@@ -114,36 +95,6 @@ def draw(pixels: NDArray[np.uint8], box: TextBox, height: int, width: int) -> ND
     return _between_pixels(
         pixels, box.x - 0.5 + along * cosine - down * sine, box.y - 0.5 + along * sine + down * cosine
     )
-
-
-def _shrunk(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArray[np.uint8], TextBox]:
-    """Downsample by averaging if the box is much larger than its target, so that thin strokes are not lost."""
-    if factor < 2:  # noqa: PLR2004 - twice as large
-        return pixels, box
-    left, top, right, bottom = box.extent()
-    x0, y0 = max(int(left), 0), max(int(top), 0)
-    cut = pixels[y0 : max(int(bottom) + 1, y0 + factor), x0 : max(int(right) + 1, x0 + factor)]
-    n_rows, n_columns = cut.shape[0] // factor, cut.shape[1] // factor
-    if not n_rows or not n_columns:
-        return pixels, box
-    blocks = cut[: n_rows * factor, : n_columns * factor].reshape(n_rows, factor, n_columns, factor)
-    smaller = blocks.mean(axis=(1, 3), dtype=np.float32).astype(np.uint8)
-    return smaller, TextBox(
-        (box.x - x0) / factor, (box.y - y0) / factor, box.width / factor, box.height / factor, box.angle
-    )
-
-
-def _between_pixels(pixels: NDArray[np.uint8], x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float32]:
-    x, y = (np.clip(at, 0, size - 1).astype(np.float32) for at, size in ((x, pixels.shape[1]), (y, pixels.shape[0])))
-    left, top = x.astype(np.int32), y.astype(np.int32)
-    right, below = np.minimum(left + 1, pixels.shape[1] - 1), np.minimum(top + 1, pixels.shape[0] - 1)
-    x_share, y_share = x - left.astype(np.float32), y - top.astype(np.float32)
-    upper = pixels[top, left] * (1 - x_share) + pixels[top, right] * x_share
-    lower = pixels[below, left] * (1 - x_share) + pixels[below, right] * x_share
-    return np.asarray(upper * (1 - y_share) + lower * y_share, np.float32)
-
-
-_TALL: Final = 1.5
 
 
 class Runs(NamedTuple):
@@ -202,6 +153,53 @@ def find_components(values: NDArray[np.float32], mask: NDArray[np.bool_], *, mos
     boxes = _boxes(runs, firsts)
     largest = np.argsort([-box.width * box.height for box in boxes], kind="stable")[:most]
     return [Component(boxes[index], float(scores[index])) for index in sorted(largest)]
+
+
+def _is_text(component: Component) -> bool:
+    return component.score >= _SURE and min(component.box.width, component.box.height) >= _SMALLEST
+
+
+def _widened(box: TextBox) -> TextBox:
+    distance = box.width * box.height * _WIDENING / (box.width + box.height)
+    return box._replace(width=box.width + distance, height=box.height + distance)
+
+
+def _size(page: NDArray[np.uint8], longest_side: int) -> tuple[int, int]:
+    """Return the height and width of the model's input, which are multiples of 32."""
+    scale = min(_LARGEST_SCALE, longest_side / max(page.shape))
+    height, width = (max(round(side * scale / _STEP), 1) * _STEP for side in page.shape)
+    return height, width
+
+
+def _scaled(box: TextBox, x_scale: float, y_scale: float) -> TextBox:
+    return TextBox(box.x * x_scale, box.y * y_scale, box.width * x_scale, box.height * y_scale, box.angle)
+
+
+def _shrunk(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArray[np.uint8], TextBox]:
+    """Downsample by averaging if the box is much larger than its target, so that thin strokes are not lost."""
+    if factor < 2:  # noqa: PLR2004 - twice as large
+        return pixels, box
+    left, top, right, bottom = box.extent()
+    x0, y0 = max(int(left), 0), max(int(top), 0)
+    cut = pixels[y0 : max(int(bottom) + 1, y0 + factor), x0 : max(int(right) + 1, x0 + factor)]
+    n_rows, n_columns = cut.shape[0] // factor, cut.shape[1] // factor
+    if not n_rows or not n_columns:
+        return pixels, box
+    blocks = cut[: n_rows * factor, : n_columns * factor].reshape(n_rows, factor, n_columns, factor)
+    smaller = blocks.mean(axis=(1, 3), dtype=np.float32).astype(np.uint8)
+    return smaller, TextBox(
+        (box.x - x0) / factor, (box.y - y0) / factor, box.width / factor, box.height / factor, box.angle
+    )
+
+
+def _between_pixels(pixels: NDArray[np.uint8], x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float32]:
+    x, y = (np.clip(at, 0, size - 1).astype(np.float32) for at, size in ((x, pixels.shape[1]), (y, pixels.shape[0])))
+    left, top = x.astype(np.int32), y.astype(np.int32)
+    right, below = np.minimum(left + 1, pixels.shape[1] - 1), np.minimum(top + 1, pixels.shape[0] - 1)
+    x_share, y_share = x - left.astype(np.float32), y - top.astype(np.float32)
+    upper = pixels[top, left] * (1 - x_share) + pixels[top, right] * x_share
+    lower = pixels[below, left] * (1 - x_share) + pixels[below, right] * x_share
+    return np.asarray(upper * (1 - y_share) + lower * y_share, np.float32)
 
 
 def _touching(runs: Runs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -266,7 +264,3 @@ def _spans(
         for of_corners in (along, down)
         for choose in (np.minimum, np.maximum)
     )
-
-
-_LONG: Final = 4.0
-"""Minimum ratio of length to thickness for a component's slant to be that of a line."""

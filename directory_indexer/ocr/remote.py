@@ -1,13 +1,8 @@
-"""OCR by a network service, with attribution of failures to the page or to the service.
+"""OCR by network services: several pages at a time, with attribution of failures to the page or to the service.
 
-A page is only given up if the service reads others. If that is unknown, the service is sent an empty page, so that
-neither a wrong setting makes every page unreadable, nor one bad page ends a run.
-
-Reading of pages by a network service: they are rendered in worker processes and sent several at a time.
-
+Pages are rendered in worker processes. A page is only given up if the service reads others. If that is unknown, the
+service is sent an empty page, so that neither a wrong setting makes every page unreadable, nor one bad page ends a run.
 Pages that the service refuses are read by the engine on this machine, if there is one.
-
-Construction of OCR engines that are network services.
 """
 
 from __future__ import annotations
@@ -39,6 +34,15 @@ with lazily:
     from directory_indexer.ocr.azure import AzureService
     from directory_indexer.ocr.gemini import GeminiService
     from directory_indexer.ocr.pages import draw_for_service
+
+_HINTS: Final = {
+    FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    FailureKind.THROTTLED: (
+        "run dirindex index again later, or lower the concurrency of the service; what is read is kept"
+    ),
+}
+
+_LOOK_SECONDS = 0.5
 
 
 class RemoteReader:
@@ -115,6 +119,15 @@ class RemoteReader:
             )
 
 
+def build_remote_engine(name: str, access: Access, waiting: RetryTiming | None = None) -> RemoteEngine:
+    """Build an engine by the name of its service, without a request to it.
+
+    Raises:
+        ProviderError: the address or the key is invalid.
+    """
+    return RemoteReader(SERVICES[name](access, waiting or RetryTiming()), concurrency=access.concurrency)
+
+
 def _white(size: int) -> EncodedPage:
     """Return a white PNG; every service accepts images of 50 pixels and more."""
     rows = zlib.compress((b"\0" + b"\xff" * size) * size)
@@ -124,21 +137,6 @@ def _white(size: int) -> EncodedPage:
 
 
 _EMPTY_PAGE: Final = _white(128)
-_HINTS: Final = {
-    FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
-    FailureKind.THROTTLED: (
-        "run dirindex index again later, or lower the concurrency of the service; what is read is kept"
-    ),
-}
-
-
-def build_remote_engine(name: str, access: Access, waiting: RetryTiming | None = None) -> RemoteEngine:
-    """Build an engine by the name of its service, without a request to it.
-
-    Raises:
-        ProviderError: the address or the key is invalid.
-    """
-    return RemoteReader(SERVICES[name](access, waiting or RetryTiming()), concurrency=access.concurrency)
 
 
 def _gemini(access: Access, waiting: RetryTiming) -> ReadingService:
@@ -150,9 +148,6 @@ def _azure(access: Access, waiting: RetryTiming) -> ReadingService:
 
 
 SERVICES: Final[dict[str, Callable[[Access, RetryTiming], ReadingService]]] = {"gemini": _gemini, "azure": _azure}
-
-
-_LOOK_SECONDS = 0.5
 
 
 class ServiceReader:

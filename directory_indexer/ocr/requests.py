@@ -21,12 +21,11 @@ class PageRequest(NamedTuple):
 class PageOutcome(NamedTuple):
     """The outcome of reading a page; None if the page is gone or has changed.
 
-    `refusal` is why the configured service did not read it, `fault` why the engine can read no page at all. `refusal`
-    is why the service that is configured did not read it, `fault` why no page is to be had of an engine.
+    `refusal` is why the configured service did not read it, `fault` why the engine can read no page at all.
     """
 
     key: PageKey
-    found: Recognition | PageProblem | None
+    recognition: Recognition | PageProblem | None
     refusal: str = ""
     fault: str = ""
 

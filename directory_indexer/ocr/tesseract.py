@@ -1,6 +1,6 @@
 """OCR by the `tesseract` command: a crash ends only that process, and all installed languages can be used.
 
-Parser of Tesseract's TSV output, which is not trusted to be well-formed.
+Its TSV output is not trusted to be well-formed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,37 @@ from directory_indexer.formats.pdf.raster import Raster
 
 with lazily:
     from directory_indexer.ranking.language_table import language_of_document
+
+_LAYOUT_DATA: Final = "osd"
+"""Listed by `--list-langs`, but no language: data for orientation detection."""
+
+_SHORT_PAGE: Final = 1_000
+_MOST_LANGUAGES: Final = 4
+"""Each language multiplies the time of reading."""
+
+_TIMEOUT_SECONDS: Final = 20
+_DATA_PLACE: Final = "TESSDATA_PREFIX"
+_USUAL_DPI: Final = 200
+_MAX_BYTES: Final = 16_000_000
+_ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}
+"""Four threads take longer than one, since most of them spin."""
+
+_LANGUAGES: Final = dict(
+    pair.split(":")
+    for pair in (
+        "af:afr ar:ara az:aze be:bel bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa "
+        "et:est eu:eus fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj he:heb hi:hin hr:hrv hu:hun hy:hye id:ind "
+        "is:isl it:ita ja:jpn ka:kat kk:kaz kn:kan ko:kor la:lat lt:lit lv:lav mk:mkd ml:mal mr:mar ms:msa "
+        "mt:mlt nb:nor nl:nld nn:nor no:nor pa:pan pl:pol pt:por ro:ron ru:rus sk:slk sl:slv sq:sqi sr:srp "
+        "sv:swe sw:swa ta:tam te:tel th:tha tl:tgl tr:tur uk:ukr ur:urd vi:vie zh:chi_sim"
+    ).split()
+)
+"""Detected languages, and their codes in Tesseract."""
+
+_N_COLUMNS: Final = 12
+_WORD: Final = "5"
+_LEAST_CONFIDENCE: Final = 20
+"""Words below this confidence are mostly noise, in photographs and at margins."""
 
 
 class Installed(NamedTuple):
@@ -59,11 +90,6 @@ def installed_tesseract(command: str) -> Installed | None:
     ]
     languages.sort(key=lambda language: (language != _language_of_system(), language != "eng"))
     return Installed(path, match[1], tuple(languages), data)
-
-
-def _language_of_system() -> str:
-    setting = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG", "")
-    return _LANGUAGES.get(setting.partition("_")[0], "")
 
 
 class Tesseract:
@@ -159,6 +185,20 @@ class Tesseract:
         return "+".join(languages[:_MOST_LANGUAGES])
 
 
+def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
+    """Yield the lines of a page of the given size, in reading order; rows that are no words are skipped."""
+    blocks: dict[tuple[str, ...], int] = {}
+    for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
+        words = tuple(word for row in rows if (word := _word(row, width, height)))
+        if words:
+            yield Line(words, blocks.setdefault(place[:-1], len(blocks)))
+
+
+def _language_of_system() -> str:
+    setting = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG", "")
+    return _LANGUAGES.get(setting.partition("_")[0], "")
+
+
 def _output_of(path: str, option: str, data: str) -> str:
     try:
         done = subprocess.run(  # noqa: S603 - resolved on the user's own PATH
@@ -185,42 +225,6 @@ def _first_language(installed: Sequence[str]) -> str:
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
     return (list(block) for _, block in itertools.groupby(lines, key=lambda line: line.block))
-
-
-_LAYOUT_DATA: Final = "osd"
-"""Listed by `--list-langs`, but no language: data for orientation detection."""
-
-_SHORT_PAGE: Final = 1_000
-_MOST_LANGUAGES: Final = 4
-"""Each language multiplies the time of reading."""
-
-_TIMEOUT_SECONDS: Final = 20
-_DATA_PLACE: Final = "TESSDATA_PREFIX"
-_USUAL_DPI: Final = 200
-_MAX_BYTES: Final = 16_000_000
-_ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}
-"""Four threads take longer than one, since most of them spin."""
-
-_LANGUAGES: Final = dict(
-    pair.split(":")
-    for pair in (
-        "af:afr ar:ara az:aze be:bel bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa "
-        "et:est eu:eus fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj he:heb hi:hin hr:hrv hu:hun hy:hye id:ind "
-        "is:isl it:ita ja:jpn ka:kat kk:kaz kn:kan ko:kor la:lat lt:lit lv:lav mk:mkd ml:mal mr:mar ms:msa "
-        "mt:mlt nb:nor nl:nld nn:nor no:nor pa:pan pl:pol pt:por ro:ron ru:rus sk:slk sl:slv sq:sqi sr:srp "
-        "sv:swe sw:swa ta:tam te:tel th:tha tl:tgl tr:tur uk:ukr ur:urd vi:vie zh:chi_sim"
-    ).split()
-)
-"""Detected languages, and their codes in Tesseract."""
-
-
-def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
-    """Yield the lines of a page of the given size, in reading order; rows that are no words are skipped."""
-    blocks: dict[tuple[str, ...], int] = {}
-    for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
-        words = tuple(word for row in rows if (word := _word(row, width, height)))
-        if words:
-            yield Line(words, blocks.setdefault(place[:-1], len(blocks)))
 
 
 class _Row(NamedTuple):
@@ -254,9 +258,3 @@ def _word(row: _Row, width: int, height: int) -> Word | None:
 
 def _share(pixels: int, of_pixels: int) -> int:
     return WHOLE * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)
-
-
-_N_COLUMNS: Final = 12
-_WORD: Final = "5"
-_LEAST_CONFIDENCE: Final = 20
-"""Words below this confidence are mostly noise, in photographs and at margins."""

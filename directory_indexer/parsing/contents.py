@@ -1,6 +1,6 @@
-"""Reading the bytes of a file, or of a member of a container by its path in it.
+"""Reading of the bytes of a file, or of a container member by its path: `reports.zip!/2024/budget.xlsx`.
 
-Paths of the members of a container: `reports.zip!/2024/budget.xlsx`. Names in a container are untrusted.
+Names in a container are untrusted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,19 @@ from directory_indexer.parsing.reading import open_large, read
 from directory_indexer.secrets.redaction import redact
 
 _HEAD_BYTES = 1 << 16
+
+_BYTES_PER_BYTE: Final = 4
+"""A large file may be unpacked to this multiple of its size; a small one to the general limit."""
+
+_BYTES_PER_MEMBER: Final = 1_000
+
+
+_SEPARATORS = re.compile(r"[/\\]+")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+_MAX_NAME = 200
+_MAX_PARTS = 40
+_UNNAMED = "unnamed"
 
 
 def content_of(
@@ -46,17 +59,6 @@ def content_of(
             # A streamed container may be of any size, up to the budget.
             return read_whole(large.file) if format_of(path, head, policy.added)[1].open else content
     return content if isinstance(content, SkippedFile | FileFailure) else content.content
-
-
-def _file_of(path: FilePath) -> FilePath:
-    """Return the file on disk that contains the member at a path, or the path itself if it is not a member."""
-    outer = path
-    while not os.path.lexists(os_path(outer)):
-        directory, _, _ = outer.rpartition(f"!{os.sep}")
-        if not directory:
-            return path
-        outer = FilePath(directory.rstrip("!"))
-    return outer if os.path.isfile(os_path(outer)) else path
 
 
 class Members:
@@ -123,20 +125,6 @@ def budget_of(size: int, policy: ParsePolicy) -> Budget:
     )
 
 
-_BYTES_PER_BYTE: Final = 4
-"""A large file may be unpacked to this multiple of its size; a small one to the general limit."""
-
-_BYTES_PER_MEMBER: Final = 1_000
-
-
-_SEPARATORS = re.compile(r"[/\\]+")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
-_MAX_NAME = 200
-_MAX_PARTS = 40
-_UNNAMED = "unnamed"
-
-
 class MemberPaths:
     """The paths of all members of one file on disk: unique, and different from all paths on disk."""
 
@@ -176,6 +164,17 @@ def safe_relative_path(name: str) -> str:
         parts = parts[1:]
     kept = [_shortened(part) for part in parts if part.strip(". ")]
     return "/".join(kept[-_MAX_PARTS:]) or _UNNAMED
+
+
+def _file_of(path: FilePath) -> FilePath:
+    """Return the file on disk that contains the member at a path, or the path itself if it is not a member."""
+    outer = path
+    while not os.path.lexists(os_path(outer)):
+        directory, _, _ = outer.rpartition(f"!{os.sep}")
+        if not directory:
+            return path
+        outer = FilePath(directory.rstrip("!"))
+    return outer if os.path.isfile(os_path(outer)) else path
 
 
 def _shortened(name: str) -> str:

@@ -1,9 +1,7 @@
-"""The workers of one job, their tasks, and the recovery from the loss of a worker.
+"""The workers of one job, their tasks and events, and the recovery from the loss of a worker.
 
 The loss of a worker costs only the item in progress, which is known because results are returned one by one. An item
 may have several results, of which the last ends it.
-
-Communication with one worker process: tasks sent to it, events received from it, and the cause of its end.
 """
 
 from __future__ import annotations
@@ -34,6 +32,33 @@ from directory_indexer.parsing.worker import NEXT, PART, READY, read_frame, writ
 _TASKS_PER_WORKER = 2
 _MAX_FAILED_STARTS = 3
 _LOOK_SECONDS = 0.5
+
+_RECORDS = frozenset(
+    f"directory_indexer.{module}"
+    for module in (
+        "core.files",
+        "formats.document",
+        "chunking.chunks",
+        "parsing.outcomes",
+        "parsing.tasks",
+        "ocr.requests",
+        "integrations.previewing.requests",
+        "formats.pdf.raster",
+    )
+)
+
+
+_START_SECONDS = 300.0
+_END_SECONDS = 10.0
+_VARIABLES = (
+    *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"),
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
+)
+"""Environment variables of a worker: encoding and library paths, but no keys of services."""
+
+_PLACES = ("TMPDIR", "TEMP", "TMP")
+_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
+_CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
 
 class WorkerPool(Generic[Item, Result]):
@@ -151,68 +176,12 @@ class WorkerPool(Generic[Item, Result]):
                 self._again.append(Task((item,), (limits,), was_tried=True))
 
 
-class _Results(pickle.Unpickler):
-    """Unpickles only records, since the process that sent them has parsed untrusted input."""
-
-    def find_class(self, module: str, name: str) -> object:
-        record = super().find_class(module, name) if module in _RECORDS else None
-        if isinstance(record, type) and record.__module__ in _RECORDS:
-            return _maker_of(record)
-        raise pickle.UnpicklingError(f"{module}.{name} is no record")
-
-
-class _Sealed(type):
-    def __setattr__(cls, name: str, value: object) -> None:
-        raise pickle.UnpicklingError(f"{name} of {cls.__name__} cannot be set")
-
-
-@cache
-def _maker_of(record: type) -> type:
-    """Return a class that creates instances of a record: a pickle can set attributes of every class in it."""
-    return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
-
-
 def loaded(content: bytes) -> Any:
     """Unpickle a worker's result; anything but a result is a failure."""
     try:
         return _Results(io.BytesIO(content)).load()
     except Exception as error:  # noqa: BLE001 - arbitrary bytes can raise anything
         return WorkerFailure(f"could not be handed over ({type(error).__name__})")
-
-
-_RECORDS = frozenset(
-    f"directory_indexer.{module}"
-    for module in (
-        "core.files",
-        "formats.document",
-        "chunking.chunks",
-        "parsing.outcomes",
-        "parsing.tasks",
-        "ocr.requests",
-        "integrations.previewing.requests",
-        "formats.pdf.raster",
-    )
-)
-
-
-_START_SECONDS = 300.0
-_END_SECONDS = 10.0
-_VARIABLES = (
-    *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"),
-    *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
-)
-"""Environment variables of a worker: encoding and library paths, but no keys of services."""
-
-_PLACES = ("TMPDIR", "TEMP", "TMP")
-_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
-_CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
-
-
-class WorkerEvent(NamedTuple):
-    """A message from a worker; None is its end."""
-
-    worker: Worker
-    content: bytes | None
 
 
 class FailureCause(NamedTuple):
@@ -377,3 +346,31 @@ def _exit_name(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"exit code {code}"
+
+
+class WorkerEvent(NamedTuple):
+    """A message from a worker; None is its end."""
+
+    worker: Worker
+    content: bytes | None
+
+
+class _Results(pickle.Unpickler):
+    """Unpickles only records, since the process that sent them has parsed untrusted input."""
+
+    def find_class(self, module: str, name: str) -> object:
+        record = super().find_class(module, name) if module in _RECORDS else None
+        if isinstance(record, type) and record.__module__ in _RECORDS:
+            return _maker_of(record)
+        raise pickle.UnpicklingError(f"{module}.{name} is no record")
+
+
+class _Sealed(type):
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise pickle.UnpicklingError(f"{name} of {cls.__name__} cannot be set")
+
+
+@cache
+def _maker_of(record: type) -> type:
+    """Return a class that creates instances of a record: a pickle can set attributes of every class in it."""
+    return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})

@@ -6,9 +6,8 @@ languages without spaces, and equivalent spellings.
 Analysis is deterministic, since FTS5 removes a row by the values that were inserted, and these are computed again. A
 change of them raises `ANALYZER_VERSION`.
 
-N-grams of languages that write no spaces between words.
-
-The index has an n-gram for every letter. A query can do with fewer, since overlapping n-grams are redundant.
+Languages without spaces become n-grams, one for every letter in the index. A query can do with fewer, since overlapping
+n-grams are redundant.
 """
 
 from __future__ import annotations

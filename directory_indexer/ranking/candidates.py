@@ -1,7 +1,4 @@
-"""Input of ranking: candidate passages, and the model that made their vectors.
-
-Explanation of a hit: the part that matched, and the composition of its score.
-"""
+"""Input and output of ranking: candidate passages, and the explanation of a hit with its score."""
 
 from __future__ import annotations
 

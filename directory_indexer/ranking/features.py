@@ -1,13 +1,11 @@
-"""Keyword match of passages, measured on their texts.
+"""Features of passages: keyword match and exactness, measured on their texts.
 
-SQLite's bm25() selects the candidates of the keyword list; this measure is the same for all candidates, whichever list
-they come from, and does not depend on the other candidates.
+SQLite's bm25() selects the candidates of the keyword list; the keyword match is the same for all candidates, whichever
+list they come from, and does not depend on the other candidates.
 
-Exactness: the evidence that a passage contains what was typed, as it was typed.
-
-Whoever types a word, a name or a line knows that it occurs somewhere, and a passage that contains it is the answer,
-however similar others are. Such evidence weighs as much as its information: much if one passage of ten thousand
-contains it, nothing if half of them do.
+Exactness is the evidence that a passage contains what was typed, as it was typed. Whoever types a word, a name or a
+line knows that it occurs somewhere, and a passage that contains it is the answer, however similar others are. Such
+evidence weighs as much as its information: much if one passage of ten thousand contains it, nothing if half of them do.
 """
 
 from __future__ import annotations

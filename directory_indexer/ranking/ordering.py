@@ -3,10 +3,9 @@
 Everything here is pure: the same candidates give the same order, whichever list they come from.
 docs/ranking-results.md lists what was tried and its results.
 
-Recalibration of keyword-only quality by the semantic similarity of the passages.
-
-A query that the corpus cannot answer shares common words with passages, but hardly their subject. A query of few words
-says too little about its subject, and a passage with all of its words is certain.
+Keyword-only quality is recalibrated by the semantic similarity of the passages. A query that the corpus cannot answer
+shares common words with passages, but hardly their subject. A query of few words says too little about its subject, and
+a passage with all of its words is certain.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Match plan: a query in the words of one index, with the weights of its terms and its FTS5 expressions.
 
-Selection of the most informative words of a long text.
+Of a long text, only the most informative words are selected.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Parsing of `OR` and parentheses into required text and groups of alternatives.
+"""Syntax of queries: `OR` and parentheses, moments and periods, and roles of files by their paths.
 
-`OR` binds its direct neighbours: `a b OR c` is `a` with `b` or `c`. Without an `OR`, parentheses mean nothing.
-
-Parsing of moments and periods: ages, dates in several notations, and phrases such as `last week`.
-
-A date or phrase without a time zone is in that of this machine, as dates are displayed.
-
-Roles of files by their paths: tests, and generated files.
+`OR` binds its direct neighbours: `a b OR c` is `a` with `b` or `c`. Without an `OR`, parentheses mean nothing. Periods
+are ages, dates in several notations, and phrases such as `last week`; without a time zone they are in that of this
+machine, as dates are displayed. Roles are tests and generated files.
 """
 
 from __future__ import annotations

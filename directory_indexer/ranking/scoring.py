@@ -1,8 +1,7 @@
 """Scoring of each passage by itself: words, meaning and position become signals, and these a score.
 
-Penalties for tests, examples, generated files and prose among code.
-
-Only differences between passages count: where all of them are tests, or none is code, nothing changes.
+Tests, examples, generated files and prose among code are penalised. Only differences between passages count: where all
+of them are tests, or none is code, nothing changes.
 """
 
 from __future__ import annotations

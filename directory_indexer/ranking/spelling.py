@@ -3,7 +3,7 @@
 Only words of a language are corrected: never text in quotation marks or after an operator, nor names, whose spelling
 matters. Measurements are in docs/ranking-results.md.
 
-Edit distance of typing errors: a letter deleted, inserted, replaced, or swapped with the next.
+An error is a letter deleted, inserted, replaced, or swapped with the next.
 """
 
 from __future__ import annotations

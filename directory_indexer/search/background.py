@@ -1,6 +1,6 @@
-"""Tasks in a background thread.
+"""Work in background threads, among it the vectors that are made during a search.
 
-Vectors that are made during a search: its queries share the vectors, and the time for them.
+The queries of a search share the vectors, and the time for them.
 """
 
 from __future__ import annotations

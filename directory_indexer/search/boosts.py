@@ -1,9 +1,8 @@
-"""Boost of definitions: before uses of a name within each file, and in all files for a query of one identifier.
+"""Boosts of definitions of a name before its uses, and of passages at the lines that a query names.
 
-Passages at the lines that a query names: the frames of a stack trace that lie in indexed files.
-
-A trace was printed where the program ran, so its paths have other beginnings: the ends that they share with paths of
-the index decide, and where that is a mere name, whether the passage has the words that the trace shows of the line.
+A query of one identifier finds its definition in all files. The lines are frames of a stack trace. It was printed where
+the program ran, so its paths have other beginnings: the ends that they share with paths of the index decide, and where
+that is a mere name, whether the passage has the words that the trace shows of the line.
 """
 
 from __future__ import annotations

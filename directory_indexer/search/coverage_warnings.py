@@ -1,6 +1,6 @@
-"""Coverage warnings: parts of the scope that no search can find, with the command that lists them.
+"""Preconditions of a search, and warnings about missing vectors and parts of the scope that it cannot find.
 
-Preconditions of a search, and warnings about missing vectors.
+Each warning has the command that lists the parts.
 """
 
 from __future__ import annotations

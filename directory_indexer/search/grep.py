@@ -1,7 +1,4 @@
-"""Lines of a text that match a pattern, and those that do not.
-
-Lines of the indexed texts that match a pattern: exact, and as exhaustive as the index.
-"""
+"""Lines of the indexed texts that match a pattern, or do not: exact, and as exhaustive as the index."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""Words of the index that a literal text consists of, with partial words at its ends.
+"""Lookup of lines by the words of the index that they must contain.
 
-A document that contains the text has these words, whatever surrounds it. Characters that the analyzer may write
-differently, such as those with diacritics, are left out.
-
-Lookup of lines by the words of the index that they must contain.
-
-At least the whole words of a text are known, and for a partial word those of the vocabulary that contain it. The words
-in the fewest chunks decide; words in nearly all chunks are not looked up.
+A text that contains a literal has its words, whatever surrounds it. Characters that the analyzer may write differently,
+such as those with diacritics, are left out. For a partial word at its ends, the words of the vocabulary that contain it
+are known. The words in the fewest chunks decide; words in nearly all chunks are not looked up.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
-"""Hits made from ranked passages, and facts about their documents and pages.
+"""Hits made from ranked passages and from the answers to several queries, with facts about their documents.
 
-Facts are added once it is decided which hits are shown.
-
-Fusion of the answers to several wordings or aspects of a question.
+Facts, such as the position on a scanned page and the copies of a file, are added once it is decided which hits are
+shown.
 
 Scores are on one scale, so that a passage that several queries find counts for more: one with .6 and .5 answers at
 least one of the two with 1 - .4 * .5.
-
-Files that contain the passage of a hit: in work trees, clones and copies.
-
-Position of a passage on a scanned page, found by its words among those that OCR recognised there.
 """
 
 from __future__ import annotations
@@ -46,6 +41,12 @@ from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.formats.office.sheets import column_name, column_number
+
+_MAX_COPIES: Final = 1_000
+
+_MAX_WORDS: Final = 400
+_MAX_OCCURRENCES: Final = 20
+"""More frequent words are only matched next to others: comparing all their positions took 13 s."""
 
 
 def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
@@ -92,23 +93,6 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
 
 
-def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
-    if known and known.hash:
-        # The passages of files that share a text have their own ids, whichever file holds it.
-        hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
-    return hit._replace(source=known.source if known else None, on_disk=on_disk)
-
-
-def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
-    """Set the page of the match and all pages of the passage, which may span several."""
-    if not page_starts:
-        return hit
-    first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
-    at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
-    first, last = (_page_at(hit.start_char + offset, page_starts) for offset in _first_and_last_character(hit.text))
-    return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
-
-
 def sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" if they are unknown."""
     n_lines = excerpt.line - chunk.start_line
@@ -117,36 +101,6 @@ def sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     column, number = place
     n_cells = _cells_before_match(chunk, excerpt)
     return number, f"{column_name((column_number(column) or 0) + n_cells)}{number}" if column and n_cells >= 0 else ""
-
-
-def _cells_before_match(chunk: Chunk, excerpt: Excerpt) -> int:
-    """Count the cells before the first one that matches in the line of an excerpt; -1 if none does or it is cut."""
-    at = max(chunk.text.find(excerpt.text), 0)
-    for start, _ in excerpt.marks:
-        if chunk.text.count("\n", 0, at + start) == excerpt.line - chunk.start_line:
-            line_start = chunk.text.rfind("\n", 0, at + start) + 1
-            is_cut = line_start == 0 and chunk.line_cut != LineCut.NONE
-            return -1 if is_cut else chunk.text.count("|", line_start, at + start) - 1
-    return -1
-
-
-def _page_at(character: int, page_starts: Sequence[int]) -> int:
-    return bisect_right(page_starts, character)
-
-
-def _first_and_last_character(text: str) -> tuple[int, int]:
-    """Return the offsets of a text without surrounding white space, which may belong to another page."""
-    return len(text) - len(text.lstrip()), max(len(text.rstrip()) - 1, 0)
-
-
-def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: RecognisedPages) -> Hit:
-    scan = scans.get((hit.path, hit.page or 0))
-    if scan is None or not scan.engine:
-        return hit
-    recognition = recognised.get(scan.key)
-    return hit._replace(
-        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
-    )
 
 
 class RankedPassage(NamedTuple):
@@ -189,26 +143,6 @@ def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
     )
 
 
-def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
-    """Return a passage as found by the query that it answers best, with the score of all."""
-    best = max(passages, key=lambda passage: passage.ranked.score)
-    score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
-    return best._replace(ranked=best.ranked._replace(score=score))
-
-
-def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
-    return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
-
-
-def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
-    n_others = max(limit - len(bests), 0)
-    ids = [passage.ranked.chunk_id for passage in passages]
-    others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]
-    return [passage for passage in passages if passage.ranked.chunk_id in bests or passage.ranked.chunk_id in others][
-        :limit
-    ]
-
-
 def other_copies(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scope) -> tuple[FilePath, ...]:
     """Return the other files of a scope that contain a passage of a file, sorted.
 
@@ -246,6 +180,81 @@ def copies_in_scope(
     return {id_: list(_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()}
 
 
+def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
+    """Find the words of an excerpt on the recognised page."""
+    words = [word for line in recognition.lines for word in line.words if word.box] if recognition else []
+    positions = _word_positions(excerpt, words)
+    marked = tuple(box for start, box in positions if any(first <= start < end for first, end in excerpt.marks))
+    return ScannedPassage(scan.engine, scan.confidence or 0.0, _bounding_box(box for _, box in positions), marked)
+
+
+def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
+    if known and known.hash:
+        # The passages of files that share a text have their own ids, whichever file holds it.
+        hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
+    return hit._replace(source=known.source if known else None, on_disk=on_disk)
+
+
+def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:
+    """Set the page of the match and all pages of the passage, which may span several."""
+    if not page_starts:
+        return hit
+    first_mark = hit.excerpt.marks[0][0] if hit.excerpt.marks else 0
+    at = hit.start_char + max(hit.text.find(hit.excerpt.text), 0) + first_mark
+    first, last = (_page_at(hit.start_char + offset, page_starts) for offset in _first_and_last_character(hit.text))
+    return hit._replace(page=_page_at(at, page_starts), pages=tuple(range(first, last + 1)))
+
+
+def _cells_before_match(chunk: Chunk, excerpt: Excerpt) -> int:
+    """Count the cells before the first one that matches in the line of an excerpt; -1 if none does or it is cut."""
+    at = max(chunk.text.find(excerpt.text), 0)
+    for start, _ in excerpt.marks:
+        if chunk.text.count("\n", 0, at + start) == excerpt.line - chunk.start_line:
+            line_start = chunk.text.rfind("\n", 0, at + start) + 1
+            is_cut = line_start == 0 and chunk.line_cut != LineCut.NONE
+            return -1 if is_cut else chunk.text.count("|", line_start, at + start) - 1
+    return -1
+
+
+def _page_at(character: int, page_starts: Sequence[int]) -> int:
+    return bisect_right(page_starts, character)
+
+
+def _first_and_last_character(text: str) -> tuple[int, int]:
+    """Return the offsets of a text without surrounding white space, which may belong to another page."""
+    return len(text) - len(text.lstrip()), max(len(text.rstrip()) - 1, 0)
+
+
+def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: RecognisedPages) -> Hit:
+    scan = scans.get((hit.path, hit.page or 0))
+    if scan is None or not scan.engine:
+        return hit
+    recognition = recognised.get(scan.key)
+    return hit._replace(
+        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
+    )
+
+
+def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
+    """Return a passage as found by the query that it answers best, with the score of all."""
+    best = max(passages, key=lambda passage: passage.ranked.score)
+    score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
+    return best._replace(ranked=best.ranked._replace(score=score))
+
+
+def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
+    return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
+
+
+def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
+    n_others = max(limit - len(bests), 0)
+    ids = [passage.ranked.chunk_id for passage in passages]
+    others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]
+    return [passage for passage in passages if passage.ranked.chunk_id in bests or passage.ranked.chunk_id in others][
+        :limit
+    ]
+
+
 def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope) -> Iterator[IndexedChunk]:
     if not sharing:
         yield chunk
@@ -260,17 +269,6 @@ def _nearness(near: FilePath | None, path: FilePath) -> int:
     """Return the number of leading directories that two paths share."""
     pairs = zip((near or "").split(os.sep), path.split(os.sep), strict=False)
     return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], pairs))
-
-
-_MAX_COPIES: Final = 1_000
-
-
-def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
-    """Find the words of an excerpt on the recognised page."""
-    words = [word for line in recognition.lines for word in line.words if word.box] if recognition else []
-    positions = _word_positions(excerpt, words)
-    marked = tuple(box for start, box in positions if any(first <= start < end for first, end in excerpt.marks))
-    return ScannedPassage(scan.engine, scan.confidence or 0.0, _bounding_box(box for _, box in positions), marked)
 
 
 def _word_positions(excerpt: Excerpt, words: list[Word]) -> list[tuple[int, Box]]:
@@ -300,8 +298,3 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
 def _bounding_box(boxes: Iterable[Box]) -> Box | None:
     sides = list(zip(*boxes, strict=True))
     return Box(min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])) if sides else None
-
-
-_MAX_WORDS: Final = 400
-_MAX_OCCURRENCES: Final = 20
-"""More frequent words are only matched next to others: comparing all their positions took 13 s."""

@@ -1,9 +1,8 @@
 """Map of the neighbours of a document: their semantic distance, and their clusters.
 
 The distance from the centre is that of the vectors; the direction comes from their two principal components, so that
-similar passages are on the same side. Nothing is stored: the map is computed from the vectors of the index.
-
-Clusters of similar vectors, and the words that distinguish each cluster; pure and deterministic.
+similar passages are on the same side. Clusters are deterministic, and named by the words that distinguish them. Nothing
+is stored: the map is computed from the vectors of the index.
 """
 
 from __future__ import annotations

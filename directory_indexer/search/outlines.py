@@ -1,10 +1,8 @@
-"""Outlines of files, derived from their chunks: headings and symbols, else pages, else first lines of passages.
+"""Outlines of files and directories, folded to a size limit: whole levels first, then the largest parts.
 
-Nothing is parsed again. Small sections of several parents that share a chunk are known by their outermost names.
-
-Outline of a directory: a tree of the files indexed below it, with passages, kinds and size.
-
-Folding of outlines to a size limit: whole levels first, then the largest parts.
+The outline of a file is derived from its chunks, and nothing is parsed again: headings and symbols, else pages, else
+first lines of passages. Small sections of several parents that share a chunk are known by their outermost names. The
+outline of a directory is a tree of its files, with passages, kinds and size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Queries whose last word is still being typed: hits with the whole word first, then those with the prefix.
+"""Variants of a query: its last word still being typed, and a binding phrase that little or nothing contains.
 
-Each file has one hit, so that it stays in the list from key to key.
-
-Fallback for binding phrases: if little or nothing contains them literally, their words are searched for.
+Hits with the whole last word come before those with the prefix. Each file has one hit, so that it stays in the list
+from key to key. If few passages contain a phrase literally, its words are searched for.
 """
 
 from __future__ import annotations

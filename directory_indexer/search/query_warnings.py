@@ -1,8 +1,7 @@
-"""Warnings about parts of a query that cannot match; queries are never rejected.
+"""Warnings about parts of a query that cannot match, and files outside the index that it may be about.
 
-Files outside the index that a query may be about, judged by their names.
-
-Only their paths are known, so this is no search: it is reported beside an answer that found little.
+Queries are never rejected. Of the files outside, only the paths are known, so they are reported beside an answer that
+found little.
 """
 
 from __future__ import annotations

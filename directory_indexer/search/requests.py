@@ -1,7 +1,4 @@
-"""Requests and results of a search.
-
-Parsing of search conditions, as people and assistants write them, into the values of a request.
-"""
+"""Requests and results of a search, and parsing of the conditions that people and assistants write."""
 
 from __future__ import annotations
 

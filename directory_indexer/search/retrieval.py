@@ -1,7 +1,4 @@
-"""Retrieval of the candidates of one search from both stores, in parallel where that is faster.
-
-Retrieval and ranking of the candidates of one plan within a scope.
-"""
+"""Retrieval of the candidates of one search from both stores, in parallel where that is faster, and their ranking."""
 
 from __future__ import annotations
 
@@ -39,7 +36,6 @@ with lazily:
     from directory_indexer.search.passage_filters import filter_passages
     from directory_indexer.search.waiting_candidates import WaitingCandidates
 
-
 _MAX_EXACT = DEPTH // 2
 _MAX_READ = 400
 _SMALL_SHARE = 0.1
@@ -47,12 +43,15 @@ _MAX_WEIGHED = 10_000
 _MAX_WEIGHED_OF_SEVERAL = 100_000
 """With several words, one chunk may have more of them than another."""
 
+MakeRetriever: TypeAlias = (
+    "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
+)
+"""Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
 
-class _Step(NamedTuple):
-    """An FTS5 expression, of whose matching chunks one in `one_in` is weighed."""
-
-    expression: str
-    one_in: int = 1
+_MAX_MATCHES: Final = 1000
+_MAX_HEADED: Final = 100
+_MAX_DEPTH: Final = 1000
+"""The maximum depth of the search for passages that are not copies of others."""
 
 
 class QueryEmbedding(NamedTuple):
@@ -82,12 +81,6 @@ class Retriever(Protocol):
 
     def lists(self, depth: int) -> CandidateLists:
         """Return the best candidates of the keyword and the semantic list, so many of each."""
-
-
-MakeRetriever: TypeAlias = (
-    "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
-)
-"""Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
 
 
 class HybridRetriever:
@@ -221,10 +214,6 @@ class HybridRetriever:
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
 
-def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
-    return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
-
-
 def rank_bands(lists: CandidateLists) -> dict[ChunkId, int]:
     """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
     bands: dict[ChunkId, int] = {}
@@ -277,6 +266,17 @@ def definition_candidates(
     return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
 
 
+class _Step(NamedTuple):
+    """An FTS5 expression, of whose matching chunks one in `one_in` is weighed."""
+
+    expression: str
+    one_in: int = 1
+
+
+def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+    return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
+
+
 def _depth(limit: int) -> int:
     """Return a depth that is sufficient for so many hits."""
     return -(-limit // DEPTH) * DEPTH
@@ -307,9 +307,3 @@ def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candid
         band=band,
         language=stored.facts.language,
     )
-
-
-_MAX_MATCHES: Final = 1000
-_MAX_HEADED: Final = 100
-_MAX_DEPTH: Final = 1000
-"""The maximum depth of the search for passages that are not copies of others."""

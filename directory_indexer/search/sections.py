@@ -1,8 +1,6 @@
-"""Starts of the sections in a chunk that its heading names.
+"""Sections of a chunk: where they start, and the whole function or section of a hit if few hits leave room.
 
 A chunk keeps only the names of its sections, `Outer > one, two`; their lines are found again in its text.
-
-The whole function or section of a hit, if few hits leave room for it.
 """
 
 from __future__ import annotations

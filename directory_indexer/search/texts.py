@@ -1,8 +1,6 @@
-"""Indexed text of a file, whole or in part, joined from its chunks.
+"""Indexed text of a file, whole or in part, joined from its chunks, and context lines of a hit.
 
-Comparison of a file with its state in the index, by size and modification time alone.
-
-Context lines of a hit.
+A file is compared with its state in the index by size and modification time alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Chunks that wait for a vector: found by their static vectors, and embedded during the search.
 
 The most promising come first. Their vectors serve every later search.
-
-Candidates of one search by the static vectors of waiting chunks, within its scope.
 """
 
 from __future__ import annotations

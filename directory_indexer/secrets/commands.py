@@ -1,7 +1,4 @@
-"""Passwords in options of command lines, by program.
-
-Passwords in positional arguments of commands: after the name of a user, a file or a network.
-"""
+"""Passwords on command lines, by program: in options, and after the name of a user, a file or a network."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Rules that need context: the last argument of a login, a column of a table, the value of a cookie.
+"""Rules that need context: a login, a column of a table, a cookie, or a user or address before the password.
 
 Each rule reads only texts that contain one of its marks.
-
-Passwords next to a user or an address: behind it, or on the line below.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """Secrets recognised by the format around them: URLs, password hashes, manifests, exports, cookies.
 
-Passwords in URLs, connection strings and the addresses that database drivers open.
-
 A connection string is used to log in, so the value of `Password=` in it is a password, whatever it looks like.
-
-Password hashes, by their storage formats.
 """
 
 from __future__ import annotations

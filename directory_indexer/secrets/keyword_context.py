@@ -1,8 +1,7 @@
 """Passwords after a keyword: on its line, alone on a line below, in a list, or in the next message.
 
-The closer the keyword and the clearer the wording, the less password-like a value has to look.
-
-Words for passwords in many languages.
+The keywords are words for passwords in many languages. The closer the keyword and the clearer the wording, the less
+password-like a value has to look.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Names of variables, keys, columns and options that indicate a secret.
+"""Names of variables, keys, columns, options and settings that indicate a secret.
 
-The last word of a name decides: `db_password` is one, `password_file` is not.
-
-Kinds of settings files, and settings that are secrets by their names, whatever their values.
-
-In prose and code, where a name is often only mentioned, the strength of a value decides. In code a setting is a
+The last word of a name decides: `db_password` is one, `password_file` is not. Some settings are secrets whatever their
+values. In prose and code, where a name is often only mentioned, the strength of a value decides. In code a setting is a
 constant, or the password next to a host or a database.
 """
 

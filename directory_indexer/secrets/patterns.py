@@ -1,13 +1,11 @@
-"""Spans of secrets in a text, and their masking, which moves no other character.
+"""Rules as regular expressions with marks, spans of secrets, and their masking, which moves no other character.
 
-Prefilter: marks are lower-case substrings; a rule reads only texts that contain one of its marks.
+Marks are lower-case substrings; a rule reads only texts that contain one of its marks. One pass finds all marks of all
+rules, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton (1975) reads a text at 400
+MB/s, however many marks there are.
 
-One pass finds all marks of all rules, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton
-(1975) reads a text at 400 MB/s, however many marks there are.
-
-Regular expressions that are compiled on first use.
-
-Compiling all of them takes 40 ms, and most texts need few: an edited file must not pay for the others.
+Regular expressions are compiled on first use: all of them take 40 ms, and most texts need few. An edited file must not
+pay for the others.
 """
 
 from __future__ import annotations

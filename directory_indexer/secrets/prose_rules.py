@@ -1,10 +1,8 @@
-"""Secrets stated in prose: notes, letters, chats and set-up messages.
+"""Secrets stated in prose, and in files whose name or title announces secrets.
 
-Sentences mention many passwords and contain few, so a value in one must be stronger than a value in settings.
-
-Files whose name or title announces secrets: settings called secrets, lists of passwords.
-
-In them, labels need not be names of secrets.
+Prose is notes, letters, chats and set-up messages. Sentences mention many passwords and contain few, so a value in one
+must be stronger than a value in settings. In a file called secrets, or a list of passwords, labels need not be names of
+secrets.
 """
 
 from __future__ import annotations

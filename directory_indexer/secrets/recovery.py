@@ -1,7 +1,4 @@
-"""Recovery secrets: seed phrases of wallets, backup codes, recovery keys of encrypted disks.
-
-The English word list of BIP 39, in order.
-"""
+"""Recovery secrets: seed phrases of wallets (BIP 39), backup codes, recovery keys of encrypted disks."""
 
 from __future__ import annotations
 

@@ -3,13 +3,10 @@
 A mask is as long as the secret, so that every line, section and page keeps its position. Masking is idempotent. Rules
 cannot know every secret: detected ones are masked, others are indexed.
 
-Secrets in lists: an entry next to a secret that is equally random is a secret, too.
-
-A list of logins has one per line, and only the first may be labelled, or have a published format.
-
-Encrypted values in Kubernetes `SealedSecret` manifests, which are public: they need the cluster's key.
-
-Keys of known-answer tests, which are public: each is accompanied by the input and output of a cipher.
+In a list, an entry next to a secret that is equally random is a secret, too: a list of logins has one per line, and
+only the first may be labelled, or have a published format. Public are encrypted values in Kubernetes `SealedSecret`
+manifests, which need the cluster's key, and keys of known-answer tests, which stand beside the input and output of a
+cipher.
 """
 
 from __future__ import annotations
@@ -36,6 +33,53 @@ from directory_indexer.secrets.values import NAME_MARKS, named_spans, unnamed_sp
 
 SEALED_MARKS: Final = ("encrypteddata",)
 
+_SEALED: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
+_BLOCK: Final = LazyPattern(
+    r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)"
+)
+_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
+
+_MARKS: Final = MarkTable((*FORMAT_MARKS, *SENTENCE_MARKS, *KEYWORD_MARKS, *CONTEXT_MARKS, *NAME_MARKS, *SEALED_MARKS))
+_KIND_OF_OTHERS: Final = "text"
+"""The kind of files that a configured extractor read: theirs is unknown."""
+
+_MAX_REPEATED: Final = 200
+_MIN_REPEATED: Final = 8
+_MIN_HEADING: Final = 6
+_MAX_REPEATED_LENGTH: Final = 500
+_MOST: Final = 0.6
+_BLANKS: Final = re.compile(r"\s+")
+_MOMENT: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
+"""A timestamp as documents have it, which is no secret."""
+
+_MAX_LINE: Final = 400
+_MAX_ENTRIES: Final = 200
+_MAX_DISTANCE: Final = 4
+_ENTRY: Final = LazyPattern(
+    r"[ \t]{0,12}(?:[-*•][ \t]{1,4})?(?P<label>\w[\w .()@/-]{0,40}?)[ \t]{0,4}(?:[:=|\t]|[ ]{1,20}|[ ]-)[ \t]{0,20}"
+    r"[\"'`]?(?P<value>[!-~]{12,300}?)[\"'`,;]{0,2}[ \t\r]{0,4}(?=\n|\Z)"
+)
+_BASE32: Final = LazyPattern(r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}")
+_OPEN: Final = LazyPattern(
+    r"(?i)public|print|\bid\b|hash|sum|uuid|version|user|name|mail|url|link|digest|etag|commit|rsa|ssh"
+)
+"""Words in labels of values that look random and are no secrets."""
+
+_NEAR: Final = 800
+_NUMBER: Final = LazyPattern(r"(?i:0x)?[0-9a-fA-F]{16,4096}")
+_FIELD: Final = LazyPattern(
+    r"(?i)(?<![a-z0-9])(pt|ct|msg|mac|tag|md|digest|okm|prk|dk|plaintext|ciphertext|plain|cipher|message|signature|sig|hash)"
+    r"(?![a-z0-9])[\"'\])]{0,2}[ \t]{0,8}(?:[:=]|,(?=[ ]?[\"']))[ \t]{0,8}(?:[\w.]{1,24}\()?b?[\"']?(?:0x)?[0-9a-f]{8}"
+)
+_DERIVED: Final = frozenset(("okm", "prk", "dk"))
+"""Fields that only vectors of key derivation functions have."""
+_CODES: Final = frozenset("mac tag md digest ct ciphertext signature sig hash".split())
+_MADE: Final = (
+    *((source, frozenset(("ct", "ciphertext", "cipher", "tag"))) for source in ("pt", "plaintext", "plain")),
+    *((source, _CODES) for source in ("msg", "message")),
+)
+"""Inputs of a cipher or code, and its outputs."""
+
 
 def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
     """Return the spans of the encrypted values of sealed secrets, in order."""
@@ -48,13 +92,6 @@ def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) ->
     """Whether a value is inside such a block, and as long as a sealed value."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
     return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
-
-
-_SEALED: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
-_BLOCK: Final = LazyPattern(
-    r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)"
-)
-_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
 
 
 class Redaction(NamedTuple):
@@ -107,6 +144,28 @@ def redact_document(document: Document, name: str = "") -> Redaction:
         return Redaction(document)
     clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
     return Redaction(clean, max(len(spans), 1), _kind_of_all(document.text, spans))
+
+
+def listed_spans(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """Yield random labelled values in the lines next to a secret."""
+    starts = {line_start(text, span.start, _MAX_LINE): span.kind for span in spans[:_MAX_ENTRIES]}
+    for start, kind in starts.items():
+        if not _ENTRY.match(text, start):
+            continue
+        for neighbour in (*_above(text, start), *_below(text, start)):
+            if neighbour.start() not in starts and _is_random(neighbour):
+                yield SecretSpan(*neighbour.span("value"), kind)
+
+
+def is_known_answer(text: str, span: SecretSpan) -> bool:
+    """Whether a secret is part of a test vector: with a message and its code, or plaintext and ciphertext, near it."""
+    if not _NUMBER.fullmatch(text, span.start, span.end):
+        return False
+    near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
+    names = {match[1].lower() for match in _FIELD.finditer(near)}
+    return not names.isdisjoint(_DERIVED) or any(
+        not names.isdisjoint(into) and source in names for source, into in _MADE
+    )
 
 
 def _lower(text: str) -> str:
@@ -192,31 +251,6 @@ def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
     return sizes.most_common(1)[0][0]
 
 
-_MARKS: Final = MarkTable((*FORMAT_MARKS, *SENTENCE_MARKS, *KEYWORD_MARKS, *CONTEXT_MARKS, *NAME_MARKS, *SEALED_MARKS))
-_KIND_OF_OTHERS: Final = "text"
-"""The kind of files that a configured extractor read: theirs is unknown."""
-
-_MAX_REPEATED: Final = 200
-_MIN_REPEATED: Final = 8
-_MIN_HEADING: Final = 6
-_MAX_REPEATED_LENGTH: Final = 500
-_MOST: Final = 0.6
-_BLANKS: Final = re.compile(r"\s+")
-_MOMENT: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
-"""A timestamp as documents have it, which is no secret."""
-
-
-def listed_spans(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
-    """Yield random labelled values in the lines next to a secret."""
-    starts = {line_start(text, span.start, _MAX_LINE): span.kind for span in spans[:_MAX_ENTRIES]}
-    for start, kind in starts.items():
-        if not _ENTRY.match(text, start):
-            continue
-        for neighbour in (*_above(text, start), *_below(text, start)):
-            if neighbour.start() not in starts and _is_random(neighbour):
-                yield SecretSpan(*neighbour.span("value"), kind)
-
-
 def _above(text: str, start: int) -> Iterator[re.Match[str]]:
     for _ in range(_MAX_DISTANCE):
         if start == 0:
@@ -241,44 +275,3 @@ def _is_random(entry: re.Match[str]) -> bool:
     if _OPEN.search(entry["label"]):
         return False
     return shape_of(entry["value"]) == Shape.RANDOM or _BASE32.fullmatch(entry["value"]) is not None
-
-
-_MAX_LINE: Final = 400
-_MAX_ENTRIES: Final = 200
-_MAX_DISTANCE: Final = 4
-_ENTRY: Final = LazyPattern(
-    r"[ \t]{0,12}(?:[-*•][ \t]{1,4})?(?P<label>\w[\w .()@/-]{0,40}?)[ \t]{0,4}(?:[:=|\t]|[ ]{1,20}|[ ]-)[ \t]{0,20}"
-    r"[\"'`]?(?P<value>[!-~]{12,300}?)[\"'`,;]{0,2}[ \t\r]{0,4}(?=\n|\Z)"
-)
-_BASE32: Final = LazyPattern(r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}")
-_OPEN: Final = LazyPattern(
-    r"(?i)public|print|\bid\b|hash|sum|uuid|version|user|name|mail|url|link|digest|etag|commit|rsa|ssh"
-)
-"""Words in labels of values that look random and are no secrets."""
-
-
-def is_known_answer(text: str, span: SecretSpan) -> bool:
-    """Whether a secret is part of a test vector: with a message and its code, or plaintext and ciphertext, near it."""
-    if not _NUMBER.fullmatch(text, span.start, span.end):
-        return False
-    near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
-    names = {match[1].lower() for match in _FIELD.finditer(near)}
-    return not names.isdisjoint(_DERIVED) or any(
-        not names.isdisjoint(into) and source in names for source, into in _MADE
-    )
-
-
-_NEAR: Final = 800
-_NUMBER: Final = LazyPattern(r"(?i:0x)?[0-9a-fA-F]{16,4096}")
-_FIELD: Final = LazyPattern(
-    r"(?i)(?<![a-z0-9])(pt|ct|msg|mac|tag|md|digest|okm|prk|dk|plaintext|ciphertext|plain|cipher|message|signature|sig|hash)"
-    r"(?![a-z0-9])[\"'\])]{0,2}[ \t]{0,8}(?:[:=]|,(?=[ ]?[\"']))[ \t]{0,8}(?:[\w.]{1,24}\()?b?[\"']?(?:0x)?[0-9a-f]{8}"
-)
-_DERIVED: Final = frozenset(("okm", "prk", "dk"))
-"""Fields that only vectors of key derivation functions have."""
-_CODES: Final = frozenset("mac tag md digest ct ciphertext signature sig hash".split())
-_MADE: Final = (
-    *((source, frozenset(("ct", "ciphertext", "cipher", "tag"))) for source in ("pt", "plaintext", "plain")),
-    *((source, _CODES) for source in ("msg", "message")),
-)
-"""Inputs of a cipher or code, and its outputs."""

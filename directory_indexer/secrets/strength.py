@@ -1,12 +1,10 @@
 """Strength of values: secrets as opposed to placeholders, names, references and words.
 
-Judged by the value alone, in time proportional to its length.
+Judged by the value alone, in time proportional to its length. A word of a language, a version, an address or an
+identifier is no password, however many digits it has. If no name precedes a word that resembles one, the topic of the
+surrounding text has to decide.
 
-Resemblance of a word to a password when no name precedes it: the topic of the surrounding text has to decide.
-
-A word of a language, a version, an address or an identifier is none, however many digits it has.
-
-Values that are random beyond doubt, whatever they are called.
+Some values are random beyond doubt, whatever they are called.
 
 Words and identifiers consist of pairs of characters that often follow each other; in a random value all pairs are
 equally frequent, so their surprisal is high. The table of pairs is made by `scripts/build_randomness`. Of random values

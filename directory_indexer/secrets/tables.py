@@ -1,6 +1,6 @@
-"""Passwords in tables, by column header: in Markdown, spreadsheets and documents.
+"""Passwords in tables, by column header: in Markdown, spreadsheets, documents and exports of password managers.
 
-Exports of password managers: their notes and hidden fields are as secret as their passwords.
+Notes and hidden fields in an export are as secret as its passwords.
 """
 
 from __future__ import annotations

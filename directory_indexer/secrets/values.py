@@ -3,13 +3,11 @@
 The value must also look like a secret. How much so depends on the context: in settings a value is literal; in source
 code an expression is no value, and in prose most words after "password" are ordinary words.
 
-Values that are random beyond doubt, after any name: `erlangCookie: …`, `claim = "…"`.
+A value that is random beyond doubt is a secret after any name: `erlangCookie: …`, `claim = "…"`. But some names
+indicate random values that are no secrets: an id, a digest, a picture. A name with many different values in one text is
+an identifier.
 
-Some names indicate random values that are no secrets: an id, a digest, a picture. A name with many different values in
-one text is an identifier.
-
-Keys in source code, recognised by the call that uses them or by a comment, whatever they are called.
-
+Keys in source code are recognised by the call that uses them or by a comment, whatever they are called:
 `hmac.new(b"…")`, `new SecretKeySpec(decode("…"))`; `# the signing key` above a line, `// secret key` behind it.
 """
 

@@ -1,11 +1,7 @@
-"""Index runs that a server starts as child processes; other processes see them like any run.
+"""Index runs of a server by collection, which it starts as child processes, and their state with the next step.
 
 A run in its own process leaves the server free to answer, survives the call that started it, and stops after the
-current batch when asked to.
-
-Index runs of a server by collection.
-
-State of index runs with the next step, for runs of this server and of other processes alike.
+current batch when asked to. Other processes see it like any run, and it is reported like theirs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workarounds for the slow import of the MCP SDK.
+"""Start of the MCP server: its name and instructions, and workarounds for the slow import of the MCP SDK.
 
 * `EarlyHandshake` and `DuplicateResponseFilter`: importing the SDK takes most of a second of processor time, and
   clients time the first response. So a thread reads the first message and answers a plain `initialize`, or the
@@ -7,8 +7,6 @@
   processor time.
 * `importing`: the SDK creates a quarter of a million permanent objects on import; scanning them again and again in the
   garbage collector takes a tenth of the start. It can be removed with the others.
-
-Name and instructions of the MCP server.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 A page is keyed by everything it is rendered from, so it is read once, whatever happens to its file or to the index.
 Deleting the database costs only the time to read the pages again.
 
-Serialisation of OCR results, and their validating parser for untrusted bytes.
-
-Damaged or oversized content is rejected.
+The stored results are untrusted bytes: damaged or oversized ones are rejected.
 """
 
 from __future__ import annotations
@@ -56,6 +54,11 @@ CREATE TABLE IF NOT EXISTS pages (
     UNIQUE (key, recipe)
 );
 """
+
+MAX_BYTES: Final = 64_000_000
+"""Decompression limit: half a million words with their positions take half of it."""
+
+_TURNS: Final = frozenset({0, 90, 180, 270})
 
 
 class CacheSummary(NamedTuple):
@@ -222,32 +225,6 @@ def make_tables(connection: sqlite3.Connection, _: int) -> None:
     connection.executescript(_TABLES)
 
 
-def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
-    today = _today()
-    # A clock that was ahead has left days in the future.
-    connection.execute("UPDATE pages SET used_on = ?1 WHERE used_on > ?1", (today,))
-    connection.executemany(
-        "UPDATE pages SET used_on = ? WHERE key = ? AND used_on < ?", [(today, key, today) for key in used]
-    )
-    connection.execute("DELETE FROM pages WHERE used_on < ?", (today - KEPT_DAYS,))
-    n_bytes = connection.execute("SELECT coalesce(sum(length(content)), 0) FROM pages").fetchone()[0]
-    if n_bytes > max_bytes:
-        rows = connection.execute("SELECT id, key, length(content) FROM pages ORDER BY used_on, id").fetchall()
-        for id_, _, size in sorted(rows, key=lambda row: row[1] in used):
-            if n_bytes <= max_bytes:
-                break
-            connection.execute("DELETE FROM pages WHERE id = ?", (id_,))
-            n_bytes -= size or 0
-
-
-def _today() -> int:
-    return int(time.time() // _DAY_SECONDS)
-
-
-MAX_BYTES: Final = 64_000_000
-"""Decompression limit: half a million words with their positions take half of it."""
-
-
 def pack_page(recognition: Recognition) -> bytes:
     """Pack a result; of an oversized one, the first lines."""
     lines = [[line.block, [[*word[:2], *(word.box or ())] for word in line.words]] for line in recognition.lines]
@@ -273,6 +250,28 @@ def unpack_page(content: object) -> Recognition:
         return Recognition(_text(engine), tuple(map(_line, lines)), _number(dpi), turn)
     except (TypeError, RecursionError, MemoryError, zlib.error) as error:
         raise ValueError(f"no page: {error}") from error
+
+
+def _prune(connection: sqlite3.Connection, *, used: set[PageKey], max_bytes: int) -> None:
+    today = _today()
+    # A clock that was ahead has left days in the future.
+    connection.execute("UPDATE pages SET used_on = ?1 WHERE used_on > ?1", (today,))
+    connection.executemany(
+        "UPDATE pages SET used_on = ? WHERE key = ? AND used_on < ?", [(today, key, today) for key in used]
+    )
+    connection.execute("DELETE FROM pages WHERE used_on < ?", (today - KEPT_DAYS,))
+    n_bytes = connection.execute("SELECT coalesce(sum(length(content)), 0) FROM pages").fetchone()[0]
+    if n_bytes > max_bytes:
+        rows = connection.execute("SELECT id, key, length(content) FROM pages ORDER BY used_on, id").fetchall()
+        for id_, _, size in sorted(rows, key=lambda row: row[1] in used):
+            if n_bytes <= max_bytes:
+                break
+            connection.execute("DELETE FROM pages WHERE id = ?", (id_,))
+            n_bytes -= size or 0
+
+
+def _today() -> int:
+    return int(time.time() // _DAY_SECONDS)
 
 
 def _bounded(content: Any) -> bytes:
@@ -304,6 +303,3 @@ def _number(value: object, largest: int = 1 << 31) -> int:
     if not isinstance(value, int) or not 0 <= value <= largest:
         raise ValueError(value)
     return value
-
-
-_TURNS: Final = frozenset({0, 90, 180, 270})

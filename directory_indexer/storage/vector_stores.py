@@ -1,6 +1,6 @@
-"""The open vector stores of an index: one for each vector set, in the process or on a Qdrant server.
+"""Vector stores of an index: one for each vector set, in the process or on a Qdrant server.
 
-The vector sets of the embedded engine on disk: the one in use, and those that a switch fills or leaves.
+The embedded engine has its sets on disk: the one in use, and those that a switch fills or leaves.
 """
 
 from __future__ import annotations

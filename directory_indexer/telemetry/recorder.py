@@ -3,7 +3,7 @@
 The providers are not registered globally; otherwise other libraries would record what this program keeps private, such
 as the MCP SDK the requests of clients.
 
-Export of batches to a receiver whose failures never delay or fail anything else.
+Failures of a receiver never delay or fail anything else.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ _SEVERITIES: Final = {
 _KINDS: Final = {Kind.WORK: trace.SpanKind.INTERNAL, Kind.ANSWER: trace.SpanKind.SERVER}
 _propagator = TraceContextTextMapPropagator()
 _Value: TypeAlias = bool | int | float | str
+
+_log = logging.getLogger("dirindex.telemetry")
+_LIBRARIES: Final = ("opentelemetry", "azure", "urllib3", "requests")
 
 
 class OpenTelemetryRecorder:
@@ -124,57 +127,6 @@ class OpenTelemetryRecorder:
         shut_down((self._spans, self._lines), within=CLOSE_SECONDS)
 
 
-class _RecordedSpan:
-    def __init__(self, span: trace.Span) -> None:
-        self._span = span
-
-    def note(self, **facts: Fact) -> None:
-        self._span.set_attributes(_attributes(facts))
-        if isinstance(status := facts.get("status"), int) and status >= _SERVER_ERROR:
-            self._span.set_status(trace.StatusCode.ERROR)
-
-    def fail(self, error: Exception) -> None:
-        self._span.set_attributes({_FIELD_NAMES["error"]: type(error).__qualname__})
-        self._span.set_status(trace.StatusCode.ERROR)
-
-    def end(self) -> None:
-        self._span.end()
-
-
-def _context_of(traceparent: str) -> context.Context:
-    return _propagator.extract({_TRACEPARENT: traceparent})
-
-
-def _links_to_parent(parent: context.Context | None) -> list[trace.Link]:
-    span_context = trace.get_current_span(parent).get_span_context()
-    return [trace.Link(span_context)] if span_context.is_valid else []
-
-
-def _attributes(facts: Mapping[str, Fact]) -> dict[str, _Value]:
-    return {_field_name(name): fact.value if isinstance(fact, StrEnum) else fact for name, fact in facts.items()}
-
-
-def _field_name(name: str) -> str:
-    return _FIELD_NAMES.get(name, f"{_NAME}.{name}")
-
-
-def _resource() -> Resource:
-    """Return the resource of this program; other detectors are not used: one of them reports the command line."""
-    ours = Resource({"service.name": _NAME, "service.version": __version__, "telemetry.sdk.language": "python"})
-    return ours.merge(OTELResourceDetector().detect())
-
-
-_log = logging.getLogger("dirindex.telemetry")
-_LIBRARIES: Final = ("opentelemetry", "azure", "urllib3", "requests")
-
-
-class Exporters(NamedTuple):
-    """The exporters of spans and log records to one receiver; None for a kind that it does not accept."""
-
-    spans: MonitoredExporter | None
-    lines: MonitoredExporter | None
-
-
 class MonitoredExporter:
     """An exporter that logs once when its receiver becomes unreachable, and once when it is back."""
 
@@ -213,6 +165,13 @@ class MonitoredExporter:
         self._n_lost += n_records
 
 
+class Exporters(NamedTuple):
+    """The exporters of spans and log records to one receiver; None for a kind that it does not accept."""
+
+    spans: MonitoredExporter | None
+    lines: MonitoredExporter | None
+
+
 def quiet_libraries() -> None:
     """Silence the loggers of the libraries: they log every attempt, with a URL that may contain a password."""
     for name in _LIBRARIES:
@@ -229,3 +188,43 @@ def shut_down(parts: Sequence[Any], *, within: float) -> None:
         thread.start()
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0.0))
+
+
+class _RecordedSpan:
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def note(self, **facts: Fact) -> None:
+        self._span.set_attributes(_attributes(facts))
+        if isinstance(status := facts.get("status"), int) and status >= _SERVER_ERROR:
+            self._span.set_status(trace.StatusCode.ERROR)
+
+    def fail(self, error: Exception) -> None:
+        self._span.set_attributes({_FIELD_NAMES["error"]: type(error).__qualname__})
+        self._span.set_status(trace.StatusCode.ERROR)
+
+    def end(self) -> None:
+        self._span.end()
+
+
+def _context_of(traceparent: str) -> context.Context:
+    return _propagator.extract({_TRACEPARENT: traceparent})
+
+
+def _links_to_parent(parent: context.Context | None) -> list[trace.Link]:
+    span_context = trace.get_current_span(parent).get_span_context()
+    return [trace.Link(span_context)] if span_context.is_valid else []
+
+
+def _attributes(facts: Mapping[str, Fact]) -> dict[str, _Value]:
+    return {_field_name(name): fact.value if isinstance(fact, StrEnum) else fact for name, fact in facts.items()}
+
+
+def _field_name(name: str) -> str:
+    return _FIELD_NAMES.get(name, f"{_NAME}.{name}")
+
+
+def _resource() -> Resource:
+    """Return the resource of this program; other detectors are not used: one of them reports the command line."""
+    ours = Resource({"service.name": _NAME, "service.version": __version__, "telemetry.sdk.language": "python"})
+    return ours.merge(OTELResourceDetector().detect())

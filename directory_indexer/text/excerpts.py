@@ -1,8 +1,7 @@
-"""Head lines of hits on a terminal: number, path, location, heading, date and score on one line.
+"""Hits on a terminal: a head line, and an excerpt with the lines around the matches.
 
-A location is a line of a text, a page, or a row of a sheet.
-
-Excerpts of passages: the few lines around the matches, each with its number and marked spans.
+The head has number, path, location, heading, date and score on one line. A location is a line of a text, a page, or a
+row of a sheet. Each line of an excerpt has its number and marked spans.
 """
 
 from __future__ import annotations
@@ -19,9 +18,15 @@ from directory_indexer.text.formatting import Line, PathStyle, Span, Style, day,
 with lazily:
     from directory_indexer.search.requests import Hit
 
-
 _COMMIT: Final = re.compile(r"(?:^|[/\\])([^/\\]+)[/\\]\.git![/\\]commits[/\\]([0-9a-f]{7})[0-9a-f]*$")
 """Captures the repository and the abbreviated hash of a commit's path."""
+
+LONGEST_LINE: Final = 240
+"""A longer line, such as a paragraph, is reduced to the part that matched."""
+
+_HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
+_TAB = " " * 4
+_BEFORE = 60
 
 
 def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False, has_score: bool = True) -> Line:
@@ -68,30 +73,6 @@ def name_hit_kind(hit: Hit) -> str:
     return "directory" if hit.named.is_directory else f"no text: {hit.named.why_without_text}"
 
 
-def _heading(hit: Hit) -> str:
-    heading = hit.heading or hit.facts.title
-    if hit.facts.kind in SHEETS:
-        heading = heading.partition(" > ")[0]  # the names of its columns follow
-    return " · ".join(filter(None, (heading, name_hit_kind(hit))))
-
-
-def _date(hit: Hit) -> str:
-    """Return the day of a document; code has none, since its date is that of the checkout."""
-    return "" if hit.dated_at is None or hit.facts.kind in GROUPS["code"] else day(hit.dated_at)
-
-
-def _separated(text: str) -> str:
-    return f"  {text}" if text else ""
-
-
-LONGEST_LINE: Final = 240
-"""A longer line, such as a paragraph, is reduced to the part that matched."""
-
-_HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
-_TAB = " " * 4
-_BEFORE = 60
-
-
 class StyledRange(NamedTuple):
     """A styled range of characters."""
 
@@ -130,6 +111,22 @@ def window(
         NumberedLine(start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
         for row in row_numbers
     ]
+
+
+def _heading(hit: Hit) -> str:
+    heading = hit.heading or hit.facts.title
+    if hit.facts.kind in SHEETS:
+        heading = heading.partition(" > ")[0]  # the names of its columns follow
+    return " · ".join(filter(None, (heading, name_hit_kind(hit))))
+
+
+def _date(hit: Hit) -> str:
+    """Return the day of a document; code has none, since its date is that of the checkout."""
+    return "" if hit.dated_at is None or hit.facts.kind in GROUPS["code"] else day(hit.dated_at)
+
+
+def _separated(text: str) -> str:
+    return f"  {text}" if text else ""
 
 
 def _n_header_rows(hit: Hit, rows: Sequence[tuple[int, int]]) -> int:

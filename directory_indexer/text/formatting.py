@@ -1,12 +1,7 @@
-"""Lines of styled text, independent of whether a terminal or a pipe gets them.
+"""Lines of styled text, escaping of untrusted text, and formatting of numbers, sizes and times for people.
 
-Texts are unescaped here; the writers escape them.
-
-Escaping of untrusted names and texts for terminals and pipes.
-
-A hostile file name can contain escape sequences, line breaks, marks that reverse the direction of writing and invisible
-characters. All of them are written as Python escapes. In a pipe tabs are escaped, too, and bytes that are not UTF-8 are
-kept. JSON is exact.
+Pure: the current time is an argument. Lines are independent of whether a terminal or a pipe gets them; the writers
+escape them.
 
 Formatting of numbers, sizes and times for people. Pure: the current time is an argument.
 """
@@ -22,6 +17,28 @@ from typing import NamedTuple
 from urllib.parse import quote_from_bytes
 
 from directory_indexer.core.paths import FilePath, exact_text
+
+_CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
+_DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_INVISIBLE = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
+)
+"""Fillers, tags and controls. Characters that some script needs are not escaped: joiners, and word-break opportunities.
+"""
+_UNDECODED = "\ud800-\udfff"
+_BYTE_OFFSET = 0xDC00
+_UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
+"""Surrogates by which Python represents bytes of file names that are not UTF-8."""
+# Compiled on first use: a search needs only one of them.
+_NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
+_NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_FOUR_DIGITS = 1000
+_TWO_DIGITS = 9.95  # rounds to 10
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_AGES = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
 
 
 class Style(StrEnum):
@@ -72,29 +89,6 @@ def plain(lines: Iterable[Line]) -> str:
     return "".join(f"{_plain(styled_line).rstrip()}\n" for styled_line in lines)
 
 
-def _plain(styled_line: Line) -> str:
-    return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(
-        single_line(span.text) for span in styled_line.spans
-    )
-
-
-_CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
-_DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_INVISIBLE = (
-    "\u034f\u115f\u1160\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
-)
-"""Fillers, tags and controls. Characters that some script needs are not escaped: joiners, and word-break opportunities.
-"""
-_UNDECODED = "\ud800-\udfff"
-_BYTE_OFFSET = 0xDC00
-_UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
-"""Surrogates by which Python represents bytes of file names that are not UTF-8."""
-# Compiled on first use: a search needs only one of them.
-_NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
-_NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
-
-
 def printable(text: str) -> str:
     """Escape characters that are not printable on a terminal; tabs stay."""
     return re.sub(_NOT_FOR_TERMINALS, _escape, text)
@@ -135,30 +129,6 @@ def file_uri(path: FilePath, *, page: int | None = None) -> str:
     slash = "" if location.startswith(b"/") else "/"
     fragment = f"#page={page}" if page else ""
     return f"file://{slash}{quote_from_bytes(location)}{fragment}"
-
-
-def _below(path: str, directory: str) -> str | None:
-    """Return the rest of a path below a directory, or None if it is elsewhere."""
-    if not directory:
-        return None
-    start = directory.rstrip(os.sep) + os.sep
-    if path == directory:
-        return ""
-    return path[len(start) :] if path.startswith(start) else None
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    if ord(character) in _UNDECODED_BYTES:
-        return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
-    return character.encode("unicode_escape").decode("ascii")
-
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_FOUR_DIGITS = 1000
-_TWO_DIGITS = 9.95  # rounds to 10
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_AGES = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
 
 
 def count(n: int, noun: str, plural: str = "") -> str:
@@ -210,3 +180,26 @@ def percent(part: int, whole: int) -> str:
     if 0 < part * 100 < whole:
         return "<1 %"
     return f"{part * 100 // whole} %"
+
+
+def _plain(styled_line: Line) -> str:
+    return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(
+        single_line(span.text) for span in styled_line.spans
+    )
+
+
+def _below(path: str, directory: str) -> str | None:
+    """Return the rest of a path below a directory, or None if it is elsewhere."""
+    if not directory:
+        return None
+    start = directory.rstrip(os.sep) + os.sep
+    if path == directory:
+        return ""
+    return path[len(start) :] if path.startswith(start) else None
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    if ord(character) in _UNDECODED_BYTES:
+        return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
+    return character.encode("unicode_escape").decode("ascii")

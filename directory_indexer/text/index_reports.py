@@ -1,6 +1,6 @@
-"""Reports of index runs, done or planned, as lines.
+"""Reports of index runs, done or planned, and of the state of the index, as lines.
 
-The state of the index as lines: its directories, its model, its runs, and what is missing.
+The state is its directories, its model, its runs, and what is missing.
 """
 
 from __future__ import annotations

@@ -44,21 +44,11 @@ with lazily:
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
     from directory_indexer.storage.registry.keys import Key
 
-
 PAGE_BYTES = 200_000
 """Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
 
 _RESERVED_BYTES = 64  # for values that are longer than in an empty page
 _MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
-
-
-class _Part(NamedTuple):
-    """The part of a text that fits: its last line, and where the rest begins."""
-
-    text: str
-    end_line: int
-    next_start_line: int | None = None
-    next_chunks: str | None = None
 
 
 def search_json(
@@ -185,6 +175,15 @@ def config_json(loaded: LoadedConfig) -> str:
 def error_json(error: DirIndexError) -> str:
     """Format an error that ends a command."""
     return _text(error_answer(error))
+
+
+class _Part(NamedTuple):
+    """The part of a text that fits: its last line, and where the rest begins."""
+
+    text: str
+    end_line: int
+    next_start_line: int | None = None
+    next_chunks: str | None = None
 
 
 def _text(record: tuple[Any, ...]) -> str:

@@ -1,15 +1,4 @@
-"""Short reports as lines: migrations, exports, check-ups and the configuration.
-
-Building blocks of reports: named facts, counts by kind, skipped and failed files.
-
-Collections and the documents sent to them, as lines.
-
-API keys as lines.
-
-Usage of search tools by assistants, as a table.
-
-Facets as lines: one line per facet, most frequent values first.
-"""
+"""Short reports as lines: migrations, exports, check-ups, configuration, collections, keys, usage and facets."""
 
 from __future__ import annotations
 
@@ -47,13 +36,33 @@ with lazily:
     from directory_indexer.integrations.exporting.exporter import ExportReport
     from directory_indexer.storage.registry.keys import Key
 
-
 _VERDICTS = {
     Verdict.OK: ("ok", Style.GOOD),
     Verdict.REPAIRED: ("repaired", Style.GOOD),
     Verdict.WARNING: ("warning", Style.WARNING),
     Verdict.PROBLEM: ("problem", Style.PROBLEM),
 }
+
+FEW: Final = 5
+"""Items listed without `verbose`."""
+
+FACT_WIDTH: Final = 11
+"""Columns reserved for the name of a fact."""
+
+_ENDINGS: Final = {
+    Outcome.COMPLETED: "done",
+    Outcome.INTERRUPTED: "stopped; run it again to go on from here",
+    Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
+    Outcome.OUT_OF_TIME: "out of time; run it again to go on from here",
+    Outcome.FAILED: "failed",
+}
+"""Outcomes of a run in words, and the command that continues it."""
+
+_FAILED = "failed"
+
+_HEAD = f"{'tools':8}{'calls':>9}{'dirindex':>10}{'tokens':>14}{'a call':>10}{'at most':>10}"
+
+_WIDTH = 13
 
 
 def migration_lines(report: MigrationReport) -> Iterator[Line]:
@@ -96,34 +105,6 @@ def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
     for setting, place in zip(loaded.settings, places, strict=True):
         # A value may be a path or a list of any length, so it comes last.
         yield line(Span(place.ljust(place_width), Style.NOTE), _value(setting), indent=key_width, head=setting.key)
-
-
-def _where(setting: Setting[object], loaded: LoadedConfig) -> str:
-    return setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
-
-
-def _value(setting: Setting[object]) -> str:
-    if setting.value is None:
-        return "-"
-    if isinstance(setting.value, bool):
-        return str(setting.value).lower()
-    return ", ".join(setting.value) if isinstance(setting.value, tuple) else str(setting.value)
-
-
-FEW: Final = 5
-"""Items listed without `verbose`."""
-
-FACT_WIDTH: Final = 11
-"""Columns reserved for the name of a fact."""
-
-_ENDINGS: Final = {
-    Outcome.COMPLETED: "done",
-    Outcome.INTERRUPTED: "stopped; run it again to go on from here",
-    Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
-    Outcome.OUT_OF_TIME: "out of time; run it again to go on from here",
-    Outcome.FAILED: "failed",
-}
-"""Outcomes of a run in words, and the command that continues it."""
 
 
 def format_ending(outcome: Outcome, moment: str) -> str:
@@ -182,19 +163,9 @@ def failure_lines(failures: Sequence[FileFailure], n_failed: int, *, paths: Path
     yield from omission_line(n_failed - len(listed_failures))
 
 
-def _when(failures: Sequence[FileFailure]) -> str:
-    """Return when failures are retried: damaged files, and those that crashed a parser, only after they change."""
-    are_to_blame = {failure.hash is not None for failure in failures}
-    moments = ("when they change" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
-    return ", or ".join(moments)
-
-
 def format_skip_reason(skipped: SkippedFile) -> str:
     """Format the reason why a file was skipped."""
     return f"{skipped.reason}, {skipped.detail}" if skipped.detail else str(skipped.reason)
-
-
-_FAILED = "failed"
 
 
 def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
@@ -280,9 +251,6 @@ def key_lines(keys: Sequence[Key]) -> Iterator[Line]:
         yield line(f"{key.name.ljust(width)}  {key.right.ljust(7)}  {collections}  ", end, used)
 
 
-_HEAD = f"{'tools':8}{'calls':>9}{'dirindex':>10}{'tokens':>14}{'a call':>10}{'at most':>10}"
-
-
 def usage_lines(usage: UsageAnswer) -> Iterator[Line]:
     """Yield the counts, one line per kind of tool."""
     sessions = ", ".join(f"{n:,} {name}" for name, n in sorted(usage.sessions.items()))
@@ -301,9 +269,6 @@ def unreadable_lines(usage: UsageAnswer, *, paths: PathStyle) -> Iterator[Line]:
         yield line(Span(paths.format(file_path(file.path)), Style.PATH), f": {file.reason}")
 
 
-_WIDTH = 13
-
-
 def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
     """Format the number of files with each value of each facet."""
     n_files, *values = facets
@@ -316,6 +281,25 @@ def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
         if labels:
             counts = (f"{text} {value_count.n_files:,}" for text, value_count in zip(labels, counted, strict=True))
             yield _fact(name, ", ".join(counts))
+
+
+def _where(setting: Setting[object], loaded: LoadedConfig) -> str:
+    return setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
+
+
+def _value(setting: Setting[object]) -> str:
+    if setting.value is None:
+        return "-"
+    if isinstance(setting.value, bool):
+        return str(setting.value).lower()
+    return ", ".join(setting.value) if isinstance(setting.value, tuple) else str(setting.value)
+
+
+def _when(failures: Sequence[FileFailure]) -> str:
+    """Return when failures are retried: damaged files, and those that crashed a parser, only after they change."""
+    are_to_blame = {failure.hash is not None for failure in failures}
+    moments = ("when they change" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
+    return ", or ".join(moments)
 
 
 def _fact(name: str, text: str) -> Line:

@@ -21,7 +21,6 @@ with lazily:
     from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
     from directory_indexer.search.texts import FileText
 
-
 DEFAULT_LINES: Final = 4
 """Lines shown per hit on a terminal."""
 
@@ -88,39 +87,12 @@ def search_lines(
             yield line(Span(format_explanation(hit.explanation), Style.NOTE), indent=_INDENT)
 
 
-def _are_ranked(request: SearchRequest) -> bool:
-    """Whether hits are ranked: those of a query with filters only are not."""
-    queries = map(parse_query, (request.query, *request.queries))
-    return any(query.text.strip() and not query.has_only_filters for query in queries)
-
-
-def _separator(before: Hit | None, hit: Hit) -> Iterator[Line]:
-    """Separate a hit from the one before it; consecutive hits by name alone form a list without blank lines."""
-    is_new_group = bool(hit.named) != bool(before and before.named)
-    if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
-        yield line()
-    if is_new_group:
-        yield line(Span("by name" if hit.named else "in texts", Style.NOTE))
-
-
-def _is_name_alone(hit: Hit) -> bool:
-    """Whether a hit matched by name only, not by text."""
-    return bool(hit.named) and not hit.excerpt.marks
-
-
 def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
     """Yield up to `n_lines` lines of the passage of a hit, or the names that matched if its text did not."""
     if not _is_name_alone(hit):
         yield from _numbered_lines(hit, n_lines)
     elif not hit.is_passage and hit.text:
         yield line(Span(", ".join(hit.text.splitlines()), Style.NOTE), indent=_INDENT)
-
-
-def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
-    if hit.also_in:
-        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
-        more = len(hit.also_in) - _MOST_COPIES
-        yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
 
 def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, ...]]:
@@ -149,12 +121,6 @@ def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, .
     return (*notes, *weak, *_freshness_notes(result.hits))
 
 
-def _why_nothing(request: SearchRequest) -> str:
-    if not any(text.strip() for text in (request.query, *request.queries)) and not request.has_filters:
-        return "the query is empty: ask a question, name some words, or give a filter such as since:7d"
-    return "nothing found"
-
-
 def closing_notes(result: SearchResult) -> tuple[str, ...]:
     """Return notes on what else could be requested, for standard error."""
     n_more = result.n_named - sum(hit.named is not None for hit in result.hits)
@@ -162,12 +128,6 @@ def closing_notes(result: SearchResult) -> tuple[str, ...]:
         *([f"{count(n_more, 'more name matches', 'more names match')}; more words narrow them"] if n_more > 0 else []),
         *(["hits that are much weaker than the best are left out; --all shows them"] if result.was_cut else []),
     )
-
-
-def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
-    for became in (OnDisk.GONE, OnDisk.CHANGED):
-        if paths := {hit.path for hit in hits if hit.on_disk is became}:
-            yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
 
 
 def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
@@ -189,11 +149,6 @@ def markdown(text: str, *, for_terminal: bool) -> str:
     return _lines_of(text) if for_terminal else text
 
 
-def _lines_of(text: str) -> str:
-    rows = text.removesuffix("\n").split("\n")
-    return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
-
-
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     """Return notes on which part of a file was printed, and whether the file has changed, for standard error."""
     path = printable(paths.format(file_text.path))
@@ -207,27 +162,6 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
         *((changed,) if file_text.on_disk else ()),
         *_missing(file_text.unread_pages, path),
     )
-
-
-def _lines_between(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first}-{last}"
-
-
-def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
-    """Yield a note that names the first scanned pages whose text is missing."""
-    if pages:
-        more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
-        word = "page" if len(pages) == 1 else "pages"
-        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MOST_PAGES]))}{more}"
-
-
-def _facts(file_text: FileText, path: str) -> Iterator[str]:
-    """Yield a note with the title of a document and its metadata."""
-    title = file_text.facts.title
-    facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
-    facts = {**facts, **(metadata_of(file_text.metadata) or {})}
-    if facts:
-        yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
 
 
 def heading_of(hit: Hit) -> str:
@@ -249,6 +183,81 @@ def first_hit_per_file(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         first.setdefault(hit.path, hit)
     return list(first.values())
+
+
+def format_explanation(explanation: Explanation) -> str:
+    """Format the ranks, scores and signals of a hit."""
+    parts = [
+        _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
+        _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
+        *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
+    ]
+    return "; ".join(parts)
+
+
+def _are_ranked(request: SearchRequest) -> bool:
+    """Whether hits are ranked: those of a query with filters only are not."""
+    queries = map(parse_query, (request.query, *request.queries))
+    return any(query.text.strip() and not query.has_only_filters for query in queries)
+
+
+def _separator(before: Hit | None, hit: Hit) -> Iterator[Line]:
+    """Separate a hit from the one before it; consecutive hits by name alone form a list without blank lines."""
+    is_new_group = bool(hit.named) != bool(before and before.named)
+    if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
+        yield line()
+    if is_new_group:
+        yield line(Span("by name" if hit.named else "in texts", Style.NOTE))
+
+
+def _is_name_alone(hit: Hit) -> bool:
+    """Whether a hit matched by name only, not by text."""
+    return bool(hit.named) and not hit.excerpt.marks
+
+
+def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
+    if hit.also_in:
+        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
+        more = len(hit.also_in) - _MOST_COPIES
+        yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
+
+
+def _why_nothing(request: SearchRequest) -> str:
+    if not any(text.strip() for text in (request.query, *request.queries)) and not request.has_filters:
+        return "the query is empty: ask a question, name some words, or give a filter such as since:7d"
+    return "nothing found"
+
+
+def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
+    for became in (OnDisk.GONE, OnDisk.CHANGED):
+        if paths := {hit.path for hit in hits if hit.on_disk is became}:
+            yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
+
+
+def _lines_of(text: str) -> str:
+    rows = text.removesuffix("\n").split("\n")
+    return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
+
+
+def _lines_between(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
+    """Yield a note that names the first scanned pages whose text is missing."""
+    if pages:
+        more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
+        word = "page" if len(pages) == 1 else "pages"
+        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MOST_PAGES]))}{more}"
+
+
+def _facts(file_text: FileText, path: str) -> Iterator[str]:
+    """Yield a note with the title of a document and its metadata."""
+    title = file_text.facts.title
+    facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
+    facts = {**facts, **(metadata_of(file_text.metadata) or {})}
+    if facts:
+        yield f"{path}: " + "; ".join(f"{name} {single_line(', '.join(values))}" for name, values in facts.items())
 
 
 def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
@@ -277,16 +286,6 @@ def _agreements(hit: Hit) -> Iterator[Line]:
 
 def _lines(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
-
-
-def format_explanation(explanation: Explanation) -> str:
-    """Format the ranks, scores and signals of a hit."""
-    parts = [
-        _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
-        _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
-        *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
-    ]
-    return "; ".join(parts)
 
 
 def _ranked(kind: str, rank: int | None, score: float | None) -> str:

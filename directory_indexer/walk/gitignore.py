@@ -1,4 +1,4 @@
-"""Parser of gitignore patterns, following git's own source.
+"""Parser of gitignore patterns, following git's own source, and a prefilter of names.
 
 Patterns are compared with the bytes of a name, as in git: `byte_text` returns a name in this form, one character for
 each byte.
@@ -11,10 +11,8 @@ Two deliberate differences from git: `foo**/bar` means `foo*/bar`, as git's manu
 after a literal match whole directories; and under `core.ignoreCase` a capital in brackets is compared without case like
 the rest of its pattern, while git compares it with the lower-case name, so that it can never match.
 
-Prefilter of names: most match no rule, which has to be found out cheaply.
-
-A hint is a property of a lower-case ASCII name that a glob requires. A name with none of the hints matches none of the
-globs; one with a hint may still match none.
+Most names match no rule, which has to be found out cheaply. A hint is a property of a lower-case ASCII name that a glob
+requires. A name with none of the hints matches none of the globs; one with a hint may still match none.
 """
 
 from __future__ import annotations
@@ -64,6 +62,25 @@ _POSIX_CLASSES: Final = {
     "xdigit": string.hexdigits,
 }
 
+_MAX_SPELLINGS: Final = 16
+_MAX_SPELLED: Final = 24
+_AT_ONCE: Final = 10_000
+_ONE_EXTENSION = re.compile(r"\.[^.]+", re.DOTALL)
+
+
+class NameHints(NamedTuple):
+    """Hints of several globs by kind of test: the whole name, its end, its beginning, or a part of it."""
+
+    names: frozenset[str] = frozenset()
+    extensions: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
+    starts: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+
+
+_NOTHING: Final = frozenset[str]()
+_EVERY_NAME: Final = NameHints(starts=frozenset({""}))
+
 
 class Glob(NamedTuple):
     """A pattern for one name: at each position the characters that may occur, or `STAR`.
@@ -95,6 +112,39 @@ class Glob(NamedTuple):
         return first + "".join(f"(?>.*?{between})" for between in inner if between) + ".*" + last
 
 
+def fold(name: str) -> str:
+    """Convert ASCII letters to lower case, and no others, since these are bytes."""
+    return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
+
+
+@lru_cache(maxsize=512)
+def _folded(place: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold, place))
+
+
+def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[tuple[frozenset[str], ...]]:
+    parts: list[tuple[frozenset[str], ...]] = [()]
+    for place in places:
+        if place == separator:
+            parts.append(())
+        else:
+            parts[-1] += (place,)
+    return parts
+
+
+def _place_regex(place: frozenset[str]) -> str:
+    if len(place) == 1:
+        return re.escape(*place)
+    if place == _ANY:
+        return "."
+    others = _ANY - place
+    return f"[^{_escaped(others)}]" if len(others) < len(place) else f"[{_escaped(place)}]"
+
+
+def _escaped(chars: frozenset[str]) -> str:
+    return re.escape("".join(sorted(chars)))
+
+
 class Rule(NamedTuple):
     """One line of an ignore file: a glob for each segment of a path, `None` for any number of directories.
 
@@ -124,16 +174,6 @@ def byte_text(name: str) -> str:
     return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 
-def fold(name: str) -> str:
-    """Convert ASCII letters to lower case, and no others, since these are bytes."""
-    return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
-
-
-@lru_cache(maxsize=512)
-def _folded(place: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(fold, place))
-
-
 def parse_rules(content: bytes, *, source: str) -> ParsedRules:
     """Parse an ignore file; `source` names it in the labels of its rules, before the number and text of the line."""
     if content.startswith(_UTF_16_MARKS):
@@ -145,6 +185,44 @@ def parse_rules(content: bytes, *, source: str) -> ParsedRules:
 def parse_patterns(patterns: Iterable[str], *, source: str) -> ParsedRules:
     """Parse single patterns; `source` names them in the labels of the rules."""
     return _parse((f"{source}: {pattern}", _without_trailing_spaces(byte_text(pattern))) for pattern in patterns)
+
+
+def hints_of(globs: Iterable[Glob | None]) -> NameHints:
+    """Return the hints of globs; `None` matches every name."""
+    return union_of(_hint(glob) if glob else _EVERY_NAME for glob in globs)
+
+
+def union_of(hints: Iterable[NameHints]) -> NameHints:
+    """Return the union of hints: a name needs only one."""
+    return NameHints(*(_NOTHING.union(*same) for same in zip(NameHints(), *hints, strict=True)))
+
+
+def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
+    """Return a function that finds the names with a hint; names that are not ASCII are always included.
+
+    It scans the names of a directory together, which costs half of what testing them one by one does.
+    """
+    exact, extensions = hints.names, hints.extensions
+    search = _search_for(hints.starts, hints.ends, hints.parts)
+
+    def find(names: Sequence[str]) -> set[str]:
+        if len(names) > _AT_ONCE:
+            half = len(names) // 2
+            return find(names[:half]) | find(names[half:])
+        joined = "/".join(names)
+        lowered = joined.lower()
+        keys = lowered.split("/") if names else []
+        matches = set[str]()
+        if not exact.isdisjoint(keys) or not extensions.isdisjoint([key[key.rfind(".") :] for key in keys]):
+            pairs = zip(names, keys, strict=True)
+            matches.update(name for name, key in pairs if key in exact or key[key.rfind(".") :] in extensions)
+        if search and search(f"/{lowered}/"):
+            matches.update(name for name, key in zip(names, keys, strict=True) if search(f"/{key}/"))
+        if not joined.isascii():
+            matches.update(name for name in names if not name.isascii())
+        return matches
+
+    return find
 
 
 def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
@@ -203,16 +281,6 @@ def _steps(path: str) -> tuple[Glob | None, ...]:
     return tuple(None if segment[1:] and not any(segment) else Glob.of(segment) for segment in segments)
 
 
-def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[tuple[frozenset[str], ...]]:
-    parts: list[tuple[frozenset[str], ...]] = [()]
-    for place in places:
-        if place == separator:
-            parts.append(())
-        else:
-            parts[-1] += (place,)
-    return parts
-
-
 def _places(pattern: str) -> Iterator[frozenset[str]]:
     position = 0
     while position < len(pattern):
@@ -261,77 +329,6 @@ def _bracket_chars(item: re.Match[str]) -> set[str]:
     if low is not None:
         return {chr(code) for code in range(ord(low), ord(high) + 1)}
     return {groups["escaped"] or groups["plain"]}
-
-
-def _place_regex(place: frozenset[str]) -> str:
-    if len(place) == 1:
-        return re.escape(*place)
-    if place == _ANY:
-        return "."
-    others = _ANY - place
-    return f"[^{_escaped(others)}]" if len(others) < len(place) else f"[{_escaped(place)}]"
-
-
-def _escaped(chars: frozenset[str]) -> str:
-    return re.escape("".join(sorted(chars)))
-
-
-_MAX_SPELLINGS: Final = 16
-_MAX_SPELLED: Final = 24
-_AT_ONCE: Final = 10_000
-_ONE_EXTENSION = re.compile(r"\.[^.]+", re.DOTALL)
-
-
-class NameHints(NamedTuple):
-    """Hints of several globs by kind of test: the whole name, its end, its beginning, or a part of it."""
-
-    names: frozenset[str] = frozenset()
-    extensions: frozenset[str] = frozenset()
-    ends: frozenset[str] = frozenset()
-    starts: frozenset[str] = frozenset()
-    parts: frozenset[str] = frozenset()
-
-
-_NOTHING: Final = frozenset[str]()
-_EVERY_NAME: Final = NameHints(starts=frozenset({""}))
-
-
-def hints_of(globs: Iterable[Glob | None]) -> NameHints:
-    """Return the hints of globs; `None` matches every name."""
-    return union_of(_hint(glob) if glob else _EVERY_NAME for glob in globs)
-
-
-def union_of(hints: Iterable[NameHints]) -> NameHints:
-    """Return the union of hints: a name needs only one."""
-    return NameHints(*(_NOTHING.union(*same) for same in zip(NameHints(), *hints, strict=True)))
-
-
-def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
-    """Return a function that finds the names with a hint; names that are not ASCII are always included.
-
-    It scans the names of a directory together, which costs half of what testing them one by one does.
-    """
-    exact, extensions = hints.names, hints.extensions
-    search = _search_for(hints.starts, hints.ends, hints.parts)
-
-    def find(names: Sequence[str]) -> set[str]:
-        if len(names) > _AT_ONCE:
-            half = len(names) // 2
-            return find(names[:half]) | find(names[half:])
-        joined = "/".join(names)
-        lowered = joined.lower()
-        keys = lowered.split("/") if names else []
-        matches = set[str]()
-        if not exact.isdisjoint(keys) or not extensions.isdisjoint([key[key.rfind(".") :] for key in keys]):
-            pairs = zip(names, keys, strict=True)
-            matches.update(name for name, key in pairs if key in exact or key[key.rfind(".") :] in extensions)
-        if search and search(f"/{lowered}/"):
-            matches.update(name for name, key in zip(names, keys, strict=True) if search(f"/{key}/"))
-        if not joined.isascii():
-            matches.update(name for name in names if not name.isascii())
-        return matches
-
-    return find
 
 
 @lru_cache(maxsize=256)

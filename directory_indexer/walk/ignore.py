@@ -1,4 +1,4 @@
-"""Rules that exclude files from the index.
+"""Rules that exclude files from the index, and files that are secrets by their names.
 
 The rules in force in a directory, by precedence. The first source with a matching rule decides; within a source the
 last matching line does, and of ignore files in nested directories the innermost comes first:
@@ -19,10 +19,8 @@ git tracks a file is not considered.
 Matching is case-sensitive, except for secrets, and for the ignore files of a repository that has `core.ignoreCase` set,
 as those on Windows and macOS have.
 
-Files that are secrets by their names alone, and files that are by their names and contents.
-
-A file that cannot be harmless, such as a key store, is never read unless that is requested. If a note may have the same
-name, or the name is shared, such as that of a public certificate, the content decides when the file is parsed.
+A secret that cannot be harmless, such as a key store, is never read unless that is requested. If a note may have the
+same name, or the name is shared, such as that of a public certificate, the content decides when the file is parsed.
 """
 
 from __future__ import annotations
@@ -38,6 +36,45 @@ from typing import Final, NamedTuple
 from directory_indexer.walk.gitignore import byte_text, finder_of, parse_patterns, union_of
 from directory_indexer.walk.listing import WalkPolicy
 from directory_indexer.walk.rule_layer import Layer, layer_of
+
+_COPY: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"
+_TEXTS: Final = (
+    "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
+)
+_ENCRYPTED: Final = "sops enc encrypted".split()
+"""Suffixes of files with encrypted values; their other values are masked."""
+_SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
+
+SECRET_NAMES: Final = {
+    "private key": (
+        *(
+            f"id_{algorithm}{rest}"
+            for algorithm in "rsa dsa ecdsa ed25519 ecdsa_sk ed25519_sk".split()
+            for rest in ("", "_*", "-*")
+        ),
+        *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
+        *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+        *("id_rsa.key", "id_rsa.pem", "id_rsa.ppk", "id_ed25519.key", "id_ed25519.ppk"),
+        *("ssh_host_*_key", "*.ppk", "*.pk8", "*.pvk"),
+        *("secring.gpg", "secring.pgp", "secring.skr", "secring.gpg.*", "secring.bak"),
+    ),
+    "key directory": (".ssh/", ".gnupg/", ".password-store/", "**/share/keyrings/", "**/Library/Keychains/"),
+    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore", "*.bks", "*.uber"),
+    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl", "*.kwallet"),
+    "password database": (
+        *("*.kdbx", "*.psafe3", "*.1pux", "*.1pif", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
+        *("Login Data", "Login Data For Account", "key3.db", "key4.db", "signons.sqlite"),
+        *("**/etc/shadow", "**/etc/gshadow", "**/etc/security/opasswd"),
+    ),
+    "cloud credentials": (
+        *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/sessions/"),
+        *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
+    ),
+    "credential file": ("**/.subversion/auth/", "**/.config/op/", "**/.heroku/", "cookies.sqlite"),
+}
+"""Patterns in the language of gitignore, by kind. Those that end with a slash are for directories, the others for
+files.
+"""
 
 
 class Precedence(IntEnum):
@@ -172,6 +209,19 @@ def kind_of_secret(decision: Decision | None) -> str | None:
     return decision.rule.removeprefix("secret: ")
 
 
+def rules_for_members(policy: WalkPolicy) -> Rules:
+    """Return the rules for members of a container: those that need no file of a directory."""
+    rules = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
+    if not policy.ignore_patterns:
+        return rules
+    return rules.adding(Precedence.CONFIGURED, _layer(policy.ignore_patterns, source="ignore_patterns"))
+
+
+def name_of_original(name: str) -> str:
+    """Return the name of a file without the suffixes of copies: bak, old, save, a date."""
+    return re.sub(_COPY, "", name)
+
+
 @cache
 def _likely_name() -> re.Pattern[str]:
     """Return a pattern of all such names without directories: evaluating the rules takes a thousand times as long."""
@@ -182,14 +232,6 @@ def _likely_name() -> re.Pattern[str]:
 @cache
 def _likely_rules() -> Rules:
     return Rules([(Precedence.SECRET, _secret_layer(LIKELY_NAMES))])
-
-
-def rules_for_members(policy: WalkPolicy) -> Rules:
-    """Return the rules for members of a container: those that need no file of a directory."""
-    rules = built_in_rules(include_secrets=policy.include_secrets, include_hidden=policy.include_hidden)
-    if not policy.ignore_patterns:
-        return rules
-    return rules.adding(Precedence.CONFIGURED, _layer(policy.ignore_patterns, source="ignore_patterns"))
 
 
 def _layer(patterns: Iterable[str], *, source: str) -> Layer:
@@ -205,55 +247,11 @@ def _secret_layer(names: Mapping[str, Sequence[str]]) -> Layer:
     return layer_of(rules, ignore_case=True)
 
 
-_COPY: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"
-_TEXTS: Final = (
-    "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
-)
-_ENCRYPTED: Final = "sops enc encrypted".split()
-"""Suffixes of files with encrypted values; their other values are masked."""
-_SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
-
-
-def name_of_original(name: str) -> str:
-    """Return the name of a file without the suffixes of copies: bak, old, save, a date."""
-    return re.sub(_COPY, "", name)
-
-
 def _dotted(*names: str) -> tuple[str, ...]:
     """Return names that begin with a dot at home, and without one in a backup or a dotfiles repository."""
     return (*names, *(f".{name}" for name in names))
 
 
-SECRET_NAMES: Final = {
-    "private key": (
-        *(
-            f"id_{algorithm}{rest}"
-            for algorithm in "rsa dsa ecdsa ed25519 ecdsa_sk ed25519_sk".split()
-            for rest in ("", "_*", "-*")
-        ),
-        *("!id_*.*", "!id_*_[Hh][Oo][Ww][Tt][Oo]", "!id_*[-_]pub"),
-        *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
-        *("id_rsa.key", "id_rsa.pem", "id_rsa.ppk", "id_ed25519.key", "id_ed25519.ppk"),
-        *("ssh_host_*_key", "*.ppk", "*.pk8", "*.pvk"),
-        *("secring.gpg", "secring.pgp", "secring.skr", "secring.gpg.*", "secring.bak"),
-    ),
-    "key directory": (".ssh/", ".gnupg/", ".password-store/", "**/share/keyrings/", "**/Library/Keychains/"),
-    "key store": ("*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.jceks", "*.bcfks", "*.keystore", "*.bks", "*.uber"),
-    "keyring": ("*.keyring", "*.keychain", "*.keychain-db", "*.kwl", "*.kwallet"),
-    "password database": (
-        *("*.kdbx", "*.psafe3", "*.1pux", "*.1pif", "*.enpassdb", "*.agilekeychain/", "*.opvault/"),
-        *("Login Data", "Login Data For Account", "key3.db", "key4.db", "signons.sqlite"),
-        *("**/etc/shadow", "**/etc/gshadow", "**/etc/security/opasswd"),
-    ),
-    "cloud credentials": (
-        *("**/.aws/cli/cache/", "**/.aws/sso/cache/", "**/.azure/", "**/.oci/sessions/"),
-        *("**/gcloud/credentials.db", "**/gcloud/access_tokens.db", "**/gcloud/legacy_credentials/"),
-    ),
-    "credential file": ("**/.subversion/auth/", "**/.config/op/", "**/.heroku/", "cookies.sqlite"),
-}
-"""Patterns in the language of gitignore, by kind. Those that end with a slash are for directories, the others for
-files.
-"""
 LIKELY_NAMES: Final = {
     "environment file": (
         *(

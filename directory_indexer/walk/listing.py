@@ -1,6 +1,6 @@
-"""Listings of directories, and the records of directories that had nothing to do.
+"""Listings of directories, the records of directories that had nothing to do, and the policy of a walk.
 
-Policy of a walk: which files it excludes.
+The policy decides which files are excluded.
 """
 
 from __future__ import annotations

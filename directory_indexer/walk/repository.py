@@ -1,13 +1,12 @@
-"""Locations of git's ignore rules beside `.gitignore`, read from git's files without running git.
+"""Git repositories, read without running git: their ignore rules beside `.gitignore`, and their histories.
 
 Of git's configuration the files of the system, the user and the repository are read, with their includes; conditional
 includes and settings of a single work tree are not. A repository is untrusted: it may not name files outside itself,
 whose lines would be displayed as rules, nor a git directory that does not refer back to it.
 
-State of a repository's history, read from its references without running git.
-
-In a listing, a history is a file at the path of the git directory, whose stamp changes whenever a reference does. Only
-a git directory inside its work tree has one: other work trees of the repository share its commits.
+The state of a history is read from the references. In a listing, a history is a file at the path of the git directory,
+whose stamp changes whenever a reference does. Only a git directory inside its work tree has one: other work trees of
+the repository share its commits.
 """
 
 from __future__ import annotations
@@ -37,6 +36,13 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "b": "\b"}
 _TRUE: Final = frozenset({"true", "yes", "on", "1", ""})
 
+GIT_DIRECTORY: Final = ".git"
+"""The name of a repository's directory in its work tree."""
+
+_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?(?=\s|$)")
+_MOST_BYTES: Final = 64 << 20
+"""Maximum size of one file of references: a million, each with its name."""
+
 
 class Repository(NamedTuple):
     """A work tree; `directory` is the git directory shared by all work trees of the repository.
@@ -64,11 +70,6 @@ class GitSettings(NamedTuple):
     ignore_case: bool
     refused: tuple[str, ...] = ()
     is_named_by_repository: bool = False
-
-
-class _Variable(NamedTuple):
-    key: str
-    value: str
 
 
 def repository_at(directory: Path) -> Repository | None:
@@ -120,6 +121,44 @@ def within(path: str | Path, repository: Repository) -> str | None:
     real = _real(path)
     is_inside = real and any(_lies_in(real, border) for border in (repository.top, repository.directory))
     return str(real) if is_inside else None
+
+
+def is_git_history(path: FilePath) -> bool:
+    """Whether a path is that of a history, whose members are commits."""
+    return os.path.basename(path) == GIT_DIRECTORY and os.path.isdir(exact_text(path))
+
+
+def git_history_file(path: FilePath, scope: str) -> SourceFile | None:
+    """Return a file record that stamps the history of the git directory at a path, or None if it is no such directory.
+
+    Another scope yields another stamp.
+
+    Raises:
+        OSError: a file of it is there and cannot be read.
+    """
+    directory = Path(exact_text(path))
+    if directory.is_symlink() or (directory / "objects").is_symlink() or not (directory / "objects").is_dir():
+        return None
+    head = os.stat(directory / "HEAD", follow_symlinks=False)
+    digest = content_hash("\n".join([scope, *references(directory)]).encode())
+    # This number changes with the references, whatever the clock of the file system says.
+    number = int.from_bytes(digest[:7], "big")
+    return SourceFile(path, 1, storable(head.st_mtime_ns), 0, number)
+
+
+def references(directory: Path) -> list[str]:
+    """Return the sorted commits that references of a repository point to, including those of its other work trees.
+
+    Raises:
+        OSError: a file of it is there and cannot be read.
+    """
+    matches = {name for line in _lines(directory) if (name := _HASH.match(line))}
+    return sorted({match[0] for match in matches})
+
+
+class _Variable(NamedTuple):
+    key: str
+    value: str
 
 
 def _belongs_to(entry: Path, git_directory: Path) -> bool:
@@ -257,43 +296,6 @@ def _value(text: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), "".join(parts))
 
 
-GIT_DIRECTORY: Final = ".git"
-"""The name of a repository's directory in its work tree."""
-
-
-def is_git_history(path: FilePath) -> bool:
-    """Whether a path is that of a history, whose members are commits."""
-    return os.path.basename(path) == GIT_DIRECTORY and os.path.isdir(exact_text(path))
-
-
-def git_history_file(path: FilePath, scope: str) -> SourceFile | None:
-    """Return a file record that stamps the history of the git directory at a path, or None if it is no such directory.
-
-    Another scope yields another stamp.
-
-    Raises:
-        OSError: a file of it is there and cannot be read.
-    """
-    directory = Path(exact_text(path))
-    if directory.is_symlink() or (directory / "objects").is_symlink() or not (directory / "objects").is_dir():
-        return None
-    head = os.stat(directory / "HEAD", follow_symlinks=False)
-    digest = content_hash("\n".join([scope, *references(directory)]).encode())
-    # This number changes with the references, whatever the clock of the file system says.
-    number = int.from_bytes(digest[:7], "big")
-    return SourceFile(path, 1, storable(head.st_mtime_ns), 0, number)
-
-
-def references(directory: Path) -> list[str]:
-    """Return the sorted commits that references of a repository point to, including those of its other work trees.
-
-    Raises:
-        OSError: a file of it is there and cannot be read.
-    """
-    matches = {name for line in _lines(directory) if (name := _HASH.match(line))}
-    return sorted({match[0] for match in matches})
-
-
 def _lines(directory: Path) -> Iterator[str]:
     yield from _read(directory / "packed-refs")
     yield from _read(directory / "HEAD")
@@ -312,8 +314,3 @@ def _read(path: Path) -> Iterator[str]:
 def _raise_unless_missing(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):  # there are no references, or one was deleted meanwhile
         raise error
-
-
-_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?(?=\s|$)")
-_MOST_BYTES: Final = 64 << 20
-"""Maximum size of one file of references: a million, each with its name."""

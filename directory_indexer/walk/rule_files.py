@@ -1,6 +1,6 @@
-"""Reading of ignore files, with the problems that occur.
+"""Ignore files, with the problems that occur while they are read, and the lazily evaluated rules of a directory.
 
-Lazily evaluated rules of a directory: in an unchanged directory they are not needed.
+In an unchanged directory the rules are not needed.
 """
 
 from __future__ import annotations
@@ -196,12 +196,6 @@ class RuleFiles:
         return file_path(path.removeprefix(os.path.join(self._root, "")))
 
 
-def _first_of(problems: tuple[str, ...]) -> Iterable[str]:
-    yield problems[0]
-    if problems[1:]:
-        yield f"and {len(problems) - 1} more like it"
-
-
 class LazyRules:
     """The rules of a directory, or the step that computes them.
 
@@ -240,3 +234,9 @@ class Step(NamedTuple):
 
     outer: LazyRules
     change: Callable[[Rules], Rules]
+
+
+def _first_of(problems: tuple[str, ...]) -> Iterable[str]:
+    yield problems[0]
+    if problems[1:]:
+        yield f"and {len(problems) - 1} more like it"

@@ -1,4 +1,4 @@
-"""The rules of one source in the context of one directory below it.
+"""The rules of one source in the context of one directory below it, and patterns that select paths for searches.
 
 A path pattern is followed from directory to directory: in each one it is known which of its segments may come next, so
 that a decision about an entry only needs its name. Rules on names alone are the same in every directory, and a
@@ -6,7 +6,7 @@ directory in which nothing changes shares the layer of its parent.
 
 All names here are `byte_text`; rules that ignore case are folded, and compared with folded names.
 
-Patterns in the language of `.gitignore` that select paths for searches.
+The patterns of searches are in the language of `.gitignore`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Classification of the entries of one directory: files to index, and reasons why others are not.
+"""Scanning of a directory, and classification of its entries: files to index, and reasons why others are not.
 
-Scanning of a directory: names, kinds and stamps, as plain values that can be compared at once.
+Names, kinds and stamps are plain values that can be compared at once.
 """
 
 from __future__ import annotations

@@ -61,11 +61,11 @@ def arrays_of(data_dir: Path, directory: Path, repository: str, tokenizer: Any) 
         id_, file, grade = line.split("\t")
         if int(grade) > 0 and file in number:
             grades.setdefault(id_, {})[number[file]] = int(grade)
-    asked = [json.loads(line) for line in (directory / "queries.jsonl").read_text().splitlines()]
-    asked = [query for query in asked if query["id"] in grades and query.get("repo", "") == repository]
-    judged = [(at, file, grade) for at, query in enumerate(asked) for file, grade in grades[query["id"]].items()]
-    chunks = [one.ids for one in tokenizer.encode_batch(texts)]
-    questions = [one.ids for one in tokenizer.encode_batch([query["text"] for query in asked])]
+    queries = [json.loads(line) for line in (directory / "queries.jsonl").read_text().splitlines()]
+    queries = [query for query in queries if query["id"] in grades and query.get("repo", "") == repository]
+    judged = [(at, file, grade) for at, query in enumerate(queries) for file, grade in grades[query["id"]].items()]
+    chunks = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+    questions = [encoding.ids for encoding in tokenizer.encode_batch([query["text"] for query in queries])]
     print(directory.name, repository, len(chunks), len(questions), len(judged), flush=True)
     return {
         "passages": np.concatenate(chunks).astype(np.uint16),
@@ -100,24 +100,24 @@ def of_sets(encoder: Encoder, arrays: Mapping[str, np.ndarray], device: str) -> 
     rows: dict[str, list[float]] = {}
     with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         for name, questions, passages, file, judged in loaded(arrays, device):
-            asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
+            question_numbers = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
             all_passages = torch.arange(len(passages.lengths), device=device)
-            scores = cosines(embed(encoder, questions, asked), embed(encoder, passages, all_passages))
-            of_files = torch.full((len(asked), int(file.max()) + 1), -2.0, device=device)
-            of_files.scatter_reduce_(1, file[None].expand(len(asked), -1), scores, "amax")
+            scores = cosines(embed(encoder, questions, question_numbers), embed(encoder, passages, all_passages))
+            of_files = torch.full((len(question_numbers), int(file.max()) + 1), -2.0, device=device)
+            of_files.scatter_reduce_(1, file[None].expand(len(question_numbers), -1), scores, "amax")
             best = of_files.topk(min(10, of_files.shape[1]), dim=1).indices.cpu().tolist()
-            rows.setdefault(name.partition(".")[0], []).extend(ndcg(best, asked.cpu().tolist(), judged))
+            rows.setdefault(name.partition(".")[0], []).extend(ndcg(best, question_numbers.cpu().tolist(), judged))
     return {name: float(np.mean(values)) for name, values in rows.items()}
 
 
-def ndcg(best: list[list[int]], asked: list[int], judged: np.ndarray) -> list[float]:
+def ndcg(best: list[list[int]], question_numbers: list[int], judged: np.ndarray) -> list[float]:
     """Return nDCG@10 of each question, with linear gain."""
     grades: dict[int, dict[int, int]] = {}
     for question, file, grade in judged.tolist():
         grades.setdefault(question, {})[file] = grade
     discount = 1 / np.log2(np.arange(2, 12))
     values = []
-    for row, question in zip(best, asked, strict=True):
+    for row, question in zip(best, question_numbers, strict=True):
         of = grades[question]
         ideal = sum(grade * weight for grade, weight in zip(sorted(of.values(), reverse=True), discount, strict=False))
         values.append(sum(of.get(file, 0) * weight for file, weight in zip(row, discount, strict=False)) / ideal)

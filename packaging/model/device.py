@@ -1,4 +1,4 @@
-"""What a GPU does in a quarter of an hour: tries recipes, trains the best with two seeds, then the reader.
+"""Training on a GPU in a quarter of an hour: tries recipes, trains the best with two seeds, then the reader.
 
     packaging/model/device.py DATA OUT SECONDS embedding|reading [--tiny]
 
@@ -71,13 +71,13 @@ def base_weights(data: Path) -> dict[str, np.ndarray]:
 
 
 def recipes(seconds: float, *, tiny: bool) -> dict[str, Recipe]:
-    one = Recipe(seconds=seconds, steps=2 if tiny else 0, batch=8 if tiny else 1024)
+    recipe = Recipe(seconds=seconds, steps=2 if tiny else 0, batch=8 if tiny else 1024)
     return {
-        "plain": one,
-        "distil": one._replace(distil=1.0, anchor=1.0),
-        "fast": one._replace(rate=2.5e-4),
-        "kept": one._replace(left_out=0.1),
-        "soft": one._replace(distil=0.4, rate=2e-4, left_out=0.5),
+        "plain": recipe,
+        "distil": recipe._replace(distil=1.0, anchor=1.0),
+        "fast": recipe._replace(rate=2.5e-4),
+        "kept": recipe._replace(left_out=0.1),
+        "soft": recipe._replace(distil=0.4, rate=2e-4, left_out=0.5),
     }
 
 

@@ -61,9 +61,11 @@ def main() -> None:
 def select(mined: str, out: str, held_out: str, *evaluation_sets: str) -> None:
     counts: Counter[str] = Counter()
     passages = {fields["id"]: fields for fields in rows(Path(mined) / "passages.jsonl")}
-    lines, asked = evaluation_texts(map(Path, evaluation_sets))
+    lines, evaluation_questions = evaluation_texts(map(Path, evaluation_sets))
     leave_out_leaks(passages, lines, counts)
-    pairs = balanced(usable(rows(Path(mined) / "pairs.jsonl"), passages, asked, counts), passages, counts)
+    pairs = balanced(
+        usable(rows(Path(mined) / "pairs.jsonl"), passages, evaluation_questions, counts), passages, counts
+    )
     Path(out).mkdir(parents=True, exist_ok=True)
     parts: dict[str, dict[int, list[Any]]] = {"train": defaultdict(list), "dev": defaultdict(list)}
     for pair in pairs:
@@ -93,7 +95,7 @@ def encode(texts: str, tokenizer_file: str, out: str) -> None:
     for first in range(0, len(chosen), 8000):
         part = chosen[first : first + 8000]
         passages = tokenizer.encode_batch([text for _, _, text, _ in part])
-        questions = iter(tokenizer.encode_batch([asked[0] for *_, of_passage in part for asked in of_passage]))
+        questions = iter(tokenizer.encode_batch([question[0] for *_, of_passage in part for question in of_passage]))
         for at, ((package, file, _, of_passage), passage) in enumerate(zip(part, passages, strict=True), first):
             columns["passages"].append(cut(passage.ids, PASSAGE_TOKENS))
             for _, kind, start, end in of_passage:
@@ -134,13 +136,13 @@ def long_lines(text: str) -> list[bytes]:
 def evaluation_texts(sets: Iterable[Path]) -> tuple[set[bytes], set[str]]:
     """Return the lines of all documents of evaluation sets, and their questions."""
     lines: set[bytes] = set()
-    asked: set[str] = set()
+    seen_questions: set[str] = set()
     for directory in sets:
-        asked |= {normal(query["text"]) for query in rows(directory / "queries.jsonl")}
+        seen_questions |= {normal(query["text"]) for query in rows(directory / "queries.jsonl")}
         for file in (directory / "corpus").rglob("*"):
             if file.is_file() and file.stat().st_size < 2_000_000:
                 lines.update(long_lines(file.read_text(errors="replace")))
-    return lines, asked
+    return lines, seen_questions
 
 
 def leave_out_leaks(passages: dict[int, Fields], lines: set[bytes], counts: Counter[str]) -> None:
@@ -161,7 +163,7 @@ def leave_out_leaks(passages: dict[int, Fields], lines: set[bytes], counts: Coun
 
 
 def usable(
-    pairs: Iterable[Fields], passages: dict[int, Fields], asked: set[str], counts: Counter[str]
+    pairs: Iterable[Fields], passages: dict[int, Fields], seen_questions: set[str], counts: Counter[str]
 ) -> Iterator[Fields]:
     """Yield pairs whose question is neither of an evaluation set nor a common phrase."""
     known = [pair for pair in pairs if pair["passage"] in passages]
@@ -169,7 +171,7 @@ def usable(
     counts["pairs mined"] = len(known)
     for pair in known:
         question = normal(pair["question"])
-        if question in asked:
+        if question in seen_questions:
             counts["pairs left out: question of an evaluation set"] += 1
         elif n_asked[question] > 3:
             counts["pairs left out: common question"] += 1

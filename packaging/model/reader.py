@@ -52,7 +52,7 @@ class Reader(nn.Module):
 
 
 class Recipe(NamedTuple):
-    """What a run is made of; each question is read with its own passage and `n_others` that a search finds."""
+    """The recipe of a run; each question is read with its own passage and `n_others` that a search finds."""
 
     seconds: float
     rate: float = 1.5e-4
@@ -75,20 +75,20 @@ class Asked(NamedTuple):
     left_out: Tensor | None = None
 
 
-def judged(reader: Reader, asked: Asked, limit: int) -> Tensor:
+def judged(reader: Reader, questions: Asked, limit: int) -> Tensor:
     """Return both outputs for each question with the passage beside it."""
-    question_lengths = asked.questions.lengths[asked.question].clamp(max=QUESTION_LIMIT)
+    question_lengths = questions.questions.lengths[questions.question].clamp(max=QUESTION_LIMIT)
 
     def outputs(part: Tensor) -> Tensor:
-        left_out = None if asked.left_out is None else asked.left_out[part]
-        question, is_question = asked.questions.rows(asked.question[part], None, QUESTION_LIMIT)
-        passage, is_passage = asked.passages.rows(asked.passage[part], left_out, limit)
+        left_out = None if questions.left_out is None else questions.left_out[part]
+        question, is_question = questions.questions.rows(questions.question[part], None, QUESTION_LIMIT)
+        passage, is_passage = questions.passages.rows(questions.passage[part], left_out, limit)
         is_passage[:, 0] = False  # the mark that a text begins with
         types = torch.cat([torch.zeros_like(question), torch.ones_like(passage)], 1)
         ids, is_token, types = packed(torch.cat([question, passage], 1), torch.cat([is_question, is_passage], 1), types)
         return reader(ids, is_token, types)
 
-    return by_length(question_lengths + asked.passages.lengths[asked.passage].clamp(max=limit), outputs)
+    return by_length(question_lengths + questions.passages.lengths[questions.passage].clamp(max=limit), outputs)
 
 
 def packed(ids: Tensor, is_token: Tensor, types: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -176,8 +176,8 @@ def losses_of(
     places[:, 0] = pairs.places[which]
     # Of all passages alike: else the reader learns that a passage with a gap is the right one, and nothing more.
     left_out = places * (torch.rand(*read.shape, 1, device=device) < recipe.left_out)
-    asked = which[:, None].expand_as(read).reshape(-1)
-    beside = Asked(pairs.questions, pairs.passages, asked, read.reshape(-1), left_out.reshape(-1, 2))
+    question_numbers = which[:, None].expand_as(read).reshape(-1)
+    beside = Asked(pairs.questions, pairs.passages, question_numbers, read.reshape(-1), left_out.reshape(-1, 2))
     outputs = judged(reader, beside, recipe.limit)
     outputs = outputs.float().view(n, -1, 2)
     prior = torch.cat([own[:, None], closeness], 1) / recipe.scale
@@ -204,14 +204,14 @@ def of_sets(
     rows: dict[str, dict[str, list[float]]] = {}
     with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         for name, questions, passages, file, judgements in loaded(arrays, device):
-            asked = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
+            question_numbers = torch.arange(len(questions.lengths), device=device)[:: 2 if name == "cosqa" else 1]
             every = torch.arange(len(passages.lengths), device=device)
-            scores = cosines(embed(encoder, questions, asked), embed(encoder, passages, every))
+            scores = cosines(embed(encoder, questions, question_numbers), embed(encoder, passages, every))
             best = scores.topk(min(most, scores.shape[1]), dim=1)
             n = best.indices.shape[1]
-            beside = Asked(questions, passages, asked.repeat_interleave(n), best.indices.reshape(-1))
+            beside = Asked(questions, passages, question_numbers.repeat_interleave(n), best.indices.reshape(-1))
             outputs = judged(reader, beside, 200)
-            outputs = outputs.float().view(len(asked), n, 2)
+            outputs = outputs.float().view(len(question_numbers), n, 2)
             cosine = best.values / 0.05
             ways = {"0": cosine, "only": outputs[..., 0], "answers": outputs[..., 1]}
             ways |= {f"{weight}": cosine + weight * outputs[..., 0] for weight in (0.25, 0.5, 1.0, 2.0)}
@@ -219,6 +219,6 @@ def of_sets(
             for way, value in ways.items():
                 order = best.indices.gather(1, value.argsort(1, descending=True))
                 files = [list(dict.fromkeys(row))[:10] for row in file[order].cpu().tolist()]
-                values = ndcg_of(files, asked.cpu().tolist(), judgements)
+                values = ndcg_of(files, question_numbers.cpu().tolist(), judgements)
                 rows.setdefault(name.partition(".")[0], {}).setdefault(way, []).extend(values)
     return {name: {way: float(np.mean(values)) for way, values in ways.items()} for name, ways in rows.items()}

@@ -82,10 +82,10 @@ def embed(encoder: Encoder, texts: Texts, which: Tensor, *, left_out: Tensor | N
     return by_length(texts.lengths[which].clamp(max=limit), vectors)
 
 
-def cosines(one: Tensor, other: Tensor) -> Tensor:
+def cosines(vectors: Tensor, other: Tensor) -> Tensor:
     """Return products in full precision: halves would tie passages that lie close together."""
-    with torch.autocast(one.device.type, enabled=False):
-        return one.float() @ other.float().T
+    with torch.autocast(vectors.device.type, enabled=False):
+        return vectors.float() @ other.float().T
 
 
 def by_length(lengths: Tensor, compute: Callable[[Tensor], Tensor], micro_tokens: int = MICRO_TOKENS) -> Tensor:

@@ -28,7 +28,7 @@ LOOKS = (25, 50, 100, 200, 400, 800)
 
 
 class Recipe(NamedTuple):
-    """What a run is made of.
+    """The recipe of a run.
 
     `left_out` is the share of passages from which the sentence that is asked is taken, `anchor` the weight of prose
     that keeps its vectors, `distil` that of the published model's own order of the passages of a batch. `kinds` are
@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """What is told of a run: lines for a log, and the weights after some numbers of steps."""
+    """The observers of a run: lines for a log, and the weights after some numbers of steps."""
 
     say: Callable[[str], None] = print
     look: Callable[[Weights, int], object] | None = None
@@ -161,6 +161,6 @@ def between(
 ) -> dict[str, np.ndarray]:
     """Return weights that lie a part of the way from the published ones to the mean of those that were trained."""
     return {
-        name: value + factor * (np.mean([one[name] for one in trained], axis=0) - value)
+        name: value + factor * (np.mean([parameters[name] for parameters in trained], axis=0) - value)
         for name, value in published.items()
     }

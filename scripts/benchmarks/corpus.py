@@ -52,7 +52,7 @@ class Corpus:
 
     @property
     def parts(self) -> list[Path]:
-        """Give directories that hold about a fiftieth of the files each."""
+        """Return directories that hold about a fiftieth of the files each."""
         return sorted(self.tree.iterdir())
 
 
@@ -99,7 +99,7 @@ def large_tree(options: Options) -> LargeTree:
 
 
 def only_words(data_dir: Path, directories: Sequence[Path]) -> Command:
-    """Give the command that indexes directories and does not embed."""
+    """Return the command that indexes directories and does not embed."""
     return PYTHON, str(Path(__file__).with_name("only_words.py")), str(data_dir), *map(str, directories)
 
 
@@ -162,14 +162,14 @@ class EmbedderOfChance:
         """Do nothing: chance is always there."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give a vector for each text."""
+        """Return a vector for each text."""
         centres = self._centres[self._chance.integers(_N_CENTRES, size=len(texts))]
         rows = centres + self._chance.standard_normal((len(texts), DIMENSIONS), np.float32)
         vectors: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Give a vector."""
+        """Return a vector."""
         vector: NDArray[np.float32] = self.embed_documents([text])[0]
         return vector
 

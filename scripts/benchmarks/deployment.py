@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from benchmarks.corpus import corpus_of
 from benchmarks.measure import DIRINDEX, Options, Row
 from benchmarks.search import queries
-from benchmarks.team import TeamServer, asked
+from benchmarks.team import TeamServer, measure_searches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _answers(server: TeamServer, what: str) -> Iterator[Row]:
     connection = server.connection()
     for query in queries(_N_WARMING):
         server.search(connection, query)
-    yield from asked(server, what, _N_USERS)
+    yield from measure_searches(server, what, _N_USERS)
 
 
 @contextlib.contextmanager
@@ -80,7 +80,7 @@ class _Taking(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Discard the log line."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What an index takes on disk, beside the text that it was made of, and beside Recoll's, which is of words alone."""
+"""Disk space of an index, beside the text that it was made of, and beside Recoll's, which is of words alone."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _fill(app: App, root: Path, *, first: int, n_files: int) -> None:
         [directory_id] = snapshot.directories.all().values()
     recipe = app.policies.fingerprint.recipe
     for start in range(0, len(files), _FILES_AT_ONCE):
-        some = [PlacedFile(FileLocation(directory_id), one) for one in files[start : start + _FILES_AT_ONCE]]
+        some = [PlacedFile(FileLocation(directory_id), file) for file in files[start : start + _FILES_AT_ONCE]]
         with app.docstore.transaction() as transaction:
             transaction.bulk_inserts.put(some, recipe=recipe)
     merger = app.vectorizer.merger
@@ -86,7 +86,7 @@ def _fill(app: App, root: Path, *, first: int, n_files: int) -> None:
 
 
 def _points(root: Path, files: Sequence[ParsedFile]) -> Iterator[VectorPoint]:
-    """Give vectors of chance, which do not wait in the database first."""
+    """Yield vectors of chance, which do not wait in the database first."""
     embedder = EmbedderOfChance()
     for file in files:
         path = file.source.path

@@ -1,4 +1,4 @@
-"""How soon a tree can be searched by meaning: beside its words alone, semble and Recoll; and when all is embedded."""
+"""Time until a tree can be searched by meaning: beside its words alone, semble and Recoll; and when all is embedded."""
 
 from __future__ import annotations
 

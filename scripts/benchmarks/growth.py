@@ -1,4 +1,4 @@
-"""How cost grows from a thousand files to a hundred thousand, and from ten thousand chunks to a million."""
+"""Growth of cost from a thousand files to a hundred thousand, and from ten thousand chunks to a million."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _costs(corpus: Corpus, rounds: int) -> Iterator[Row]:
         server.until_ready()
         yield Row("serve at rest", "MB", server.memory()["VmRSS"])
         # The first ones wait for the disk, which is not what grows.
-        asked = queries(2 * _N_CALLS)
-        calls = times(lambda query: server.call("search", query=query), asked)[_N_CALLS:]
+        query_texts = queries(2 * _N_CALLS)
+        calls = times(lambda query: server.call("search", query=query), query_texts)[_N_CALLS:]
         yield Row("search in serve, median", "ms of the clock", percentile(calls, 50))
         yield Row("search in serve, 95 of 100", "ms of the clock", percentile(calls, 95))
     n_text_bytes = sum(path.stat().st_size for path in corpus.tree.rglob("*.txt"))

@@ -1,4 +1,4 @@
-"""How things are measured: processor time beside that of the clock, in rounds that take turns, and their medians."""
+"""Measurements: processor time beside that of the clock, in rounds that take turns, and their medians."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Prepared: TypeAlias = Callable[[], Command]
 
 @dataclass(frozen=True)
 class Options:
-    """What all benchmarks are told.
+    """The options of all benchmarks.
 
     `place` keeps trees and indexes, `linux` is an unpacked source package, `model` is the file of another model.
     """
@@ -64,7 +64,7 @@ class Row:
         return self.ours / self.baseline if self.baseline else None
 
     def as_json(self) -> dict[str, object]:
-        """Give all of it for a file."""
+        """Return all of it for a file."""
         return {**asdict(self), "ratio": self.ratio}
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took, in milliseconds."""
+    """The time that a command took, in milliseconds."""
 
     cpu: float
     wall: float
@@ -88,7 +88,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Memory:
-    """What a command and its children held at most, in megabytes; of what several share each has its part (PSS).
+    """The peak memory of a command and its children, in megabytes; of what several share each has its part (PSS).
 
     `anonymous` leaves out what the kernel can read again from files, such as programs and databases.
     """
@@ -141,8 +141,8 @@ def cost_and_memory(command: Command) -> tuple[Cost, Memory]:
             break
         held = [_held(pid) for pid in _family(process.pid)]
         highest = Memory(
-            all=max(highest.all, sum(one.get("Pss", 0) for one in held)),
-            anonymous=max(highest.anonymous, sum(one.get("Pss_Anon", 0) for one in held)),
+            all=max(highest.all, sum(memory.get("Pss", 0) for memory in held)),
+            anonymous=max(highest.anonymous, sum(memory.get("Pss_Anon", 0) for memory in held)),
         )
         time.sleep(_LOOK_SECONDS)
     wall = time.perf_counter() - started
@@ -153,7 +153,7 @@ def cost_and_memory(command: Command) -> tuple[Cost, Memory]:
 
 
 def _family(pid: int) -> list[int]:
-    """Give a process and all that it started."""
+    """Return a process and all that it started."""
     try:
         children = [
             int(child)
@@ -162,11 +162,11 @@ def _family(pid: int) -> list[int]:
         ]
     except OSError:  # it ended meanwhile
         return []
-    return [pid, *(one for child in children for one in _family(child))]
+    return [pid, *(pid for child in children for pid in _family(child))]
 
 
 def _held(pid: int) -> dict[str, float]:
-    """Give megabytes by the names that the kernel has for them."""
+    """Return megabytes by the names that the kernel has for them."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
     except OSError:  # it ended meanwhile
@@ -175,7 +175,7 @@ def _held(pid: int) -> dict[str, float]:
 
 
 def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
-    """Tell how many milliseconds of the clock it takes to work on each item."""
+    """Return how many milliseconds of the clock it takes to work on each item."""
     taken = []
     for item in items:
         started = time.perf_counter()
@@ -185,10 +185,10 @@ def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Give the value that so many percent of the values do not exceed."""
+    """Return the value that so many percent of the values do not exceed."""
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def median(taken: Sequence[Cost]) -> Cost:
-    """Give the median of each."""
-    return Cost(statistics.median(one.cpu for one in taken), statistics.median(one.wall for one in taken))
+    """Return the median of each."""
+    return Cost(statistics.median(cost.cpu for cost in taken), statistics.median(cost.wall for cost in taken))

@@ -1,4 +1,4 @@
-"""What an index run holds in memory at most, with the processes that parse for it."""
+"""Peak memory of an index run, with the processes that parse for it."""
 
 from __future__ import annotations
 

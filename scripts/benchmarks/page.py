@@ -68,8 +68,8 @@ def page(options: Options) -> Iterator[Row]:
 
 
 def _rows(what: str, figures: list[float]) -> Iterator[Row]:
-    told = {"median": percentile(figures, 50), "95 of 100": percentile(figures, 95), "slowest": max(figures)}
-    for name, figure in told.items():
+    percentiles = {"median": percentile(figures, 50), "95 of 100": percentile(figures, 95), "slowest": max(figures)}
+    for name, figure in percentiles.items():
         yield Row(f"{what}, {name}", "ms of the browser's clock", figure)
 
 
@@ -92,7 +92,7 @@ def _address(data_dir: Path) -> Iterator[str]:
     command = [DIRINDEX, "ui", "--no-browser", "--port", "0", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:  # noqa: S603 - ours
         for line in server.stderr or ():
-            if found := re.search(r"http://\S+", line):
-                yield found[0]
+            if match := re.search(r"http://\S+", line):
+                yield match[0]
                 break
         server.terminate()

@@ -1,4 +1,4 @@
-"""How many multiply-adds a second a core manages in ONNX Runtime: products of matrices alone, in int8 and float32."""
+"""Peak of a core in ONNX Runtime in multiply-adds a second: products of matrices alone, in int8 and float32."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Peaks(NamedTuple):
 
 
 def measured_peaks(rounds: int) -> Peaks:
-    """Give the medians of the shape that suits the core best."""
+    """Return the medians of the shape that suits the core best."""
     return Peaks(*(max(_median_rate(kind, shape, rounds) for shape in _SHAPES) for kind in (_INT8, _FLOAT32)))
 
 

@@ -1,4 +1,4 @@
-"""What speed costs in exactness: the nearest vectors that are found, and how near vectors are to those of the model."""
+"""Exactness that speed costs: the nearest vectors that are found, and how near vectors are to those of the model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recall(options: Options) -> Iterator[Row]:
 
 def _store(n_chunks: int, place: Path) -> Iterator[Row]:
     vectors = EmbedderOfChance().embed_documents([""] * (n_chunks + _N_QUERIES))
-    vectors, wanted = vectors[:n_chunks], vectors[n_chunks:]
+    vectors, query_vectors = vectors[:n_chunks], vectors[n_chunks:]
     with tempfile.TemporaryDirectory(dir=place) as directory:
         store = EmbeddedVectorStore(Generations(Path(directory)), dimensions=DIMENSIONS)
         generation = store.merge(0, deletes=(), upserts=_points(vectors))
@@ -49,16 +49,16 @@ def _store(n_chunks: int, place: Path) -> Iterator[Row]:
             ("in a hundredth", (_directories(0)[2],), slice(None, None, 100)),
         ):
             numbers, scope = np.arange(n_chunks)[inside], VectorScope(directories=directories)
-            exact = [numbers[np.argsort(-(vectors[inside] @ query))[:_LIMIT]] for query in wanted]
-            found = [store.at(generation).search(query, scope=scope, limit=_LIMIT) for query in wanted]
-            share = np.mean([_share(*pair) for pair in zip(found, exact, strict=True)])
+            exact = [numbers[np.argsort(-(vectors[inside] @ query))[:_LIMIT]] for query in query_vectors]
+            hits_per_query = [store.at(generation).search(query, scope=scope, limit=_LIMIT) for query in query_vectors]
+            share = np.mean([_share(*pair) for pair in zip(hits_per_query, exact, strict=True)])
             what = f"recall@{_LIMIT}, {n_chunks:,} vectors, {where}"
             yield Row(what, "% of the nearest", 100 * float(share), 100, "exact search in float32")
         store.close()
 
 
-def _share(found: Sequence[VectorHit], exact: NDArray[np.int64]) -> float:
-    return len({hit.chunk_id for hit in found} & set(map(_id, exact))) / len(exact)
+def _share(hits: Sequence[VectorHit], exact: NDArray[np.int64]) -> float:
+    return len({hit.chunk_id for hit in hits} & set(map(_id, exact))) / len(exact)
 
 
 def _points(vectors: NDArray[np.float32]) -> Iterator[VectorPoint]:
@@ -68,7 +68,7 @@ def _points(vectors: NDArray[np.float32]) -> Iterator[VectorPoint]:
 
 
 def _directories(number: int) -> tuple[FilePath, FilePath, FilePath]:
-    """Give the root, a directory with a tenth of all numbers, and in it one with a hundredth."""
+    """Return the root, a directory with a tenth of all numbers, and in it one with a hundredth."""
     return FilePath("/tree"), FilePath(f"/tree/{number % 10}"), FilePath(f"/tree/{number % 10}/{number % 100}")
 
 

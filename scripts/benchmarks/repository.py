@@ -33,7 +33,7 @@ def _commits(options: Options) -> Iterator[Row]:
     place = options.place / f"commits-{_N_COMMITS}"
     if not place.exists():
         _git("init", "--quiet", "--bare", "--initial-branch=main", str(place / "history.git"))
-        _git("-C", str(place / "history.git"), "fast-import", "--quiet", given=_history())
+        _git("-C", str(place / "history.git"), "fast-import", "--quiet", stdin=_history())
         _git("clone", "--quiet", "--no-checkout", str(place / "history.git"), str(place / "clone"))
     config, data_dir = place / "config.json", place / "index"
     config.write_text(json.dumps(_BY_WORDS), encoding="utf-8")
@@ -62,19 +62,19 @@ def _worktree(options: Options) -> Iterator[Row]:
     search = (DIRINDEX, "search", *queries(1), str(worktree), *_of(data_dir), "--quiet")
     index = (DIRINDEX, "index", str(worktree), "--quiet", "--yes", "--json", *_of(data_dir))
     report = place / "report.json"
-    indexed, asked, status, embedded = [], [], [], []
+    indexed, query_ms, status, embedded = [], [], [], []
     for _ in range(options.rounds):
         _git("-C", str(tree), "worktree", "add", "--quiet", "--detach", str(worktree))
         with report.open("wb") as output:
             indexed.append(cost_of(index, output=output))
         embedded.append(json.loads(report.read_text("utf-8"))["embedded"])
-        asked.append(cost_of(search, may_fail=True))
+        query_ms.append(cost_of(search, may_fail=True))
         status.append(cost_of(("git", "-C", str(worktree), "status", "--short")))
         cost_of((DIRINDEX, "forget", str(worktree), "--quiet", *_of(data_dir)))
         _git("-C", str(tree), "worktree", "remove", "--force", str(worktree))
     what = f"a new worktree of {_N_FILES:,} files"
     yield from rows_of(f"index {what}", median(indexed), median(status), of="git status")
-    yield from rows_of(f"first search of {what}", median(asked), median(status), of="git status")
+    yield from rows_of(f"first search of {what}", median(query_ms), median(status), of="git status")
     yield Row(f"texts embedded for {what}", "texts", max(embedded))
 
 
@@ -86,7 +86,7 @@ def _of(data_dir: Path) -> tuple[str, str]:
 
 
 def _history() -> bytes:
-    """Give commits of made-up words as `git fast-import` takes them; each changes one of two thousand files."""
+    """Return commits of made-up words as `git fast-import` takes them; each changes one of two thousand files."""
     chance, words = random.Random(5), vocabulary(random.Random(7))
     return b"".join(_commit(number, chance, words) for number in range(_N_COMMITS))
 
@@ -103,7 +103,7 @@ def _commit(number: int, chance: random.Random, words: list[str]) -> bytes:
     )
 
 
-def _git(*arguments: str, given: bytes | None = None) -> None:
+def _git(*arguments: str, stdin: bytes | None = None) -> None:
     program = shutil.which("git") or "git"
     environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run((program, *arguments), input=given, check=True, env=environment)  # noqa: S603 - a command of a benchmark
+    subprocess.run((program, *arguments), input=stdin, check=True, env=environment)  # noqa: S603 - a command of a benchmark

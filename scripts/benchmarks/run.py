@@ -29,7 +29,7 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def _run(directories: Sequence[Path], place: Path) -> tuple[float, float]:
-    """Give milliseconds of processor time: those of the run, and those of them inside the model."""
+    """Return milliseconds of processor time: those of the run, and those of them inside the model."""
     with tempfile.TemporaryDirectory(dir=place) as data_dir, tempfile.TemporaryFile() as output:
         program = str(Path(__file__).with_name("model_share.py"))
         total = cost_of((PYTHON, program, data_dir, *map(str, directories)), output=output).cpu
@@ -38,6 +38,6 @@ def _run(directories: Sequence[Path], place: Path) -> tuple[float, float]:
 
 
 def _sources_here() -> list[Path]:
-    """Give the sources and the documentation of this checkout."""
+    """Return the sources and the documentation of this checkout."""
     checkout = Path(__file__).parent.parent.parent
     return [checkout / "directory_indexer", checkout / "docs"]

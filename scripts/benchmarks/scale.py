@@ -1,4 +1,4 @@
-"""How large an index one machine carries: what a search by words and by both costs with a million chunks and more."""
+"""Capacity of one machine: what a search by words and by both costs with a million chunks and more."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def _rows(data_dir: Path) -> Iterator[Row]:
 
 def _searches(data_dir: Path, mode: str) -> Iterator[Row]:
     """Search before measuring: the first searches wait for the disk."""
-    before, asked = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
+    before, query_texts = queries(2 * _N_CALLS)[_N_CALLS:], queries(_N_CALLS)
     off = {} if mode == "hybrid" else {"DIRINDEX_INDEXING__EMBEDDING": "off"}
     with Server(data_dir, environment=_AS_IT_IS | off) as server:
         server.shake_hands()
         yield Row(f"serve, {mode}, first search", "ms of the clock", *_taken(server, mode, before[:1]))
         _taken(server, mode, before)
         started = server.spent()
-        taken = _taken(server, mode, asked)
+        taken = _taken(server, mode, query_texts)
         spent = server.spent() - started
         for name, percent in (("median", 50), ("95 of 100", 95)):
             yield Row(f"serve, {mode}, {name}", "ms of the clock", percentile(taken, percent))
@@ -76,8 +76,8 @@ def _searches(data_dir: Path, mode: str) -> Iterator[Row]:
         yield Row(f"serve, {mode}, not shared with files", "MB", server.memory()["RssAnon"])
 
 
-def _taken(server: Server, mode: str, asked: Sequence[str]) -> list[float]:
-    return times(lambda query: server.call("search", query=query, mode=mode), asked)
+def _taken(server: Server, mode: str, query_texts: Sequence[str]) -> list[float]:
+    return times(lambda query: server.call("search", query=query, mode=mode), query_texts)
 
 
 def _n_megabytes(directory: Path, pattern: str) -> float:

@@ -44,27 +44,27 @@ def team(options: Options) -> Iterator[Row]:
                 server.search(server.connection(), query)
             yield Row(f"serve --http at rest, {corpus.n_chunks:,} chunks", "MB", server.memory_mb())
             for n_users in _USERS:
-                yield from asked(server, f"{n_users} users, {corpus.n_chunks:,} chunks", n_users)
+                yield from measure_searches(server, f"{n_users} users, {corpus.n_chunks:,} chunks", n_users)
             with Sender(server) as sender:
                 what = f"{_USERS_BESIDE_SENDING} users and a sender, {corpus.n_chunks:,} chunks"
-                yield from asked(server, what, _USERS_BESIDE_SENDING)
+                yield from measure_searches(server, what, _USERS_BESIDE_SENDING)
             yield from sender.rows()
             yield Row("serve --http afterwards", "MB", server.memory_mb())
 
 
-def asked(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
-    """Have users ask a thousand queries between them, each again as soon as it is answered."""
+def measure_searches(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
+    """Send a thousand queries of users between them, each again as soon as it is answered, and yield the results."""
     before = server.processor_ms()
     started = time.perf_counter()
     tally = Tally()
-    asked = iter(queries(_N_QUERIES))
+    query_texts = iter(queries(_N_QUERIES))
     lock = threading.Lock()
 
     def user() -> None:
         connection = server.connection()
         while True:
             with lock:
-                query = next(asked, None)
+                query = next(query_texts, None)
             if query is None:
                 return
             tally.add(*server.search(connection, query))
@@ -85,7 +85,7 @@ def asked(server: TeamServer, what: str, n_users: int) -> Iterator[Row]:
 
 @dataclass
 class Tally:
-    """What the users met."""
+    """The responses that the users got."""
 
     milliseconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -136,13 +136,13 @@ class TeamServer:
         started = time.perf_counter()
         statuses = []
         while True:
-            status, headers, _ = self.asked(connection, "POST", "/api/v1/search", {"query": query, "limit": 10})
+            status, headers, _ = self.search(connection, "POST", "/api/v1/search", {"query": query, "limit": 10})
             statuses.append(status)
             if status != http.client.SERVICE_UNAVAILABLE:
                 return (time.perf_counter() - started) * 1000, statuses
             time.sleep(float(headers.get("Retry-After", "1")))
 
-    def asked(
+    def measure_searchesh(
         self, connection: http.client.HTTPConnection, method: str, path: str, body: dict[str, Any] | None = None
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Send one request and read its answer."""
@@ -152,18 +152,18 @@ class TeamServer:
         return answer.status, answer.headers, answer.read()
 
     def processor_ms(self) -> float:
-        """Tell how much processor time it has spent."""
+        """Return how much processor time it has spent."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1000
 
     def memory_mb(self) -> float:
-        """Tell how many megabytes it holds."""
+        """Return how many megabytes it holds."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
     def _status(self, path: str) -> int:
         try:
-            return self.asked(self.connection(), "GET", path)[0]
+            return self.search(self.connection(), "GET", path)[0]
         except ConnectionError:
             return 0
 
@@ -186,14 +186,14 @@ class Sender:
     def __exit__(self, *_: object) -> None:
         self._thread.join()
         for number, doc_id in enumerate(self._ids):
-            _, _, found = self._server.asked(
+            _, _, n_hits = self._server.search(
                 self._connection, "POST", "/api/v1/search", {"query": _word(number), "mode": "keyword"}
             )
-            self._missing += _word(number).encode() not in found
-            self._server.asked(self._connection, "DELETE", f"/api/v1/documents/{doc_id}")
+            self._missing += _word(number).encode() not in n_hits
+            self._server.search(self._connection, "DELETE", f"/api/v1/documents/{doc_id}")
 
     def rows(self) -> Iterator[Row]:
-        """Tell how long it took until each could be found by words, and whether all can be."""
+        """Yield how long it took until each could be found by words, and whether all can be."""
         for name, percent in _PERCENTILES[:2]:
             yield Row(
                 f"  a document sent, until it is searchable, {name}",
@@ -209,7 +209,7 @@ class Sender:
         for number, lines in enumerate(zip(*[iter(texts)] * 40, strict=True)):
             body = {"text": "\n".join((_word(number), *lines)), "metadata": {"filename": f"sent-{number}.md"}}
             started = time.perf_counter()
-            status, _, content = self._server.asked(self._connection, "POST", "/api/v1/ingest", body)
+            status, _, content = self._server.search(self._connection, "POST", "/api/v1/ingest", body)
             self._taken.append((time.perf_counter() - started) * 1000)
             if status in {http.client.OK, http.client.CREATED}:
                 self._ids.append(json.loads(content)["doc_id"])

@@ -60,12 +60,12 @@ def _large(options: Options) -> Iterator[Row]:
 
 
 def index_command(tree: Path, data_dir: Path) -> Command:
-    """Give the command that brings an index up to date."""
+    """Return the command that brings an index up to date."""
     return DIRINDEX, "index", str(tree), "--quiet", "--data-dir", str(data_dir)
 
 
 def find_command(tree: Path) -> Command:
-    """Give the command that looks at the size and time of every file."""
+    """Return the command that looks at the size and time of every file."""
     return shutil.which("find") or "find", str(tree), "-type", "f", "-printf", "%s %T@\n"
 
 
@@ -76,7 +76,7 @@ def _typical_file(tree: Path) -> Path:
 
 @contextmanager
 def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
-    """Give a file another last line whenever the command is asked for; in the end it is as it was."""
+    """Add another last line to a file whenever the command is asked for; in the end it is as it was."""
     content, status = file.read_bytes(), file.stat()
 
     def edit() -> Command:

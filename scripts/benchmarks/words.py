@@ -1,4 +1,4 @@
-"""How soon a tree can be searched by words, beside reading it, and beside Recoll, which indexes words alone."""
+"""Time until a tree can be searched by words, beside reading it, and beside Recoll, which indexes words alone."""
 
 from __future__ import annotations
 

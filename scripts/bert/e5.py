@@ -132,14 +132,14 @@ class _Reader:
     matrices: dict[str, int] = field(default_factory=dict)
 
     def numbers(self, form: str) -> tuple[Any, ...]:
-        found = struct.unpack_from(form, self.content, self.place)
+        numbers = struct.unpack_from(form, self.content, self.place)
         self.place += struct.calcsize(form)
-        return found
+        return numbers
 
     def array(self, form: str, n: int) -> Any:
-        found = np.frombuffer(self.content, form, n, self.place)
-        self.place += found.nbytes
-        return found
+        array = np.frombuffer(self.content, form, n, self.place)
+        self.place += array.nbytes
+        return array
 
     def index_matrices(self) -> None:
         (n_matrices,) = self.numbers("<i")

@@ -36,7 +36,7 @@ SMALLEST_TOKEN_SCALE = 0.05
 
 
 class Shape(NamedTuple):
-    """What tells one encoder from another, beside its weights.
+    """The differences between encoders, beside their weights.
 
     GELU leaves a few tokens with values a hundred times those of the others; with one scale for all tokens the others
     lose their digits. In the layers `scaled_by_token` each token has a scale of its own, for 2 to 3 % of the time.
@@ -64,7 +64,7 @@ class FourBitTable(NamedTuple):
     scales: NDArray[np.float16]
 
     def floats(self) -> Floats:
-        """Give the vectors in float32, of shape (words, width)."""
+        """Return the vectors in float32, of shape (words, width)."""
         both = np.concatenate([self.numbers & 15, self.numbers >> 4], axis=2).astype(np.float32)
         vectors: Floats = ((both - 8) * self.scales.astype(np.float32)).reshape(len(self.numbers), -1)
         return vectors
@@ -115,12 +115,12 @@ def take_out_weights(model: ModelProto, file_name: str, *, smallest: int = SMALL
 
 
 def serialized(model: ModelProto) -> bytes:
-    """Give the bytes of a model, which are the same everywhere."""
+    """Return the bytes of a model, which are the same everywhere."""
     return bytes(model.SerializeToString(deterministic=True))
 
 
 def kernels(weights: Weights, tensor: str) -> Floats:
-    """Give the weights that multiply one of the smoothed tensors, side by side: shape (in, out)."""
+    """Return the weights that multiply one of the smoothed tensors, side by side: shape (in, out)."""
     layer = _layer_name(int(tensor.removeprefix("layer").partition(".")[0]))
     parts = _QUERY_KEY_VALUE if tensor.endswith("attention_input") else ("intermediate.dense",)
     return np.concatenate([_kernel(weights, f"{layer}.{part}") for part in parts], axis=1)

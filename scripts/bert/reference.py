@@ -1,4 +1,4 @@
-"""What the published weights of an encoder compute in float32: the measure of its int8 form."""
+"""Computation of the published weights of an encoder in float32: the measure of its int8 form."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Reference:
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def embed(self, text: str) -> Floats:
-        """Give the vector of a text."""
+        """Return the vector of a text."""
         return self.embed_ids(self._tokenize(text))
 
     def embed_ids(self, ids: list[int]) -> Floats:
-        """Give the vector of the text of these tokens."""
+        """Return the vector of the text of these tokens."""
         vector: Floats = self._run(ids, ("embedding",))["embedding"][0]
         return vector
 
     def run(self, text: str, names: Sequence[str]) -> dict[str, Floats]:
-        """Give the tensors of these names."""
+        """Return the tensors of these names."""
         return self._run(self._tokenize(text), names)
 
     def _run(self, ids: list[int], names: Sequence[str]) -> dict[str, Floats]:
-        found = self._session.run(list(names), {"input_ids": np.array([ids], np.int64)})
-        return dict(zip(names, found, strict=True))
+        outputs = self._session.run(list(names), {"input_ids": np.array([ids], np.int64)})
+        return dict(zip(names, outputs, strict=True))

@@ -10,7 +10,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 
 async def main() -> None:
-    """Go through every tool and the resources."""
+    """Call every tool and read the resources."""
     mode: Any = sys.argv[1]
     first, *rest = sys.argv[2:]
     target = first if first.startswith("http") else StdioServerParameters(command=first, args=rest)
@@ -22,10 +22,10 @@ async def main() -> None:
 async def hold_session(client: Client) -> None:
     """Search, read, index, and be refused."""
     require(len((await client.list_tools()).tools) == 5)  # noqa: PLR2004 - the five tools
-    found = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
-    content: Any = found.structured_content
+    result = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
+    content: Any = result.structured_content
     hit = content["hits"][0]
-    read = await client.read_resource(found.content[1].uri)
+    read = await client.read_resource(result.content[1].uri)
     require("Carrots" in str(read.contents[0]))
     require(not (await client.call_tool("similar_files", {"path": hit["path"]})).is_error)
     job: Any = (await client.call_tool("index", {"wait_seconds": 50})).structured_content

@@ -20,7 +20,7 @@ _MOST_CHARS = 60_000_000
 
 
 class Answer(NamedTuple):
-    """What another reader found, None where it failed, and the seconds of the processor that it took."""
+    """The answer of another reader, None where it failed, and the seconds of the processor that it took."""
 
     text: str | None
     seconds: float
@@ -36,12 +36,12 @@ class Reader:
         self._process: subprocess.Popen[str] | None = None
 
     def reads(self, kind: str) -> bool:
-        """Tell whether it is asked for files of a kind."""
+        """Whether it is asked for files of a kind."""
         return not self._kinds or kind in self._kinds
 
     def read(self, path: Path) -> Answer:
-        """Have it read a file."""
-        return self._once(path) if "{path}" in self._command else self._asked(path)
+        """Read a file with it."""
+        return self._once(path) if "{path}" in self._command else self._ask(path)
 
     def close(self) -> None:
         """End its process."""
@@ -61,7 +61,7 @@ class Reader:
         text = done.stdout.decode("utf-8", "replace")[:_MOST_CHARS]
         return Answer(text if done.returncode == 0 else None, _children_seconds() - before)
 
-    def _asked(self, path: Path) -> Answer:
+    def _ask(self, path: Path) -> Answer:
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - as above
                 self._command,
@@ -96,19 +96,19 @@ _KNOWN = (
 
 
 @contextlib.contextmanager
-def readers_of(given: Sequence[str]) -> Iterator[list[Reader]]:
+def readers_of(commands: Sequence[str]) -> Iterator[list[Reader]]:
     """Start the readers that are given, and of the common commands those that are installed."""
-    known = [one for one in _KNOWN if shutil.which(one.partition("=")[2].split()[0])]
-    readers = [_reader(one) for one in (*known, *given)]
+    known = [command for command in _KNOWN if shutil.which(command.partition("=")[2].split()[0])]
+    readers = [_reader(command) for command in (*known, *commands)]
     try:
         yield readers
     finally:
-        for one in readers:
-            one.close()
+        for reader in readers:
+            reader.close()
 
 
-def _reader(given: str) -> Reader:
-    name, _, command = given.partition("=")
+def _reader(specification: str) -> Reader:
+    name, _, command = specification.partition("=")
     kinds, _, name = name.rpartition(":")
     return Reader(name, shlex.split(command), frozenset(kinds.split(",")) if kinds else frozenset())
 

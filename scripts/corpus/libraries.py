@@ -34,9 +34,9 @@ def main() -> None:
 
 
 def _seconds() -> float:
-    """Tell how much this process took, and the commands that it started."""
+    """Return how much this process took, and the commands that it started."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _kreuzberg() -> Callable[[str], str]:
@@ -55,7 +55,7 @@ def _striprtf() -> Callable[[str], str]:
 
 
 def _recoll() -> Callable[[str], str]:
-    """Have Recoll index the directory of each file, and give the text that it extracts."""
+    """Index the directory of each file with Recoll, and return the text that it extracts."""
     recoll, extracting = import_module("recoll.recoll"), import_module("recoll.rclextract")
     database = recoll.connect()
 

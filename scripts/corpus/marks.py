@@ -10,7 +10,7 @@ _TOKEN = re.compile(r"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>|<[?!][^>]*>|<(/?)([^\s/>]
 
 
 class Marks(NamedTuple):
-    """Which elements hold text, which hold none for people, and which end a word; by names without prefix."""
+    """Elements that hold text, hold none for people, or end a word; by names without prefix."""
 
     within: frozenset[str]
     """Text counts in these; in all if there are none."""
@@ -20,11 +20,11 @@ class Marks(NamedTuple):
 
 
 def text_of(content: bytes, marks: Marks) -> str:
-    """Give the text between the tags, with a blank where a word ends."""
+    """Return the text between the tags, with a blank where a word ends."""
     n_within = n_without = 0
     pieces: list[str] = []
-    for found in _TOKEN.finditer(_decoded(content)):
-        literal, closing, name, empty, text = found.groups()
+    for match in _TOKEN.finditer(_decoded(content)):
+        literal, closing, name, empty, text = match.groups()
         if name:
             step = 0 if empty else -1 if closing else 1
             local = name.rpartition(":")[2]

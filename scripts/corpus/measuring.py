@@ -32,7 +32,7 @@ _WITH_MEMBERS = frozenset(("msg",))
 
 @dataclass
 class Share:
-    """How many of the words of some files a reader found, and what it took."""
+    """The share of the words of some files that a reader found, and what it took."""
 
     n_found: int = 0
     n_words: int = 0
@@ -40,7 +40,7 @@ class Share:
     seconds: float = 0.0
 
     @property
-    def found(self) -> float | None:
+    def found_share(self) -> float | None:
         return self.n_found / self.n_words if self.n_words else None
 
     @property
@@ -54,7 +54,7 @@ class Share:
 
 @dataclass
 class Measured:
-    """What one format came to."""
+    """The measurements of one format."""
 
     kind: str
     n_files: int = 0
@@ -71,22 +71,22 @@ class Measured:
 def measure(directory: Path, kinds: Sequence[str] | None, readers: Sequence[Reader], *, worst: int) -> list[Measured]:
     """Measure every kind that there are files of, one after the other."""
     by_kind = _files_by_kind(directory)
-    found = []
+    shares = []
     for kind in kinds or MEASURED:
         if by_kind[kind]:
-            found.append(_of_kind(kind, by_kind[kind], [one for one in readers if one.reads(kind)]))
-            _tell(found[-1], worst)
-    return found
+            shares.append(_of_kind(kind, by_kind[kind], [reader for reader in readers if reader.reads(kind)]))
+            _tell(shares[-1], worst)
+    return shares
 
 
 def _files_by_kind(directory: Path) -> defaultdict[str, list[Path]]:
     """Sort files by what they are, whatever they are called."""
-    found: defaultdict[str, list[Path]] = defaultdict(list)
+    paths: defaultdict[str, list[Path]] = defaultdict(list)
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink():
             with path.open("rb") as file:
-                found[format_of(file_path(path), file.read(1 << 16))[0]].append(path.absolute())
-    return found
+                paths[format_of(file_path(path), file.read(1 << 16))[0]].append(path.absolute())
+    return paths
 
 
 def _of_kind(kind: str, paths: Sequence[Path], readers: Sequence[Reader]) -> Measured:
@@ -123,9 +123,9 @@ def _count(measured: Measured, reading: Reading) -> None:
 
 
 def _answers(kind: str, path: Path, readers: Sequence[Reader]) -> Iterator[tuple[str, Answer]]:
-    for one in readers:
-        if one.reads(kind):
-            yield one.name, one.read(path)
+    for reader in readers:
+        if reader.reads(kind):
+            yield reader.name, reader.read(path)
 
 
 def _expected(kind: str, path: Path, answers: dict[str, Answer]) -> Counter[str] | None:
@@ -137,9 +137,9 @@ def _expected(kind: str, path: Path, answers: dict[str, Answer]) -> Counter[str]
     counted = [words(answer.text) for answer in answers.values() if answer.text and answer.text.strip()]
     if len(counted) < _FEWEST_READERS:
         return None
-    n_readers = Counter(word for one in counted for word in one)
+    n_readers = Counter(word for counts in counted for word in counts)
     agreed = {word for word, n in n_readers.items() if n >= _FEWEST_READERS and not word.startswith(_BOOKMARK)}
-    if any(2 * len(agreed & one.keys()) < len(agreed) for one in counted):
+    if any(2 * len(agreed & counts.keys()) < len(agreed) for counts in counted):
         return None  # Where one of them finds other words, as in another encoding, none of them is evidence.
     # Each word counts once: files that were saved fast keep old copies of slides, which simple readers take, too.
     return Counter(dict.fromkeys(agreed, 1))

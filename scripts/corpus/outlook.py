@@ -33,7 +33,9 @@ class OutlookMessage:
         self._ole = ole
         self._path = path
         entries = ole.listdir(streams=True, storages=True)
-        here = [one[len(path)] for one in entries if len(one) == len(path) + 1 and tuple(one[: len(path)]) == path]
+        here = [
+            entry[len(path)] for entry in entries if len(entry) == len(path) + 1 and tuple(entry[: len(path)]) == path
+        ]
         self._attachments = [name for name in here if name.startswith("__attach_version1.0_")]
         self._recipients = [name for name in here if name.startswith("__recip_version1.0_")]
         self._charset = self._charset_of_strings()
@@ -45,11 +47,11 @@ class OutlookMessage:
     def text(self, words_of_page: Callable[[bytes], str]) -> str:
         """Write what people read of it."""
         people = [self._string((), "0C1A"), *(self._string((name,), "3001") for name in self._recipients)]
-        shown = dict.fromkeys(one for one in people if not one.upper().startswith(("/O=", "/CN=")))
-        return "\n".join((self._string((), "0037"), *shown, self._body(words_of_page)))
+        addresses = dict.fromkeys(address for address in people if not address.upper().startswith(("/O=", "/CN=")))
+        return "\n".join((self._string((), "0037"), *addresses, self._body(words_of_page)))
 
     def attached(self) -> Iterator[Attached | OutlookMessage]:
-        """Give what is attached to it, with names and as it is."""
+        """Yield the attachments, with names and as they are."""
         for folder in self._attachments:
             inner = (*self._path, folder, "__substg1.0_3701000D")
             if self._ole.exists(list(inner)):
@@ -103,33 +105,33 @@ def _unpacked(packed: bytes) -> bytes:
     _, n_bytes, kind, _ = struct.unpack_from("<I I 4s I", packed)
     if kind == b"MELA":
         return packed[16 : 16 + n_bytes]
-    ring, write, at, found = bytearray(_RING.ljust(4096, b"\0")), len(_RING), 16, bytearray()
+    ring, write, at, text = bytearray(_RING.ljust(4096, b"\0")), len(_RING), 16, bytearray()
     while at < len(packed):
         flags, at = packed[at], at + 1
         for bit in range(8):
             if at + (flags >> bit & 1) >= len(packed):
-                return bytes(found)
+                return bytes(text)
             if flags >> bit & 1:
                 reference = int.from_bytes(packed[at : at + 2], "big")
                 start, length, at = reference >> 4, (reference & 15) + 2, at + 2
                 if start == write % 4096:
-                    return bytes(found)
+                    return bytes(text)
             else:
                 ring[write % 4096] = packed[at]
-                found.append(packed[at])
+                text.append(packed[at])
                 write, at = write + 1, at + 1
                 continue
             for step in range(length):
                 byte = ring[(start + step) % 4096]
                 ring[write % 4096] = byte
-                found.append(byte)
+                text.append(byte)
                 write += 1
-    return bytes(found)
+    return bytes(text)
 
 
 def _words_of_rtf(source: bytes) -> str:
     """Take the text out of rich text, without its tables of fonts, colours, styles and what programs may ignore."""
-    found: list[str] = []
+    texts: list[str] = []
     hidden, depth = 0, 0
     for piece in _RTF.finditer(source.decode("latin-1")):
         depth += bool(piece["opens"]) - bool(piece["closes"])
@@ -138,11 +140,11 @@ def _words_of_rtf(source: bytes) -> str:
         if piece["control"] in _NO_TEXT:
             hidden = hidden or depth
         if not hidden:
-            found.append(_shown(piece))
-    return "".join(found)
+            texts.append(_readable(piece))
+    return "".join(texts)
 
 
-def _shown(piece: re.Match[str]) -> str:
+def _readable(piece: re.Match[str]) -> str:
     if piece["code"]:
         return bytes([int(piece["code"], 16)]).decode("cp1252", "replace")
     if piece["control"] == "u":

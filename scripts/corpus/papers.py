@@ -45,7 +45,7 @@ def _note(chance: random.Random, words: Words, _: datetime) -> Made:
 
 
 def _text(chance: random.Random, words: Words, _: datetime) -> Made:
-    body = heading(1, chance.choice(words.topics)) + "".join(odt_paragraph(one) for one in words.letter)
+    body = heading(1, chance.choice(words.topics)) + "".join(odt_paragraph(paragraph) for paragraph in words.letter)
     prices = table(row(cell("Item"), cell("EUR")), row(cell(chance.choice(words.trades)), cell("120")))
     return "Documents/Texts/text.odt", packed("odt", body + prices)
 
@@ -128,7 +128,7 @@ def _source(chance: random.Random, words: Words, _: datetime) -> Made:
 
 
 def _page(chance: random.Random, words: Words, _: datetime) -> Made:
-    body = "".join(f"<p>{escape(one)}</p>" for one in chance.sample(words.letter, 4))
+    body = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in chance.sample(words.letter, 4))
     return (
         "Downloads/page.html",
         f"<html><title>{chance.choice(words.topics)}</title><body>{body}</body></html>".encode(),

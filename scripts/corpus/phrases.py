@@ -1,4 +1,4 @@
-"""What letters, notes and mail say in four languages, and who writes them."""
+"""Phrases of letters, notes and mail in four languages, and of those who write them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """What a language has to say about everyday matters."""
+    """The phrases of a language about everyday matters."""
 
     trades: tuple[str, ...]
     invoice: str

@@ -27,7 +27,7 @@ _EMPTY = (SkipReason.NO_TEXT, SkipReason.EMPTY)
 
 
 class Reading(NamedTuple):
-    """What reading a file came to: its own text, the texts of its members, or why there is none."""
+    """The result of reading a file: its own text, the texts of its members, or why there is none."""
 
     kind: str
     text: str = ""
@@ -58,25 +58,25 @@ def read(path: str) -> Reading:
     """Read a file with all of its members."""
     content, started = Path(path).read_bytes(), time.process_time()
     kind, _ = format_of(file_path(path), content)
-    found = Reading(kind)
+    reading = Reading(kind)
     try:
-        found = _read(content, file_path(path))
+        reading = _read(content, file_path(path))
     except SkipFileError as error:
-        found = Reading(kind, problem=str(error.reason), is_empty=error.reason in _EMPTY)
+        reading = Reading(kind, problem=str(error.reason), is_empty=error.reason in _EMPTY)
     except ExtractionError as error:
-        found = Reading(kind, problem=error.message)
+        reading = Reading(kind, problem=error.message)
     except Exception as error:  # noqa: BLE001 - what breaks over a file is what is measured
-        found = Reading(kind, problem=format_origin(error))
-    return found._replace(seconds=time.process_time() - started, peak_bytes=_peak_bytes())
+        reading = Reading(kind, problem=format_origin(error))
+    return reading._replace(seconds=time.process_time() - started, peak_bytes=_peak_bytes())
 
 
 def _read(content: bytes, path: FilePath) -> Reading:
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
-    kind, one = format_of(path, content)
+    kind, file_format = format_of(path, content)
     budget = Budget()
-    if one.open is None:
-        return Reading(kind, require_text(one.extract(content, kind, budget)).text)
+    if file_format.open is None:
+        return Reading(kind, require_text(file_format.extract(content, kind, budget)).text)
     names: list[str] = []
     texts: list[str] = []
     document = _open(content, path, budget, names, texts)
@@ -88,12 +88,12 @@ def _read(content: bytes, path: FilePath) -> Reading:
 
 
 def _open(content: bytes, path: FilePath, budget: Budget, names: list[str], texts: list[str]) -> Document | None:
-    kind, one = format_of(path, content)
-    if one.open is None:
-        return one.extract(content, kind, budget)
+    kind, file_format = format_of(path, content)
+    if file_format.open is None:
+        return file_format.extract(content, kind, budget)
     if budget.depth > MAX_DEPTH:
         return None
-    contents = one.open(io.BytesIO(content), kind, budget)
+    contents = file_format.open(io.BytesIO(content), kind, budget)
     for member in contents.members:
         inner = FilePath(f"{path}!/{member.name or 'member'}")
         if member.problem is not None or not member.content:
@@ -110,10 +110,10 @@ def _open(content: bytes, path: FilePath, budget: Budget, names: list[str], text
 
 
 def _peak_bytes() -> int:
-    """Tell the most memory that this process had; 0 where the system does not say."""
+    """Return the most memory that this process had; 0 where the system does not say."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return 0
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(match[1]) * 1024 if match else 0

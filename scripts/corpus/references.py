@@ -73,11 +73,11 @@ def reference(kind: str, content: bytes) -> Counter[str] | None:
         return None
 
 
-def _parts(content: bytes, wanted: re.Pattern[str]) -> Iterator[bytes]:
+def _parts(content: bytes, pattern: re.Pattern[str]) -> Iterator[bytes]:
     with zipfile.ZipFile(io.BytesIO(content)) as package:
-        for one in package.infolist():
-            if wanted.fullmatch(one.filename.replace("\\", "/")):
-                yield _part(package, one.filename)
+        for member in package.infolist():
+            if pattern.fullmatch(member.filename.replace("\\", "/")):
+                yield _part(package, member.filename)
 
 
 def _part(package: zipfile.ZipFile, name: str) -> bytes:
@@ -87,8 +87,8 @@ def _part(package: zipfile.ZipFile, name: str) -> bytes:
     return package.read(name)
 
 
-def _of_parts(wanted: re.Pattern[str], marks: Marks) -> Callable[[bytes], str]:
-    return lambda content: " ".join(text_of(part, marks) for part in _parts(content, wanted))
+def _of_parts(pattern: re.Pattern[str], marks: Marks) -> Callable[[bytes], str]:
+    return lambda content: " ".join(text_of(part, marks) for part in _parts(content, pattern))
 
 
 def _of_slides(content: bytes) -> str:
@@ -103,16 +103,16 @@ def _of_cells(content: bytes) -> str:
     for part in _parts(content, re.compile(r"(?i)xl/sharedStrings\.xml")):
         items = re.split(rb"<(?:\w+:)?si\b", part)[1:]
         shared = [text_of(b"<si" + item, _STRINGS) for item in items]
-    found = []
+    texts = []
     for part in _parts(content, _SHEET_PARTS):
         cells = re.findall(rb"<(?:\w+:)?c\s([^>]*?)(?:/>|>(.*?)</(?:\w+:)?c>)", part, re.DOTALL)
         for attributes, inner in cells:
             value = re.search(rb"<(?:\w+:)?v[^>]*>(\d+)</", inner)
             if re.search(rb"""\bt=["']s["']""", attributes) and value and int(value[1]) < len(shared):
-                found.append(shared[int(value[1])])
+                texts.append(shared[int(value[1])])
             elif re.search(rb"""\bt=["']inlineStr["']""", attributes):
-                found.append(text_of(inner, _STRINGS))
-    return "\n".join(found)
+                texts.append(text_of(inner, _STRINGS))
+    return "\n".join(texts)
 
 
 def _of_odf(content: bytes) -> str:
@@ -132,15 +132,15 @@ def _of_book(content: bytes) -> str:
             _attribute(item, "id"): _attribute(item, "href") for item in re.findall(r"<(?:\w+:)?item\s[^>]*>", listed)
         }
         spine = re.findall(r"<(?:\w+:)?itemref\s[^>]*>", listed)
-        pages = [items.get(_attribute(one, "idref"), "") for one in spine if _attribute(one, "linear") != "no"]
+        pages = [items.get(_attribute(item, "idref"), "") for item in spine if _attribute(item, "linear") != "no"]
         folder = opf.rpartition("/")[0]
         names = [f"{folder}/{unquote(page)}".lstrip("/") for page in pages if page]
         return " ".join(text_of(_part(package, name), _HTML) for name in names if name in package.namelist())
 
 
 def _attribute(tag: str, name: str) -> str:
-    found = re.search(rf"""\b{name}=["']([^"']*)""", tag)
-    return found[1] if found else ""
+    match = re.search(rf"""\b{name}=["']([^"']*)""", tag)
+    return match[1] if match else ""
 
 
 def _of_message(content: bytes) -> str:
@@ -157,19 +157,19 @@ def _body(message: EmailMessage) -> str:
 
 
 def _of_outlook(content: bytes) -> str:
-    return "\n".join(_told(OutlookMessage.of(content)))
+    return "\n".join(_texts_of(OutlookMessage.of(content)))
 
 
-def _told(message: OutlookMessage) -> Iterator[str]:
-    """Tell what a message says, and what is attached to it as far as its raw parts say that."""
+def _texts_of(message: OutlookMessage) -> Iterator[str]:
+    """Yield the text of a message, and of its attachments as far as its raw parts have it."""
     yield message.text(lambda page: text_of(page, _LOOSE_HTML))
-    for one in message.attached():
-        if isinstance(one, OutlookMessage):
-            yield from _told(one)
+    for attachment in message.attached():
+        if isinstance(attachment, OutlookMessage):
+            yield from _texts_of(attachment)
         else:
-            yield one.name
-            find = _REFERENCES.get(kind_of(FilePath(one.name), one.content))
-            yield find(one.content) if find and find is not _of_slides else ""
+            yield attachment.name
+            find = _REFERENCES.get(kind_of(FilePath(attachment.name), attachment.content))
+            yield find(attachment.content) if find and find is not _of_slides else ""
 
 
 _REFERENCES: Final[dict[str, Callable[[bytes], str]]] = {

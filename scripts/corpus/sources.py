@@ -1,4 +1,4 @@
-"""Which public repositories have test files of which formats, each at the commit that figures are of."""
+"""Public repositories with test files of the formats, each at the commit that figures are of."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ SOURCES: Final = (
 
 _PLAIN: Final = frozenset(("email", "emlx", "mhtml", "fictionbook", "subtitles", "calendar", "contacts"))
 MEASURED: Final = tuple(
-    kind for kind, one in FORMATS.items() if one.suffixes and (one.sniff is not None or one.open or kind in _PLAIN)
+    kind
+    for kind, file_format in FORMATS.items()
+    if file_format.suffixes and (file_format.sniff is not None or file_format.open or kind in _PLAIN)
 )
 """The formats that need a reader of their own: all binary ones, and texts with parts or marks of their own."""
 

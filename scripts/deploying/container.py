@@ -64,7 +64,7 @@ class Container:
         self._began = time.monotonic()
         process = json.loads((bundle / "config.json").read_text(encoding="utf-8"))["process"]
         # Beside the network of this machine it listens where nobody else does, and cannot be reached from elsewhere.
-        command = [one.replace("0.0.0.0:8765", f"127.0.0.1:{self._port}") for one in process["args"]]
+        command = [argument.replace("0.0.0.0:8765", f"127.0.0.1:{self._port}") for argument in process["args"]]
         script = _MOUNTS.format(
             root=bundle / "rootfs",
             place=place,
@@ -98,11 +98,11 @@ class Container:
 
     def ingest(self, text: str) -> None:
         """Send a document, and wait until it has its vectors."""
-        self._asked("/api/v1/ingest", {"text": text, "wait": "complete", "wait_seconds": 20})
+        self._request("/api/v1/ingest", {"text": text, "wait": "complete", "wait_seconds": 20})
 
     def seconds_until_found(self, query: str, text: str) -> float:
         """Search for a text; tell how long after the start the answer was there."""
-        answer = self._asked("/api/v1/search", {"query": query, "mode": "semantic"})
+        answer = self._request("/api/v1/search", {"query": query, "mode": "semantic"})
         if not answer["hits"] or text not in json.dumps(answer["hits"][0]):
             sys.exit(f"'{text}' was not found first: {answer}")
         return time.monotonic() - self._began
@@ -122,14 +122,14 @@ class Container:
 
     def _status(self, path: str) -> int:
         try:
-            self._asked(path)
+            self._request(path)
         except urllib.error.HTTPError as error:
             return error.code
         except OSError:
             return 0
         return http.client.OK
 
-    def _asked(self, path: str, body: dict[str, Any] | None = None) -> Any:
+    def _request(self, path: str, body: dict[str, Any] | None = None) -> Any:
         content = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"http://127.0.0.1:{self._port}{path}", content, headers)

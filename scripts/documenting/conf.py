@@ -1,4 +1,4 @@
-"""How Sphinx builds the site from `docs/`; a broken link between pages fails the build."""
+"""Configuration of Sphinx for the site of `docs/`; a broken link between pages fails the build."""
 
 from pygments.lexers import JsonLexer
 from sphinx.application import Sphinx

@@ -71,7 +71,7 @@ class IndexedCorpus:
 
     @property
     def app(self) -> App:
-        """What asks the index."""
+        """The application that searches the index."""
         return self._app
 
     def measure_paths(self, question: Question, paths: Iterable[str]) -> dict[str, float]:
@@ -85,7 +85,7 @@ class IndexedCorpus:
         return [self.measure_paths(question, bm25.ranked(question.text)) for question in questions]
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Release files and memory."""
         self._app.close()
 
     @contextlib.contextmanager
@@ -97,18 +97,18 @@ class IndexedCorpus:
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
         times = self.measure_first_hits(question, mode)
-        shown = self._ask(question.text, mode, limit=10, only_good=True)
+        hits = self._ask(question.text, mode, limit=10, only_good=True)
         result = self._ask(question.text, mode, limit=_DEEP)
         files = [self._name(hit.path) for hit in result.hits]
         measures = of_files(list(dict.fromkeys(files)), question.grades) | of_hits(files, question.grades)
         if question.spans:
             unit = question.spans[0].unit
-            measures |= of_spans([place[unit] for place in self._places(shown) if unit in place], question.spans)
+            measures |= of_spans([place[unit] for place in self._places(hits) if unit in place], question.spans)
         if question.targets:
             measures |= of_targets(self._places(result), question.targets)
-        files = list(dict.fromkeys(self._name(hit.path) for hit in shown.hits))
+        files = list(dict.fromkeys(self._name(hit.path) for hit in hits.hits))
         measures["shown R@10"] = of_files(files, question.grades)["R@10"]
-        measures["shown"] = float(len(shown.hits))
+        measures["shown"] = float(len(hits.hits))
         return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
 
     def measure_first_hits(self, question: Question, mode: SearchMode) -> dict[str, float]:
@@ -120,16 +120,16 @@ class IndexedCorpus:
         return of_files(list(dict.fromkeys(files)), question.grades) | times
 
     def first_place(self, text: str, mode: SearchMode) -> tuple[str, int]:
-        """Give the path and the line of the first hit; nothing and 0 where there is none."""
+        """Return the path and the line of the first hit; nothing and 0 where there is none."""
         hits = self._ask(text, mode, limit=10, only_good=True).hits
         return (os_path(hits[0].path), hits[0].excerpt.line or 0) if hits else ("", 0)
 
     def is_answered(self, text: str, mode: SearchMode) -> bool:
-        """Tell whether the searcher claims to have found something good."""
+        """Whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
     def best_score(self, text: str, mode: SearchMode) -> float:
-        """Give the score of the best hit; 0 where there is none."""
+        """Return the score of the best hit; 0 where there is none."""
         return max((hit.score for hit in self._ask(text, mode, limit=10).hits), default=0.0)
 
     def _left_out(self, root: Path) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class IndexedCorpus:
         return self._app.searcher.search(request)
 
     def _places(self, result: SearchResult) -> list[dict[Unit, Span]]:
-        """Say of each hit where it stands, in every unit that its file has."""
+        """Return for each hit where it stands, in every unit that its file has."""
         with self._app.docstore.snapshot() as snapshot:
             chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
         return [_places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) for hit in result.hits]

@@ -1,4 +1,4 @@
-"""How often the right file is on screen within so many tokens of an answer: of the MCP server, and of ripgrep.
+"""Share of right files on screen within so many tokens of an answer: of the MCP server, and of ripgrep.
 
 A token is four characters of the text that an assistant reads, whatever the tool. The server is asked with a budget of
 as many; of ripgrep's lines those come first whose files have most of the distinct words of the question, as in
@@ -36,39 +36,39 @@ _FUNCTION_WORDS: Final = frozenset(
 )
 
 
-def recall_at_tokens(one: RetrievalSet, data_dir: Path, *, budgets: Sequence[int]) -> Iterator[str]:
+def recall_at_tokens(retrieval_set: RetrievalSet, data_dir: Path, *, budgets: Sequence[int]) -> Iterator[str]:
     """Measure a set, and give the rows of a table."""
-    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for root, questions in one.repositories():
-        name = f"{one.name}/{root.name}" if questions[0].repository else one.name
-        IndexedCorpus(one.corpus, root, data_dir / name).close()
-        with Server(one.corpus, data_dir / name) as server:
+    recalls: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for root, questions in retrieval_set.repositories():
+        name = f"{retrieval_set.name}/{root.name}" if questions[0].repository else retrieval_set.name
+        IndexedCorpus(retrieval_set.corpus, root, data_dir / name).close()
+        with Server(retrieval_set.corpus, data_dir / name) as server:
             for question in questions:
                 for budget in budgets:
-                    found["dirindex"][budget].append(recall_in(_answer(server, question, budget), question, budget))
+                    recalls["dirindex"][budget].append(recall_in(_answer(server, question, budget), question, budget))
         for question in questions:
             text = _lines_of_ripgrep(question.text, root)
             for budget in budgets:
-                found["ripgrep"][budget].append(recall_in(text, question, budget))
-    yield f"{one.name:16}" + "".join(f"{budget:>8}" for budget in budgets)
-    for tool, by_budget in found.items():
+                recalls["ripgrep"][budget].append(recall_in(text, question, budget))
+    yield f"{retrieval_set.name:16}" + "".join(f"{budget:>8}" for budget in budgets)
+    for tool, by_budget in recalls.items():
         yield f"{tool:16}" + "".join(f"{statistics.fmean(by_budget[budget]):>8.3f}" for budget in budgets)
 
 
 def _answer(server: Server, question: Question, budget: int) -> str:
-    asked = budget * _CHARACTERS // _BYTES_PER_TOKEN
-    return server.text(question.text, max_tokens=min(max(asked, _LEAST_BUDGET), _MOST_BUDGET))
+    limit = budget * _CHARACTERS // _BYTES_PER_TOKEN
+    return server.text(question.text, max_tokens=min(max(limit, _LEAST_BUDGET), _MOST_BUDGET))
 
 
 def recall_in(text: str, question: Question, budget: int) -> float:
-    """Give the share of the right files of which a line of the text is the path, or the end of it."""
+    """Return the share of the right files of which a line of the text is the path, or the end of it."""
     named = [line for line in text[: budget * _CHARACTERS].splitlines() if line and line[0] not in _NO_PATH]
-    shown = sum(any(_is_path(line, f"/{path}") for line in named) for path in question.grades)
-    return shown / len(question.grades)
+    n_named = sum(any(_is_path(line, f"/{path}") for line in named) for path in question.grades)
+    return n_named / len(question.grades)
 
 
 def _is_path(line: str, path: str) -> bool:
-    """Tell whether a line is a path, as a whole or below a directory that is named elsewhere."""
+    """Whether a line is a path, as a whole or below a directory that is named elsewhere."""
     return line.endswith(path) or path.endswith(f"/{line}")
 
 
@@ -89,10 +89,10 @@ def _lines_of_ripgrep(text: str, root: Path) -> str:
         seen[path] |= held
         files[path].append((len(held), line[:_LONGEST_LINE]))
     ranked = sorted(files, key=lambda path: (-len(seen[path]), -len(files[path]), path))
-    return "\n".join(line for path in ranked for line in _shown(os.path.normpath(path), files[path]))
+    return "\n".join(line for path in ranked for line in _limited(os.path.normpath(path), files[path]))
 
 
-def _shown(path: str, lines: Sequence[tuple[int, str]]) -> Iterator[str]:
+def _limited(path: str, lines: Sequence[tuple[int, str]]) -> Iterator[str]:
     yield path
-    for _, line in sorted(lines, key=lambda one: -one[0])[:_LINES_A_FILE]:
+    for _, line in sorted(lines, key=lambda item: -item[0])[:_LINES_A_FILE]:
         yield f"  {line}"

@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 def tasks(repository: Path, *, at_most: int) -> list[Task]:
-    """Give the newest commits of a repository that can be asked for, the oldest of them first."""
+    """Return the newest commits of a repository that can be asked for, the oldest of them first."""
     chosen: dict[str, Task] = {}
     for task in _tasks(repository):
         chosen.setdefault(task.subject.casefold(), task)  # a change that was made on two branches is asked for once
@@ -40,7 +40,7 @@ def tasks(repository: Path, *, at_most: int) -> list[Task]:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a file is source code that the product is made of: not of a test, an example or documentation."""
+    """Whether a file is source code that the product is made of: not of a test, an example or documentation."""
     return path.rpartition(".")[2].lower() in _SOURCE and not re.search(_ASIDE, path)
 
 
@@ -65,16 +65,16 @@ def _tasks(repository: Path) -> Iterator[Task]:
         fields = [field for field in rest.strip("\n").split("\0") if field]
         changes = [(status.strip(), path) for status, path in zip(fields[::2], fields[1::2], strict=False)]
         changed = [(status, path) for status, path in changes if is_source(path)]
-        asked = _question(subject)
-        if len(parents.split()) == 1 and asked and len(changed) == 1 and changed[0][0] == "M":
-            yield Task(commit, parents, asked, changed[0][1], _has_name(asked, changed[0][1]))
+        question = _question(subject)
+        if len(parents.split()) == 1 and question and len(changed) == 1 and changed[0][0] == "M":
+            yield Task(commit, parents, question, changed[0][1], _has_name(question, changed[0][1]))
 
 
 def _question(subject: str) -> str:
-    """Give a subject without the number of its request, or nothing where it cannot be asked for."""
-    asked = re.sub(_NUMBER, "", subject).strip()
-    is_asked = len(re.findall(_WORD, asked)) >= _FEWEST_WORDS and not re.search(_MECHANICAL, asked)
-    return asked if is_asked else ""
+    """Return a subject without the number of its request, or nothing where it cannot be asked for."""
+    text = re.sub(_NUMBER, "", subject).strip()
+    is_asked = len(re.findall(_WORD, text)) >= _FEWEST_WORDS and not re.search(_MECHANICAL, text)
+    return text if is_asked else ""
 
 
 def _has_name(subject: str, path: str) -> bool:

@@ -34,7 +34,7 @@ once, from the third letter on and as soon as fewer than 20 files have a word th
 
 
 class Typed(NamedTuple):
-    """What is asked for, of which class it is, and the text that a right passage holds; a file name has `path`."""
+    """A query, its class, and the text that a right passage holds; a file name has `path`."""
 
     kind: str
     query: str
@@ -78,7 +78,7 @@ def exact(arguments: Sequence[str]) -> None:
             _show(root.name, by_tree[-1], list_missed=options.missed)
     if len(by_tree) > 1:
         names = dict.fromkeys(name for outcomes in by_tree for name in outcomes)
-        _show("all", {name: [one for outcomes in by_tree for one in outcomes.get(name, ())] for name in names})
+        _show("all", {name: [outcome for outcomes in by_tree for outcome in outcomes.get(name, ())] for name in names})
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -142,22 +142,23 @@ def _holds(text: str, typed: str) -> bool:
 def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]], *, list_missed: bool = False) -> None:
     print(f"\n{title}")
     for tool, outcomes in by_tool.items():
-        kinds = dict.fromkeys(one.typed.kind for one in outcomes)
+        kinds = dict.fromkeys(outcome.typed.kind for outcome in outcomes)
         print(f"  {tool:30}{'n':>6}{'hit@1':>8}{'hit@5':>8}{'not in ten':>12}{'weak':>8}")
         for kind in kinds if tool == "dirindex" else ():
-            print(f"    {kind:28}{_row([one for one in outcomes if one.typed.kind == kind])}")
-        whole = [one for one in outcomes if one.typed.kind != _BEING_TYPED]
+            print(f"    {kind:28}{_row([outcome for outcome in outcomes if outcome.typed.kind == kind])}")
+        whole = [outcome for outcome in outcomes if outcome.typed.kind != _BEING_TYPED]
         print(f"    {'all' if len(whole) == len(outcomes) else 'all typed to the end':28}{_row(whole)}", flush=True)
-    for one in by_tool["dirindex"] if list_missed else ():
-        if one.place != 1 or one.is_weak:
-            print(f"    {one.typed.kind}: {one.typed.query!r} at {one.place}{', weak' if one.is_weak else ''}")
+    for outcome in by_tool["dirindex"] if list_missed else ():
+        if outcome.place != 1 or outcome.is_weak:
+            weak = ", weak" if outcome.is_weak else ""
+            print(f"    {outcome.typed.kind}: {outcome.typed.query!r} at {outcome.place}{weak}")
 
 
 def _row(outcomes: Sequence[Outcome]) -> str:
     n = max(len(outcomes), 1)
-    places = [one.place for one in outcomes]
+    places = [outcome.place for outcome in outcomes]
     first, fifth = (sum(place is not None and place <= most for place in places) / n for most in (1, 5))
-    absent, weak = sum(place is None for place in places) / n, sum(one.is_weak for one in outcomes) / n
+    absent, weak = sum(place is None for place in places) / n, sum(outcome.is_weak for outcome in outcomes) / n
     return f"{len(outcomes):>6}{first:>8.3f}{fifth:>8.3f}{absent:>12.3f}{weak:>8.3f}"
 
 
@@ -195,13 +196,13 @@ def _words_once(tree: Tree) -> list[str]:
 
 def _pairs(tree: Tree, words: Sequence[str], generator: random.Random) -> Iterator[Typed]:
     """Pair each word with another of its line, right beside it where that is one."""
-    wanted = set(words)
+    word_set = set(words)
     for line in tree.lines:
         row = re.findall(r"\w+", line)
         for at, word in enumerate(row):
-            if word.casefold() in wanted and len(row) > 1:
-                wanted.discard(word.casefold())
-                other = generator.choice([one for place, one in enumerate(row) if place != at])
+            if word.casefold() in word_set and len(row) > 1:
+                word_set.discard(word.casefold())
+                other = generator.choice([word for place, word in enumerate(row) if place != at])
                 yield Typed("pair of a line", f"{word} {other}", word)
 
 
@@ -219,9 +220,9 @@ def _names(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
     """Return the names of a class that stand in at most two files."""
     holders: defaultdict[str, set[Path]] = defaultdict(set)
     for path, text in tree.texts.items():
-        for found in pattern.finditer(text):
-            if len(holders[found[0]]) <= _FEW_FILES:
-                holders[found[0]].add(path)
+        for match in pattern.finditer(text):
+            if len(holders[match[0]]) <= _FEW_FILES:
+                holders[match[0]].add(path)
     rare = sorted(name for name, paths in holders.items() if len(paths) <= _FEW_FILES)
     return [name for name in rare[:: max(1, len(rare) // _MOST_NAMES)] if len(tree.holding(name)) <= _FEW_FILES]
 
@@ -230,7 +231,7 @@ def _file_names(tree: Tree, each: int, generator: random.Random) -> Iterator[Typ
     paths: defaultdict[str, list[Path]] = defaultdict(list)
     for path in tree.texts:
         paths[path.name].append(path)
-    once = sorted(name for name, found in paths.items() if len(found) == 1)
+    once = sorted(name for name, locations in paths.items() if len(locations) == 1)
     yield from (Typed("name of a file", name, name, path=name) for name in generator.sample(once, min(each, len(once))))
 
 

@@ -1,4 +1,4 @@
-"""What questions of a set cost a person at a terminal, and a client of a server that runs already."""
+"""Costs of the questions of a set at a terminal, and for a client of a server that runs already."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def costs_from_outside(
 
     Each is asked once, so that none finds what it embedded before. A server embeds nothing that nobody asks for.
     """
-    asked = questions[:: max(1, len(questions) // at_most)][:at_most]
+    sample = questions[:: max(1, len(questions) // at_most)][:at_most]
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary) / "index"
         shutil.copytree(data_dir, place)
         settings = ("--data-dir", str(place), "--config", str(place / "config.json"))
         search = (DIRINDEX, "search", "--quiet", "--mode", str(mode), *settings)
-        cold = [cost_of((*search, "--", question.text), may_fail=True) for question in asked[::2]]
+        cold = [cost_of((*search, "--", question.text), may_fail=True) for question in sample[::2]]
         with Server(place, *settings[2:]) as server:
             server.until_ready()
-            served = [_asked(server, question, mode) for question in asked[1::2]]
+            served = [_cost_of(server, question, mode) for question in sample[1::2]]
     return cold, served
 
 
-def _asked(server: Server, question: Question, mode: SearchMode) -> Cost:
+def _cost_of(server: Server, question: Question, mode: SearchMode) -> Cost:
     before = server.spent()
     server.call("search", query=question.text, mode=str(mode))
     return server.spent() - before

@@ -63,11 +63,13 @@ class LocalConnection(Connection):
         return self.local
 
 
-def measured_in_cluster(one: RetrievalSet, data_dir: Path) -> Iterator[str]:
-    """Give a line for each corpus: nDCG@10 by both of the index, and of a server that asks Qdrant alone."""
-    for root, questions in one.repositories():
+def measured_in_cluster(retrieval_set: RetrievalSet, data_dir: Path) -> Iterator[str]:
+    """Yield a line for each corpus: nDCG@10 by both of the index, and of a server that asks Qdrant alone."""
+    for root, questions in retrieval_set.repositories():
         corpus = IndexedCorpus(
-            one.corpus, root, data_dir / (f"{one.name}/{root.name}" if questions[0].repository else one.name)
+            retrieval_set.corpus,
+            root,
+            data_dir / (f"{retrieval_set.name}/{root.name}" if questions[0].repository else retrieval_set.name),
         )
         with tempfile.TemporaryDirectory() as directory:
             searcher = _in_cluster(corpus.app, Path(directory))

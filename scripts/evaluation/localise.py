@@ -38,8 +38,8 @@ def localise(arguments: Sequence[str]) -> None:
             _show(f"{repository.name}:", own)
     if len(options.repositories) > 1:
         _show(f"all {len(options.repositories)} repositories:", measured)
-        _show("the subject names the file:", [one for one in measured if one.is_named])
-        _show("it does not:", [one for one in measured if not one.is_named])
+        _show("the subject names the file:", [measurement for measurement in measured if measurement.is_named])
+        _show("it does not:", [measurement for measurement in measured if not measurement.is_named])
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -59,22 +59,25 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _show(title: str, measured: Sequence[Measured]) -> None:
-    n_questions = len({(one.repository, one.commit) for one in measured})
+    n_questions = len({(measurement.repository, measurement.commit) for measurement in measured})
     print(f"\n{title} {n_questions} questions")
     print(f"  {'':34}" + "".join(f"{column:>12}" for column in _COLUMNS))
-    for name in dict.fromkeys(one.ranking for one in measured):
-        print(f"  {name:34}" + "".join(_cells([one for one in measured if one.ranking == name])), flush=True)
+    for name in dict.fromkeys(measurement.ranking for measurement in measured):
+        print(
+            f"  {name:34}" + "".join(_cells([measurement for measurement in measured if measurement.ranking == name])),
+            flush=True,
+        )
 
 
 def _cells(rows: Sequence[Measured]) -> Iterator[str]:
-    places = [one.place for one in rows]
+    places = [row.place for row in rows]
     for most in (1, 5):
         yield f"{statistics.fmean(place is not None and place <= most for place in places):>12.3f}"
     yield f"{statistics.fmean(1 / place if place else 0.0 for place in places):>12.3f}"
-    tokens = [one.tokens for one in rows]
+    tokens = [row.tokens for row in rows]
     yield f"{statistics.median(tokens):>12,.0f}"
     yield f"{_ninetieth(tokens):>12,.0f}"
-    yield f"{statistics.fmean(one.cpu_ms for one in rows):>12.0f}"
+    yield f"{statistics.fmean(row.cpu_ms for row in rows):>12.0f}"
 
 
 def _ninetieth(values: Sequence[float]) -> float:

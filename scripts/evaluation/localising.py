@@ -38,7 +38,7 @@ _SECONDS = 0.5
 
 
 class Measured(NamedTuple):
-    """How one ranking answered one question: the place of the file among ten, if it is there, and what it took."""
+    """The answer of one ranking to one question: the place of the file among ten, if it is there, and what it took."""
 
     repository: str
     commit: str
@@ -65,21 +65,21 @@ class Localiser:
         self._place.mkdir(parents=True, exist_ok=True)
         if not self._tree.exists():
             git("clone", "--quiet", "--shared", "--no-checkout", str(self._repository.resolve()), str(self._tree))
-        asked = tasks(self._repository, at_most=at_most)
-        known = {(one.commit, one.ranking): one for one in self._known()}
+        known_tasks = tasks(self._repository, at_most=at_most)
+        known = {(measurement.commit, measurement.ranking): measurement for measurement in self._known()}
         self._answers.write_text("".join(map(_line, known.values())), encoding="utf-8")
         rankings = Rankings(self._tree, self._place, embedding=self._embedding)
         try:
             with self._answers.open("a", encoding="utf-8") as file:
-                for task in asked:
+                for task in known_tasks:
                     missing = [name for name in rankings.names if (task.commit, name) not in known]
-                    for one in self._measured(task, missing, rankings):
-                        known[task.commit, one.ranking] = one
-                        file.write(_line(one))
+                    for measurement in self._measured(task, missing, rankings):
+                        known[task.commit, measurement.ranking] = measurement
+                        file.write(_line(measurement))
                         file.flush()
         finally:
             rankings.close()
-        return [known[task.commit, name] for task in asked for name in rankings.names]
+        return [known[task.commit, name] for task in known_tasks for name in rankings.names]
 
     def _measured(self, task: Task, names: Sequence[str], rankings: Rankings) -> Iterator[Measured]:
         if not names:
@@ -104,12 +104,12 @@ class Localiser:
                 continue  # the end of a run that was killed
 
 
-def _line(one: Measured) -> str:
-    return json.dumps(one._asdict()) + "\n"
+def _line(measurement: Measured) -> str:
+    return json.dumps(measurement._asdict()) + "\n"
 
 
 def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
-    """Give the place of a file among the first ten files, and how many tokens are printed until it is on screen."""
+    """Return the place of a file among the first ten files, and how many tokens are printed until it is on screen."""
     files = list(dict.fromkeys(row.path for row in rows))[:_SHOWN]
     n_bytes = 0
     for row in rows:
@@ -145,22 +145,22 @@ class Rankings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Give all names, in the order of the table."""
+        """Return all names, in the order of the table."""
         return tuple(self._ask)
 
     def update(self, names: Sequence[str]) -> None:
-        """Bring the indexes up to date that these need."""
+        """Update the indexes that these need."""
         if any(name.startswith("dirindex") for name in names):
             self._own.update()
         if self._recoll and any(name.startswith("recoll") for name in names):
             self._recoll.update()
 
     def ask(self, name: str, question: str) -> Sequence[Row]:
-        """Have a question answered by one of them."""
+        """Answer a question by one of them."""
         return self._ask[name](question)
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Release files and memory."""
         self._own.close()
 
 
@@ -175,7 +175,7 @@ class OwnIndex:
         self._app = App(load_config(file=settings, data_dir=data_dir, environ={}))
 
     def update(self) -> None:
-        """Bring the index up to date."""
+        """Update the index."""
         options = IndexOptions(has_consent=True)
         self._app.indexer.index([self._tree], options=options, listener=lambda _: None, stop_reason=lambda: None)
 
@@ -192,7 +192,7 @@ class OwnIndex:
         return self._rows(self._ask(question, SearchMode.HYBRID, _DEEP))
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Release files and memory."""
         self._app.close()
 
     def _ask(self, question: str, mode: SearchMode, limit: int) -> SearchResult:
@@ -209,5 +209,5 @@ def _left_out(name: str) -> str:
 
 
 def _cpu_seconds() -> float:
-    """Give the processor time of this process and of those that it has waited for."""
+    """Return the processor time of this process and of those that it has waited for."""
     return sum(os.times()[:4])

@@ -24,29 +24,29 @@ SPAN_DEPTH = 5
 
 def of_files(files: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
     """Measure a ranking of files, each of which is named once."""
-    found = [place for place, file in enumerate(files) if file in grades]
+    places = [place for place, file in enumerate(files) if file in grades]
     return {
-        "nDCG@10": _ndcg([(place, grades[files[place]]) for place in found], grades),
-        "R@10": sum(place < DEPTH for place in found) / len(grades),
-        "R@100": sum(place < RECALL_DEPTH for place in found) / len(grades),
-        "MRR": 1 / (1 + found[0]) if found else 0.0,
+        "nDCG@10": _ndcg([(place, grades[files[place]]) for place in places], grades),
+        "R@10": sum(place < DEPTH for place in places) / len(grades),
+        "R@100": sum(place < RECALL_DEPTH for place in places) / len(grades),
+        "MRR": 1 / (1 + places[0]) if places else 0.0,
     }
 
 
 def of_hits(files: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
     """Measure a ranking of passages: a second one of the same file takes a place, and finds nothing new."""
     first = {file: place for place, file in reversed(list(enumerate(files)))}
-    found = [(place, grades[file]) for file, place in first.items() if file in grades]
-    return {"hits nDCG@10": _ndcg(found, grades)}
+    graded_places = [(place, grades[file]) for file, place in first.items() if file in grades]
+    return {"hits nDCG@10": _ndcg(graded_places, grades)}
 
 
-def of_spans(hits: Sequence[Span], wanted: Sequence[Span]) -> dict[str, float]:
+def of_spans(hits: Sequence[Span], expected: Sequence[Span]) -> dict[str, float]:
     """Measure how much of what answers the query the first hits hold, and how little beside it."""
-    shown = hits[:SPAN_DEPTH]
-    answered = sum(_overlap(span, shown) for span in wanted)
-    held = sum(_overlap(hit, wanted) for hit in shown)
-    n_wanted = sum(span.end - span.start for span in wanted)
-    n_shown = sum(hit.end - hit.start for hit in shown)
+    top_hits = hits[:SPAN_DEPTH]
+    answered = sum(_overlap(span, top_hits) for span in expected)
+    held = sum(_overlap(hit, expected) for hit in top_hits)
+    n_wanted = sum(span.end - span.start for span in expected)
+    n_shown = sum(hit.end - hit.start for hit in top_hits)
     return {
         "span recall": answered / n_wanted,
         "span precision": held / n_shown if n_shown else 0.0,
@@ -57,26 +57,26 @@ def of_spans(hits: Sequence[Span], wanted: Sequence[Span]) -> dict[str, float]:
 def of_targets(hits: Sequence[Mapping[Unit, Span]], targets: Sequence[Span]) -> dict[str, float]:
     """Measure at which places the first passages stand that overlap the targets, each of which counts alike."""
     places = [_first_over(target, [hit.get(target.unit) for hit in hits]) for target in targets]
-    found = [(place, 1) for place in places if place is not None]
-    return {"targets nDCG@10": _ndcg(found, dict.fromkeys(map(str, range(len(targets))), 1))}
+    ranks = [(place, 1) for place in places if place is not None]
+    return {"targets nDCG@10": _ndcg(ranks, dict.fromkeys(map(str, range(len(targets))), 1))}
 
 
 def _first_over(target: Span, hits: Sequence[Span | None]) -> int | None:
     return next((place for place, hit in enumerate(hits) if hit and _overlap(target, [hit])), None)
 
 
-def _ndcg(found: Sequence[tuple[int, int]], grades: Mapping[str, int]) -> float:
-    gain = math.fsum(grade / math.log2(place + 2) for place, grade in found if place < DEPTH)
+def _ndcg(graded_places: Sequence[tuple[int, int]], grades: Mapping[str, int]) -> float:
+    gain = math.fsum(grade / math.log2(place + 2) for place, grade in graded_places if place < DEPTH)
     best = sorted(grades.values(), reverse=True)[:DEPTH]
     return gain / math.fsum(grade / math.log2(place + 2) for place, grade in enumerate(best))
 
 
-def _overlap(one: Span, others: Sequence[Span]) -> int:
+def _overlap(target: Span, others: Sequence[Span]) -> int:
     """Count the characters of one span that any of the others holds."""
-    total, end = 0, one.start
+    total, end = 0, target.start
     for other in sorted(others, key=lambda span: span.start):
-        if other.file == one.file:
-            first, last = max(other.start, end), min(other.end, one.end)
+        if other.file == target.file:
+            first, last = max(other.start, end), min(other.end, target.end)
             total += max(last - first, 0)
             end = max(end, last)
     return total

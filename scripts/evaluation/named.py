@@ -33,27 +33,31 @@ class Named(NamedTuple):
     line: int
 
 
-def measured_names(one: RetrievalSet, data_dir: Path, *, at_most: int) -> Iterator[str]:
+def measured_names(retrieval_set: RetrievalSet, data_dir: Path, *, at_most: int) -> Iterator[str]:
     """Ask each corpus for so many of its definitions, and tell of how many the first hit is the file, and the line."""
-    yield f"{one.name:16}{'names':>8}{'file':>8}{'line':>8}"
-    for root, questions in one.repositories():
-        wanted = named_once(root, at_most=at_most)
-        name = f"{one.name}/{root.name}" if questions[0].repository else one.name
-        corpus = IndexedCorpus(one.corpus, root, data_dir / name)
-        found = [(one, corpus.first_place(one.name, SearchMode.HYBRID)) for one in wanted]
+    yield f"{retrieval_set.name:16}{'names':>8}{'file':>8}{'line':>8}"
+    for root, questions in retrieval_set.repositories():
+        definitions = named_once(root, at_most=at_most)
+        name = f"{retrieval_set.name}/{root.name}" if questions[0].repository else retrieval_set.name
+        corpus = IndexedCorpus(retrieval_set.corpus, root, data_dir / name)
+        places = [(definition, corpus.first_place(definition.name, SearchMode.HYBRID)) for definition in definitions]
         corpus.close()
-        in_file = [(one, line) for one, (path, line) in found if os.path.realpath(path) == os.path.realpath(one.path)]
-        on_line = {one for one, line in in_file if line == one.line}
-        missed = " ".join(one.name for one in wanted if one not in on_line)
-        yield f"{root.name:16}{len(found):>8}{len(in_file):>8}{len(on_line):>8}  {missed[:_MOST_NAMED]}"
+        in_file = [
+            (definition, line)
+            for definition, (path, line) in places
+            if os.path.realpath(path) == os.path.realpath(definition.path)
+        ]
+        on_line = {definition for definition, line in in_file if line == definition.line}
+        missed = " ".join(definition.name for definition in definitions if definition not in on_line)
+        yield f"{root.name:16}{len(places):>8}{len(in_file):>8}{len(on_line):>8}  {missed[:_MOST_NAMED]}"
 
 
 def named_once(root: Path, *, at_most: int) -> tuple[Named, ...]:
-    """Give definitions of a tree whose names have no other; of more than `at_most`, some evenly spread ones."""
+    """Return definitions of a tree whose names have no other; of more than `at_most`, some evenly spread ones."""
     places: defaultdict[str, list[Named]] = defaultdict(list)
-    for one in _definitions(root):
-        places[one.name].append(one)
-    once = [found[0] for _, found in sorted(places.items()) if len(found) == 1]
+    for definition in _definitions(root):
+        places[definition.name].append(definition)
+    once = [same_name[0] for _, same_name in sorted(places.items()) if len(same_name) == 1]
     step = max(1.0, len(once) / at_most)
     return tuple(once[int(at * step)] for at in range(int(len(once) / step)))
 
@@ -67,8 +71,8 @@ def _definitions(root: Path) -> Iterator[Named]:
                 continue
             with open(path, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, start=1):
-                    found = pattern.match(line)
-                    symbol = next(filter(None, found.groups()), "") if found else ""
+                    match = pattern.match(line)
+                    symbol = next(filter(None, match.groups()), "") if match else ""
                     if len(symbol) >= _SHORTEST:
                         yield Named(symbol, path, number)
 

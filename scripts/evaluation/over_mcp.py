@@ -61,7 +61,7 @@ class Server:
         }
 
     def text(self, query: str, *, max_tokens: int) -> str:
-        """Give the text of an answer, as an assistant reads it."""
+        """Return the text of an answer, as an assistant reads it."""
         arguments = {"query": query, "limit": _MOST_HITS, "max_tokens": max_tokens, "again": True}
         result = self._request("tools/call", {"name": "search", "arguments": arguments})
         return str(result["content"][0]["text"])
@@ -71,8 +71,8 @@ class Server:
         result = self._request("tools/call", {"name": "search", "arguments": arguments})
         if result.get("isError"):
             sys.exit(f"the server could not answer '{text}': {result['content']}")
-        found: dict[str, Any] = result["structuredContent"]
-        return found
+        content: dict[str, Any] = result["structuredContent"]
+        return content
 
     def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._last_id += 1

@@ -1,4 +1,4 @@
-"""What others find for the same question: ripgrep with its files ranked by the words they have, and Recoll."""
+"""Results of others for the same question: ripgrep with its files ranked by the words they have, and Recoll."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ripgrep:
 
     @staticmethod
     def is_installed() -> bool:
-        """Tell whether the command is there."""
+        """Whether the command is there."""
         return bool(shutil.which("rg"))
 
     def distinct_words(self, question: str) -> list[Row]:
@@ -48,18 +48,18 @@ class Ripgrep:
 
     def literal(self, text: str) -> list[str]:
         """Return the files that have a text in them as it stands, whatever its case, in the order of their paths."""
-        found = _run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
-        return [path.removeprefix("./") for path in found.splitlines()]
+        result = _run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
+        return [path.removeprefix("./") for path in result.splitlines()]
 
     def _ranked(self, question: str, weigh: Callable[[Mapping[str, int]], Mapping[str, float]]) -> list[Row]:
         words = keywords(question)
         if not words:
             return []
         patterns = [option for word in words for option in ("-e", word)]
-        found = _run("rg", "--no-config", "-inF", "--no-heading", "-0", "-H", *patterns, "--", ".", cwd=self._tree)
+        result = _run("rg", "--no-config", "-inF", "--no-heading", "-0", "-H", *patterns, "--", ".", cwd=self._tree)
         lines: defaultdict[str, list[str]] = defaultdict(list)
         has: defaultdict[str, set[str]] = defaultdict(set)
-        for row in found.split("\n"):
+        for row in result.split("\n"):
             path, mark, line = row.partition("\0")
             if mark:
                 path = path.removeprefix("./")
@@ -83,29 +83,29 @@ class Recoll:
 
     @staticmethod
     def is_installed() -> bool:
-        """Tell whether both of its commands are there."""
+        """Whether both of its commands are there."""
         return bool(shutil.which("recollindex") and shutil.which("recollq"))
 
     def update(self) -> None:
-        """Bring the index up to date."""
+        """Update the index."""
         _run("recollindex", "-c", str(self._place))
 
     def search(self, question: str) -> list[Row]:
         """Ask for its first hundred hits."""
-        return self._asked(" ".join(re.findall(r"\w+", question)))
+        return self._search(" ".join(re.findall(r"\w+", question)))
 
     def quoted(self, text: str) -> list[str]:
         """Return the files that have a text as it stands."""
-        return [row.path for row in self._asked(f'"{text}"')]
+        return [row.path for row in self._search(f'"{text}"')]
 
-    def _asked(self, words: str) -> list[Row]:
-        found = _run("recollq", "-c", str(self._place), "-o", "-n", "100", words)
-        rows = re.findall(r"^(.*\[file://([^\]]*)\].*)$", found, re.MULTILINE)
+    def _search(self, words: str) -> list[Row]:
+        result = _run("recollq", "-c", str(self._place), "-o", "-n", "100", words)
+        rows = re.findall(r"^(.*\[file://([^\]]*)\].*)$", result, re.MULTILINE)
         return [Row(os.path.relpath(path, self._tree).replace(os.sep, "/"), f"{printed}\n") for printed, path in rows]
 
 
 def keywords(question: str) -> list[str]:
-    """Give the words that one would look for: each once, without those that say nothing."""
+    """Return the words that one would look for: each once, without those that say nothing."""
     words = re.findall(r"\w+", question.lower())
     return list(dict.fromkeys(word for word in words if len(word) >= _SHORTEST_WORD and word not in _FUNCTION_WORDS))
 

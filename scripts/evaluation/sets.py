@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Unit(Enum):
-    """What a span counts."""
+    """The unit of a span."""
 
     CHARACTERS = auto()
     LINES = auto()
@@ -65,9 +65,9 @@ class RetrievalSet:
     published: str
 
     def repositories(self) -> Iterator[tuple[Path, tuple[Question, ...]]]:
-        """Give what is to be indexed by itself, each with the questions that are meant for it."""
+        """Yield what is to be indexed by itself, each with the questions that are meant for it."""
         for name in sorted({question.repository for question in self.questions}):
-            yield self.corpus / name, tuple(one for one in self.questions if one.repository == name)
+            yield self.corpus / name, tuple(question for question in self.questions if question.repository == name)
 
 
 def load_set(directory: Path, *, at_most: int | None) -> RetrievalSet:
@@ -77,13 +77,13 @@ def load_set(directory: Path, *, at_most: int | None) -> RetrievalSet:
         sys.exit(f"{directory} is no retrieval set: it has no {', '.join(missing)}")
     grades = _grades(directory / "qrels.tsv")
     lines = (directory / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [_question(json.loads(line), grades) for line in lines]
-    questions = [question for question in asked if question.grades]
+    all_questions = [_question(json.loads(line), grades) for line in lines]
+    questions = [question for question in all_questions if question.grades]
     step = len(questions) / at_most if at_most and at_most < len(questions) else 1
     chosen = tuple(questions[int(at * step)] for at in range(int(len(questions) / step)))
     source = directory / "SOURCE.md"
     published = _published(source.read_text(encoding="utf-8")) if source.exists() else ""
-    return RetrievalSet(directory.name, directory / "corpus", chosen, len(asked) - len(questions), published)
+    return RetrievalSet(directory.name, directory / "corpus", chosen, len(all_questions) - len(questions), published)
 
 
 def _grades(file: Path) -> dict[str, dict[str, int]]:
@@ -100,7 +100,8 @@ def _question(fields: dict[str, Any], grades: dict[str, dict[str, int]]) -> Ques
     return Question(
         id=fields["id"],
         text=fields["text"],
-        grades=dict.fromkeys((one["file"] for one in targets if one.get("missing")), 1) | grades.get(fields["id"], {}),
+        grades=dict.fromkeys((target["file"] for target in targets if target.get("missing")), 1)
+        | grades.get(fields["id"], {}),
         spans=tuple(map(_span, fields.get("spans") or ())),
         targets=tuple(map(_span, targets)),
         repository=fields.get("repo") or "",
@@ -119,5 +120,5 @@ def _span(fields: dict[str, Any]) -> Span:
 
 
 def _published(source: str) -> str:
-    found = re.search(r"^## Published.*?(?=^## |\Z)", source, re.MULTILINE | re.DOTALL)
-    return found[0].removeprefix("## ").strip() if found else ""
+    match = re.search(r"^## Published.*?(?=^## |\Z)", source, re.MULTILINE | re.DOTALL)
+    return match[0].removeprefix("## ").strip() if match else ""

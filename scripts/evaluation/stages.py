@@ -1,4 +1,4 @@
-"""What the same questions find while an index comes to be: by words, after the first pass, asked again, complete.
+"""Results of the same questions while an index comes to be: by words, after the first pass, asked again, complete.
 
 After the first pass each question is asked as if it were the first one: nothing is kept of what others embedded. Then
 all are asked one after the other, and again when a run has kept what that made. Some can also be asked from outside, at
@@ -38,7 +38,12 @@ _MOMENTS = (
 
 
 def stages(
-    one: RetrievalSet, data_dir: Path, *, seconds: float, tokens_a_second: float | None = None, from_outside: int = 0
+    retrieval_set: RetrievalSet,
+    data_dir: Path,
+    *,
+    seconds: float,
+    tokens_a_second: float | None = None,
+    from_outside: int = 0,
 ) -> Iterator[str]:
     """Measure a set at five moments of one index; searches may spend so many seconds on embedding.
 
@@ -51,11 +56,11 @@ def stages(
     )
     for moment, embedding, mode, keeps in _MOMENTS:
         rows, cold, served = [], [], []
-        repositories = list(one.repositories())
+        repositories = list(retrieval_set.repositories())
         for root, questions in repositories:
-            name = f"{one.name}/{root.name}" if questions[0].repository else one.name
-            place = data_dir / (name if embedding == "complete" else f"{one.name}-stages/{root.name}")
-            corpus = IndexedCorpus(one.corpus, root, place, embedding=embedding, seconds=seconds)
+            name = f"{retrieval_set.name}/{root.name}" if questions[0].repository else retrieval_set.name
+            place = data_dir / (name if embedding == "complete" else f"{retrieval_set.name}-stages/{root.name}")
+            corpus = IndexedCorpus(retrieval_set.corpus, root, place, embedding=embedding, seconds=seconds)
             with steadily(tokens_a_second), contextlib.nullcontext() if keeps else corpus.held():
                 rows += [corpus.measure_first_hits(question, mode) for question in questions]
             corpus.close()
@@ -64,12 +69,12 @@ def stages(
                 by_commands, in_serve = costs_from_outside(place, questions, mode, at_most=at_most)
                 cold, served = cold + by_commands, served + in_serve
         quality = "".join(f"{statistics.fmean(row[column] for row in rows):>9.4f}" for column in _SHOWN)
-        times = _shown([Cost(row["CPU ms"], row["ms"]) for row in rows])
-        yield f"{moment:16}{quality}{times}" + (f"{'':13}{_shown(cold)}{'':10}{_shown(served)}" if cold else "")
+        times = _summary([Cost(row["CPU ms"], row["ms"]) for row in rows])
+        yield f"{moment:16}{quality}{times}" + (f"{'':13}{_summary(cold)}{'':10}{_summary(served)}" if cold else "")
 
 
-def _shown(costs: Sequence[Cost]) -> str:
-    """Give median and 95 of 100, of the clock and of the processor."""
+def _summary(costs: Sequence[Cost]) -> str:
+    """Return median and 95 of 100, of the clock and of the processor."""
     columns = ([cost.wall for cost in costs], [cost.cpu for cost in costs])
     return "".join(f"{percentile(column, percent):>8.0f}" for column in columns for percent in (50, 95))
 

@@ -24,13 +24,13 @@ class _Clock:
         self.now = 0.0
 
     def monotonic(self) -> float:
-        """Give the seconds that embedding would have taken so far."""
+        """Return the seconds that embedding would have taken so far."""
         return self.now
 
 
 @contextlib.contextmanager
 def steadily(tokens_a_second: float | None) -> Iterator[None]:
-    """Let searches embed as many texts in their time as a model would that does so many tokens a second."""
+    """Embed as many texts in searches as a model would that does so many tokens a second."""
     if tokens_a_second is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What is missed and what is taken for good, wherever the line is drawn below which an answer is "nothing good"."""
+"""Misses and false hits, wherever the line is drawn below which an answer is "nothing good"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scores(NamedTuple):
     foreign: Sequence[float]
 
     def shares(self, line: float) -> tuple[float, float]:
-        """Give the percentages that a line misses of its own and lets through of the others."""
+        """Return the percentages that a line misses of its own and lets through of the others."""
         missed = fmean(score < line for score in self.own)
         return 100 * missed, 100 * fmean(score >= line for score in self.foreign)
 
@@ -35,24 +35,24 @@ def trade_off(sets: Sequence[RetrievalSet], foreign: Mapping[str, Sequence[str]]
     """Ask each corpus its own questions and the `foreign` ones, and tell what several lines would miss and let in."""
     yield f"{'missed/taken, %':26}" + "".join(f"{line:>11.2f}" for line in _LINES)
     all_scores: defaultdict[SearchMode, list[Scores]] = defaultdict(list)
-    for one in sets:
-        for mode, scores in _asked(one, foreign[one.name], data_dir).items():
+    for retrieval_set in sets:
+        for mode, scores in _scores_of(retrieval_set, foreign[retrieval_set.name], data_dir).items():
             all_scores[mode].append(scores)
-            yield _row(f"{one.name}, {mode}", [scores.shares(line) for line in _LINES])
-    for mode, found in all_scores.items():
-        by_line = [[scores.shares(line) for scores in found] for line in _LINES]
+            yield _row(f"{retrieval_set.name}, {mode}", [scores.shares(line) for line in _LINES])
+    for mode, mode_scores in all_scores.items():
+        by_line = [[scores.shares(line) for scores in mode_scores] for line in _LINES]
         yield _row(f"mean, {mode}", [(fmean(m for m, _ in row), fmean(t for _, t in row)) for row in by_line])
         yield _row(f"most, {mode}", [(max(m for m, _ in row), max(t for _, t in row)) for row in by_line])
 
 
-def _asked(one: RetrievalSet, foreign: Sequence[str], data_dir: Path) -> dict[SearchMode, Scores]:
+def _scores_of(retrieval_set: RetrievalSet, foreign: Sequence[str], data_dir: Path) -> dict[SearchMode, Scores]:
     """Ask in every mode; the repositories of a set share the foreign questions."""
     own: defaultdict[SearchMode, list[float]] = defaultdict(list)
     others: defaultdict[SearchMode, list[float]] = defaultdict(list)
-    repositories = list(one.repositories())
+    repositories = list(retrieval_set.repositories())
     for at, (root, questions) in enumerate(repositories):
-        name = f"{one.name}/{root.name}" if questions[0].repository else one.name
-        corpus = IndexedCorpus(one.corpus, root, data_dir / name)
+        name = f"{retrieval_set.name}/{root.name}" if questions[0].repository else retrieval_set.name
+        corpus = IndexedCorpus(retrieval_set.corpus, root, data_dir / name)
         for mode in _MODES:
             own[mode] += [corpus.best_score(question.text, mode) for question in questions]
             others[mode] += [corpus.best_score(text, mode) for text in foreign[at :: len(repositories)]]

@@ -18,7 +18,7 @@ _WORD = re.compile(r"(?<![\w./'-])[^\W\d_][^\W\d_A-Z]{4,}(?![\w/'])")
 
 
 def mistyped(questions: Sequence[Question], *, seed: int) -> tuple[Question, ...]:
-    """Give the questions that have a word to mistype, each with an error behind the first letter of one."""
+    """Return the questions that have a word to mistype, each with an error behind the first letter of one."""
     generator = random.Random(seed)
     return tuple(
         replace(question, text=_with_error(question.text, words, generator))
@@ -33,4 +33,4 @@ def _with_error(text: str, words: Sequence[re.Match[str]], generator: random.Ran
     letter = generator.choice(string.ascii_lowercase)
     before, here, following, after = text[:at], text[at], text[at + 1], text[at + 2 :]
     edits = (letter + following, following, letter + here + following, following + here)
-    return before + generator.choice([one for one in edits if one != here + following]) + after
+    return before + generator.choice([edit for edit in edits if edit != here + following]) + after

@@ -1,1 +1,1 @@
-"""What a release has beside the wheel: manual pages, completions, a bill of materials, files of package managers."""
+"""Parts of a release beside the wheel: manual pages, completions, a bill of materials, files of package managers."""

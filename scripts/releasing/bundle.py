@@ -15,8 +15,8 @@ _BESIDE_THE_PACKAGE = ("pyproject.toml", "README.md", "LICENSE", "THIRD_PARTY.md
 def bundled_files(root: Path) -> list[str]:
     """Name the files of the repository that a bundle holds: what is committed of the package, and what describes it."""
     command = ("git", "-C", str(root), "ls-files", "-z", "directory_indexer", *_BESIDE_THE_PACKAGE)
-    shown = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the words are ours
-    return sorted(filter(None, shown.stdout.split("\0")))
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the words are ours
+    return sorted(filter(None, completed.stdout.split("\0")))
 
 
 def write_bundle(root: Path, files: Iterable[str], bundle: Path, seconds: int) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Published(NamedTuple):
-    """What the package managers fetch: where the files of a release are, and the SHA-256 of each."""
+    """The files that the package managers fetch: where those of a release are, and the SHA-256 of each."""
 
     version: str
     date: str
@@ -30,7 +30,7 @@ def write_channels(templates: Path, directory: Path, published: Published) -> li
         KeyError: a template asks for something that no release has.
     """
     files = []
-    for template in sorted(one for one in templates.rglob("*") if one.is_file()):
+    for template in sorted(path for path in templates.rglob("*") if path.is_file()):
         path = directory / template.relative_to(templates)
         path.parent.mkdir(parents=True, exist_ok=True)
         filled = _Filled(template.read_text(encoding="utf-8")).substitute(published._asdict())

@@ -32,7 +32,7 @@ def write_manual(directory: Path, *, date: str) -> list[Path]:
     root = typer.main.get_command(cli)
     names = [(_NAME, *words) for words in _commands(root)]
     pages = []
-    for words, command in (((_NAME,), root), *(((_NAME, *words), one) for words, one in _commands(root).items())):
+    for words, command in (((_NAME,), root), *(((_NAME, *words), name) for words, name in _commands(root).items())):
         page = directory / f"{'-'.join(words)}.1"
         page.write_text("\n".join(_page(words, command, names, date)) + "\n", encoding="utf-8")
         pages.append(page)
@@ -40,11 +40,11 @@ def write_manual(directory: Path, *, date: str) -> list[Path]:
 
 
 def _commands(group: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    found: dict[tuple[str, ...], Any] = {}
+    commands: dict[tuple[str, ...], Any] = {}
     for name, command in (getattr(group, "commands", None) or {}).items():
-        found[*above, name] = command
-        found |= _commands(command, (*above, name))
-    return found
+        commands[*above, name] = command
+        commands |= _commands(command, (*above, name))
+    return commands
 
 
 def _page(words: tuple[str, ...], command: Any, names: list[tuple[str, ...]], date: str) -> Iterator[str]:
@@ -56,30 +56,32 @@ def _page(words: tuple[str, ...], command: Any, names: list[tuple[str, ...]], da
     yield ".SH DESCRIPTION"
     for number, paragraph in enumerate(lines):
         yield from ([".PP"] if number else []) + [_text(" ".join(paragraph.split()))]
-    shown = [one for one in command.params if not getattr(one, "hidden", False)]
-    yield from _parameters("ARGUMENTS", [one for one in shown if one.param_type_name == "argument"])
-    yield from _parameters("OPTIONS", [one for one in shown if one.param_type_name == "option"])
-    if below := [one for one in names if one[: len(words)] == words and len(one) == len(words) + 1]:
+    visible = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+    yield from _parameters("ARGUMENTS", [parameter for parameter in visible if parameter.param_type_name == "argument"])
+    yield from _parameters("OPTIONS", [parameter for parameter in visible if parameter.param_type_name == "option"])
+    if below := [name for name in names if name[: len(words)] == words and len(name) == len(words) + 1]:
         yield ".SH COMMANDS"
-        for one in below:
-            yield from (".TP", f".BR {_text('-'.join(one))} (1)", _text(_sentence(_help_of(words, one, command))))
+        for name in below:
+            yield from (".TP", f".BR {_text('-'.join(name))} (1)", _text(_sentence(_help_of(words, name, command))))
     yield ".SH EXIT STATUS"
     for code, meaning in _EXIT_CODES:
         yield from (".TP", f".B {code}", meaning)
-    above = [one for one in ((_NAME,), words[:-1]) if one and one != words]
+    above = [name for name in ((_NAME,), words[:-1]) if name and name != words]
     if above:
-        yield from (".SH SEE ALSO", ", ".join(f"\\fB{_text('-'.join(one))}\\fR(1)" for one in dict.fromkeys(above)))
+        yield from (".SH SEE ALSO", ", ".join(f"\\fB{_text('-'.join(name))}\\fR(1)" for name in dict.fromkeys(above)))
 
 
-def _help_of(words: tuple[str, ...], one: tuple[str, ...], command: Any) -> str:
-    return (command.commands[one[len(words)]].help or "").strip().split("\n\n")[0]
+def _help_of(words: tuple[str, ...], name: tuple[str, ...], command: Any) -> str:
+    return (command.commands[name[len(words)]].help or "").strip().split("\n\n")[0]
 
 
 def _usage(command: Any) -> str:
     parts = ["[OPTIONS]"]
     if getattr(command, "commands", None):
         parts.append("COMMAND [ARGS]...")
-    return " ".join((*parts, *(_argument(one) for one in command.params if one.param_type_name == "argument")))
+    return " ".join(
+        (*parts, *(_argument(parameter) for parameter in command.params if parameter.param_type_name == "argument"))
+    )
 
 
 def _argument(parameter: Any) -> str:
@@ -93,14 +95,16 @@ def _argument(parameter: Any) -> str:
 def _parameters(heading: str, parameters: list[Any]) -> Iterator[str]:
     if parameters:
         yield f".SH {heading}"
-    for one in parameters:
-        if one.param_type_name == "argument":
-            label = f"\\fB{_text(_argument(one))}\\fR"
+    for parameter in parameters:
+        if parameter.param_type_name == "argument":
+            label = f"\\fB{_text(_argument(parameter))}\\fR"
         else:
-            label = ", ".join(f"\\fB{_text(name)}\\fR" for name in sorted((*one.opts, *one.secondary_opts), key=len))
-            if not one.is_flag and not one.count:
-                label += f" \\fI{_text(_value(one))}\\fR"
-        yield from (".TP", label, _text(" ".join((one.help or "").split())))
+            label = ", ".join(
+                f"\\fB{_text(name)}\\fR" for name in sorted((*parameter.opts, *parameter.secondary_opts), key=len)
+            )
+            if not parameter.is_flag and not parameter.count:
+                label += f" \\fI{_text(_value(parameter))}\\fR"
+        yield from (".TP", label, _text(" ".join((parameter.help or "").split())))
 
 
 def _value(option: Any) -> str:

@@ -38,14 +38,16 @@ def write_materials(wheel: Path, target: Path, *, third_party: Path) -> None:
 
 
 def finished_materials(listed: Mapping[str, Any], licences: Mapping[str, str]) -> dict[str, Any]:
-    """Say what the bill is of, which is one of the components in what was listed, and the licences that lack there.
+    """Add to the bill its subject, which is one of the listed components, and the licences that lack there.
 
     Where the wheel lay on the machine that made the bill is nobody's business.
     """
-    (subject,) = [one for one in listed["components"] if one["name"] == _NAME]
-    references = [one for one in subject.get("externalReferences", []) if not one["url"].startswith("file:")]
+    (subject,) = [component for component in listed["components"] if component["name"] == _NAME]
+    references = [
+        reference for reference in subject.get("externalReferences", []) if not reference["url"].startswith("file:")
+    ]
     subject = {**subject, "type": "application", "externalReferences": references}
-    others = [_licensed(one, licences) for one in listed["components"] if one["name"] != _NAME]
+    others = [_licensed(component, licences) for component in listed["components"] if component["name"] != _NAME]
     return {**listed, "metadata": {**listed["metadata"], "component": subject}, "components": others}
 
 

@@ -1,4 +1,4 @@
-"""What the programs share that read pictures with one engine each.
+"""Functions that the programs share that read pictures with one engine each.
 
 They take lines of JSON with a path and a language, and answer each with what was read and what it cost. One may be run
 by an interpreter that has nothing of dirindex, so this imports nothing of it.
@@ -25,14 +25,14 @@ def answer(read: Callable[[str, str], str]) -> None:
 
 
 def pixels_of(path: str) -> tuple[int, int, bytes]:
-    """Give width, height and samples of a grey PNM."""
+    """Return width, height and samples of a grey PNM."""
     _, width, height, rest = Path(path).read_bytes().split(maxsplit=3)
     return int(width), int(height), rest[len(b"255\n") :]
 
 
 def _seconds() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _peak_mb() -> int:

@@ -1,4 +1,4 @@
-"""What scanning does to a page."""
+"""Damage that scanning does to a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Damage(NamedTuple):
 
     @property
     def described(self) -> str:
-        """Say it in a few words."""
+        """Describe it in a few words."""
         return f"slant {self.slant}, blur {self.blur}, noise {self.noise}, jpeg {self.quality or 'none'}"
 
 

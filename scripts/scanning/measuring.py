@@ -23,7 +23,7 @@ _ALIKE = str.maketrans(
 
 
 class Engine(NamedTuple):
-    """What an engine is called, the program beside this file that reads with it, and the interpreter that runs that."""
+    """An engine: its name, the program beside this file that reads with it, and the interpreter that runs that."""
 
     name: str
     program: str
@@ -31,7 +31,7 @@ class Engine(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read on a page, with the processor time and the most memory of the process so far."""
+    """The text read on a page, with the processor time and the most memory of the process so far."""
 
     text: str
     seconds: float
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 def measure(engine: Engine, pages: Sequence[Page]) -> Measured:
-    """Have an engine read all pages."""
+    """Read all pages with an engine."""
     questions = "".join(json.dumps({"path": str(page.path), "language": page.language}) + "\n" for page in pages)
     words = (engine.python, str(Path(__file__).with_name(engine.program)))
     done = subprocess.run(words, input=questions.encode(), stdout=subprocess.PIPE, check=True)  # noqa: S603 - ours
@@ -60,10 +60,10 @@ def error_rate(text: str, truth: str) -> float:
 
 
 def words_found(text: str, truth: str) -> float:
-    """Give the share of the words of one text that are in the other, each as often."""
+    """Return the share of the words of one text that are in the other, each as often."""
     expected = Counter(_folded(truth).casefold().split())
-    found = Counter(_folded(text).casefold().split())
-    return (expected & found).total() / max(expected.total(), 1)
+    n_words = Counter(_folded(text).casefold().split())
+    return (expected & n_words).total() / max(expected.total(), 1)
 
 
 def _folded(text: str) -> str:
@@ -73,7 +73,7 @@ def _folded(text: str) -> str:
 
 def _distance(left: str, right: str) -> int:
     """Count edits, a row of the table at once: what is inserted in a row costs one more than its left neighbour."""
-    letters = np.array([ord(one) for one in right])
+    letters = np.array([ord(character) for character in right])
     offsets = np.arange(len(right) + 1)
     row = offsets.copy()
     for number, letter in enumerate(left, start=1):

@@ -146,7 +146,7 @@ class _Asking:
 
     @contextlib.contextmanager
     def served(self, *arguments: str) -> Iterator[None]:
-        """Have a server for the tools meanwhile."""
+        """Serve the tools meanwhile."""
         with RawClient(*arguments, environ=self._environ) as client:
             client.shake_hands()
             self._client = client
@@ -168,11 +168,11 @@ class _Asking:
             "similar_files tool": self._similar_tool,
         }
         way = self._torture.chance.choice([*ways, *list(ways)[3:]])
-        is_right, said = ways[way](path, word)
+        is_right, output = ways[way](path, word)
         self.n_asked[way] += 1
-        is_said = (_SAID_OF_SIMILAR if "similar" in way else _SAID).search(said) is not None
+        is_said = (_SAID_OF_SIMILAR if "similar" in way else _SAID).search(output) is not None
         self.n_said[way] += is_said
-        self._torture.require(is_right or is_said, f"{way} after {change} of {path}: old in silence: {said[-500:]}")
+        self._torture.require(is_right or is_said, f"{way} after {change} of {path}: old in silence: {output[-500:]}")
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 - the program under test
@@ -193,11 +193,11 @@ class _Asking:
 
     def _is_current(self, word: str, ask: Callable[[str], str]) -> tuple[bool, str]:
         is_old = not word or self._torture.chance.random() < 1 / 3
-        asked = self._torture.chance.choice(sorted(self._tree.gone) or [word]) if is_old else word
-        answer = ask(asked)
-        places = self._tree.places_of(asked)
-        found = _paths_with(answer, asked)
-        return places == found, f"{answer}\n{asked} is in {sorted(places)}"
+        query = self._torture.chance.choice(sorted(self._tree.gone) or [word]) if is_old else word
+        answer = ask(query)
+        places = self._tree.places_of(query)
+        paths = _paths_with(answer, query)
+        return places == paths, f"{answer}\n{query} is in {sorted(places)}"
 
     def _similar(self, path: Path, _: str) -> tuple[bool, str]:
         other = self._twin(path)
@@ -223,20 +223,20 @@ class _Asking:
 
 
 def _paths_in(answer: str) -> set[str]:
-    found = json.loads(answer)
-    return {hit["path"] for hit in found.get("hits", found.get("files", ()))}
+    page = json.loads(answer)
+    return {hit["path"] for hit in page.get("hits", page.get("files", ()))}
 
 
 def _paths_with(answer: str, word: str) -> set[str]:
     """Name the files that are said to have a word; a search may have more in its list."""
-    found = json.loads(answer)
-    hits = [hit for hit in found.get("hits", ()) if word in hit.get("excerpt", "")]
+    page = json.loads(answer)
+    hits = [hit for hit in page.get("hits", ()) if word in hit.get("excerpt", "")]
     copies = {path for hit in hits for path in (hit.get("also_in") or {}).get("paths", ())}
-    return copies | {hit["path"] for hit in hits} | {file["path"] for file in found.get("files", ())}
+    return copies | {hit["path"] for hit in hits} | {file["path"] for file in page.get("files", ())}
 
 
-def asked(torture: Torture) -> str:
-    """Go through `size` pairs of change and question; some while another writes, some after many changes."""
+def compare_answers(torture: Torture) -> str:
+    """Run `size` pairs of change and question; some while another writes, some after many changes."""
     tree = _Tree(torture)
     asking = _Asking(torture, tree)
     asking.index()
@@ -249,8 +249,10 @@ def asked(torture: Torture) -> str:
                     break
                 _pair(torture, tree, asking)
                 n_pairs += 1
-    told = (f"{way} {n} ({asking.n_said[way]} said that something is missing)" for way, n in asking.n_asked.items())
-    return f"{n_pairs} pairs of change and question: {', '.join(told)}"
+    summaries = (
+        f"{way} {n} ({asking.n_said[way]} said that something is missing)" for way, n in asking.n_asked.items()
+    )
+    return f"{n_pairs} pairs of change and question: {', '.join(summaries)}"
 
 
 def _pair(torture: Torture, tree: _Tree, asking: _Asking) -> None:

@@ -57,7 +57,7 @@ class _Place:
 
     def listed(self, server: WebServer) -> list[str]:
         answer = server.ask("GET", f"/api/v1/documents?collection={_COLLECTION}", key=self.key)
-        return sorted(one["filename"] for one in answer.json["documents"])
+        return sorted(document["filename"] for document in answer.json["documents"])
 
 
 class _Assistant:
@@ -99,21 +99,21 @@ class _Assistant:
         self.server = WebServer(self._place.there, "--http", f"127.0.0.1:{port}")
 
     async def _send(self, client: Client, number: int) -> None:
-        given = {"path": self._place.names[number], "collection": _COLLECTION}
-        answer = await client.call_tool("convert_and_ingest", given, progress_callback=self._hear)
-        self._torture.require(not answer.is_error, f"{given['path']} was not taken: {answer.content}")
+        arguments = {"path": self._place.names[number], "collection": _COLLECTION}
+        answer = await client.call_tool("convert_and_ingest", arguments, progress_callback=self._hear)
+        self._torture.require(not answer.is_error, f"{arguments['path']} was not taken: {answer.content}")
 
     async def _hear(self, *_: object) -> None:
         self.n_waits += 1
 
     async def _find(self, client: Client, number: int) -> None:
-        given: dict[str, Any] = {"query": word_of(number), "collections": [_COLLECTION], "mode": "keyword"}
-        answer = await client.call_tool("search", given)
+        arguments: dict[str, Any] = {"query": word_of(number), "collections": [_COLLECTION], "mode": "keyword"}
+        answer = await client.call_tool("search", arguments)
         n_found = len((answer.structured_content or {}).get("results", ()))
         self._torture.require(n_found == 1, f"{word_of(number)} was found {n_found} times")
         self._torture.require(SECRET not in str(answer), f"what is found of {word_of(number)} has a secret")
 
 
 def word_of(number: int) -> str:
-    """Give the word that one file alone has."""
+    """Return the word that one file alone has."""
     return f"word{number}zz"

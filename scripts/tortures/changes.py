@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def changes(torture: Torture) -> str:
-    """Go through `size` rounds of some changes each, or as many as time allows."""
+    """Run `size` rounds of some changes each, or as many as time allows."""
     root = torture.place / "tree"
     plant(root)
     n_changes = n_rounds = 0

@@ -33,7 +33,7 @@ _EXCEPTION = re.compile(rb"^(?:[\w.]+(?:Error|Exception|Warning|Group)\b|(?:\w+\
 
 
 class Ended(NamedTuple):
-    """How a command ended; `code` is negative for a signal."""
+    """The end of a command; `code` is negative for a signal."""
 
     code: int
     stdout: bytes
@@ -42,7 +42,7 @@ class Ended(NamedTuple):
     was_deaf: bool = False
 
     def complaint(self, *, codes: frozenset[int] = frozenset({0, 1})) -> str:
-        """Say what was wrong with it, in words that stay the same when the input gets smaller; nothing if nothing."""
+        """Return what was wrong with it, in words that stay the same for a smaller input; nothing if nothing."""
         if self.was_deaf:
             return "does not end when it is told to"
         if self.was_late:
@@ -98,7 +98,7 @@ class Containment(NamedTuple):
         kill_group(process)
         return Ended(process.returncode, stdout, stderr, was_late, was_deaf)
 
-    def shown(self, *words: str | os.PathLike[str]) -> str:
+    def outputt_of(self, *words: str | os.PathLike[str]) -> str:
         """Run a command on a pseudo-terminal, and give what it shows."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(  # noqa: S603 - as above
@@ -111,28 +111,28 @@ class Containment(NamedTuple):
             start_new_session=True,
         )
         os.close(theirs)
-        shown, until = b"", time.monotonic() + self.seconds
+        output, until = b"", time.monotonic() + self.seconds
         # Linux says with an error that nobody writes any more.
         with contextlib.suppress(OSError):
             while select.select([ours], [], [], max(until - time.monotonic(), 0))[0]:
                 further = os.read(ours, 65536)
                 if not further:
                     break
-                shown += further
+                output += further
         os.close(ours)
         kill_group(process)
         process.wait()
         # Before it clears its lines, a progress bar goes to their beginning.
-        return re.sub(r"\r(?=\n|\x1b\[)", "", shown.decode("utf-8", "replace"))
+        return re.sub(r"\r(?=\n|\x1b\[)", "", output.decode("utf-8", "replace"))
 
 
-def bug_in(said: bytes) -> str:
+def bug_in(output: bytes) -> str:
     """Find what a program says of a bug of its own, with the kind of the exception where it tells."""
-    found = _BUG.search(said)
-    if not found:
+    match = _BUG.search(output)
+    if not match:
         return ""
-    exceptions = _EXCEPTION.findall(said, found.end()) if found[0].startswith(b"Traceback") else []
-    return b": ".join([found[0], *exceptions[-1:]]).decode()
+    exceptions = _EXCEPTION.findall(output, match.end()) if match[0].startswith(b"Traceback") else []
+    return b": ".join([match[0], *exceptions[-1:]]).decode()
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -30,7 +30,7 @@ _FOUND_NOTHING = 1
 
 @dataclass
 class _Crowd:
-    """What all of the crowd share; each version of a file says in every line which one it is."""
+    """The state that the crowd shares; each version of a file says in every line which one it is."""
 
     torture: Torture
     roots: tuple[Path, Path]
@@ -78,11 +78,11 @@ def crowd(torture: Torture) -> str:
         thread.start()
     for thread in threads:
         thread.join()
-    told = (
+    totals = (
         f"{who}: {len(waits)} times, median {statistics.median(waits):.2f} s, worst {max(waits):.2f} s"
         for who, waits in sorted(shared.waits.items())
     )
-    return "\n  ".join(told)
+    return "\n  ".join(totals)
 
 
 def _guarded(member: Callable[[_Crowd, int], None], shared: _Crowd, number: int) -> None:
@@ -97,23 +97,25 @@ def _writer(shared: _Crowd, number: int) -> None:
     version = 0
     while not shared.is_over:
         version += 1
-        for one in chance.sample(range(_N_FILES), 4):
-            _write(shared.roots[number], one, version)
+        for file_number in chance.sample(range(_N_FILES), 4):
+            _write(shared.roots[number], file_number, version)
         shared.command("index", "index", shared.roots[number], "--quiet")
 
 
 def _reader(shared: _Crowd, number: int) -> None:
     chance = random.Random(shared.torture.seed + 100 + number)
     while not shared.is_over:
-        root, one = chance.choice(shared.roots), chance.randrange(_N_FILES)
-        path = root / f"file{one}.md"
+        root, file_number = chance.choice(shared.roots), chance.randrange(_N_FILES)
+        path = root / f"file{file_number}.md"
         match chance.randrange(3):
             case 0:
                 got = json.loads(shared.command("get", "get", path, "--json").stdout)["text"]
                 _require_one_version(shared, got, f"get {path}")
                 shared.require(got.count("version") == _N_PARAGRAPHS, f"get {path}: not the whole text")
             case 1:
-                done = shared.command("search", "search", f"subject{one}", root, "--json", "-m", "keyword", "--full")
+                done = shared.command(
+                    "search", "search", f"subject{file_number}", root, "--json", "-m", "keyword", "--full"
+                )
                 _require_consistent(shared, json.loads(done.stdout))
             case _:
                 json.loads(shared.command("status", "status", "--json").stdout)
@@ -125,13 +127,13 @@ def _server(shared: _Crowd, number: int) -> None:
     with RawClient("--data-dir", shared.data_dir, environ=environ) as client:
         client.shake_hands()
         while not shared.is_over:
-            one, root = chance.randrange(_N_FILES), chance.choice(shared.roots)
+            file_number, root = chance.randrange(_N_FILES), chance.choice(shared.roots)
             started = time.monotonic()
             if chance.random() < 0.5:  # noqa: PLR2004 - one of two
-                result = client.call("search", query=f"subject{one} of the crowd", path=str(root))
+                result = client.call("search", query=f"subject{file_number} of the crowd", path=str(root))
             else:
-                result = client.call("get_content", path=str(root / f"file{one}.md"))
-                _require_one_version(shared, text_of(result), f"get over MCP {one}")
+                result = client.call("get_content", path=str(root / f"file{file_number}.md"))
+                _require_one_version(shared, text_of(result), f"get over MCP {file_number}")
             shared.note("MCP call", time.monotonic() - started)
             shared.require(not result.get("isError"), f"over MCP: {text_of(result)[:300]}")
 
@@ -153,7 +155,8 @@ def _require_one_version(shared: _Crowd, text: str, what: str) -> None:
 
 def _write(root: Path, number: int, version: int) -> None:
     lines = [
-        f"Subject{number} of the crowd, paragraph {one}, is told in version{version}." for one in range(_N_PARAGRAPHS)
+        f"Subject{number} of the crowd, paragraph {paragraph}, is told in version{version}."
+        for paragraph in range(_N_PARAGRAPHS)
     ]
     draft = root / f".draft{number}"
     draft.write_text("\n\n".join(lines) + "\n", encoding="utf-8")

@@ -41,10 +41,10 @@ def damage(torture: Torture) -> str:
         n_damaged += 1
         what = f"damage {n_damaged}: {victim.relative_to(data_dir)}, {way.__name__.removeprefix('_')}"
         _must(torture, f"{what}: search", Child(_search, data_dir))
-        found = _must(torture, f"{what}: doctor", Child(_problems, data_dir))
-        n_seen += bool(found)
+        problems = _must(torture, f"{what}: doctor", Child(_problems, data_dir))
+        n_seen += bool(problems)
         is_same = victim.is_file() and victim.read_bytes() == (before / victim.relative_to(data_dir)).read_bytes()
-        is_seen = found or is_same or victim.name == "data.db"
+        is_seen = problems or is_same or victim.name == "data.db"
         torture.require(is_seen, f"{what}: the doctor does not see it")
         _must(torture, f"{what}: repair", Child(_repair, data_dir))
         left = _must(torture, f"{what}: doctor after the repair", Child(_problems, data_dir))
@@ -52,9 +52,9 @@ def damage(torture: Torture) -> str:
         _must(torture, f"{what}: the next run", Child(run_index, data_dir, root, merge_at=_MERGE_AT))
         mine = _must(torture, f"{what}: what is there then", Child(contents, data_dir))
         # SQLite has no checksums: a changed letter in a text is a letter.
-        if mine and truth and (found or victim.name != "data.db"):
-            told = differences(mine, truth)
-            torture.require(not told, f"{what}: {'; '.join(told[:5])}")
+        if mine and truth and (problems or victim.name != "data.db"):
+            problems = differences(mine, truth)
+            torture.require(not problems, f"{what}: {'; '.join(problems[:5])}")
     return f"{n_damaged} files damaged, {n_seen} of them so that the doctor saw it before the repair"
 
 

@@ -67,8 +67,8 @@ def _try_all(
         _must(torture, Child(run_index, data_dir, root, merge_at=_MERGE_AT).wait(), what)
         mine = _must(torture, Child(contents, data_dir).wait(), what)
         if mine and truth:
-            told = differences(mine, truth)
-            torture.require(not told, f"{what}: {'; '.join(told[:5])}")
+            problems = differences(mine, truth)
+            torture.require(not problems, f"{what}: {'; '.join(problems[:5])}")
     return hits, torture.failures
 
 
@@ -128,7 +128,7 @@ class _Fault:
                 return super().executemany(sql, *parameters)
 
         connect = sqlite3.connect
-        sqlite3.connect = lambda *given, **more: connect(*given, factory=Connection, **more)  # type: ignore[assignment]
+        sqlite3.connect = lambda *arguments, **more: connect(*arguments, factory=Connection, **more)  # type: ignore[assignment]
         for home, name in ((os, "fsync"), (Path, "rename"), (Path, "chmod"), (Path, "write_text"), (Path, "mkdir")):
             setattr(home, name, self._guarded(getattr(home, name)))
 
@@ -139,10 +139,10 @@ class _Fault:
             raise error
 
     def _guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def guarded(*given: Any, **more: Any) -> Any:
+        def guarded(*arguments: Any, **more: Any) -> Any:
             if self._is_due():
                 raise OSError(errno.ENOSPC if self._kind == "full" else errno.EIO, "injected")
-            return function(*given, **more)
+            return function(*arguments, **more)
 
         return guarded
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Fuzz:
-    """What all kinds of rounds share: counts, chance, a place for each round and one for what broke."""
+    """The state that all kinds of rounds share: counts, chance, a place for each round and one for what broke."""
 
     torture: Torture
     n_inputs: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Round:
         self.fuzz.n_inputs[self.kind] += n_inputs
 
     def is_new(self, complaint: str) -> bool:
-        """Tell whether something broke for the first time, and is worth the time to make its input smaller."""
+        """Whether something broke for the first time, and is worth the time to make its input smaller."""
         is_new = f"{self.kind}: {complaint}" not in self.fuzz.seen
         self.fuzz.n_broken[self.kind] += not is_new
         return is_new
@@ -75,7 +75,7 @@ class Round:
 
 
 def fuzz(torture: Torture) -> str:
-    """Go through `size` rounds, or as many as time allows; a round that breaks does not end it."""
+    """Run `size` rounds, or as many as time allows; a round that breaks does not end it."""
     kinds: tuple[tuple[Callable[[Round], None], int], ...] = (
         (fuzz_files, 6),
         (fuzz_trees, 3),
@@ -106,7 +106,7 @@ def _rounds(torture: Torture, order: list[Callable[[Round], None]], goes_on: Cal
             torture.chance.shuffle(order)
         _one_round(shared, n_rounds, order[n_rounds % len(order)])
         n_rounds += 1
-    return "\n  ".join(_told(shared))
+    return "\n  ".join(_totals(shared))
 
 
 def _one_round(shared: Fuzz, number: int, kind: Callable[[Round], None]) -> None:
@@ -119,11 +119,11 @@ def _one_round(shared: Fuzz, number: int, kind: Callable[[Round], None]) -> None
     shutil.rmtree(place, ignore_errors=True)
 
 
-def _told(shared: Fuzz) -> list[str]:
-    told = []
+def _totals(shared: Fuzz) -> list[str]:
+    totals = []
     for kind, n_inputs in sorted(shared.n_inputs.items()):
         minutes = shared.seconds[kind] / 60_000
-        told.append(
+        totals.append(
             f"{kind}: {n_inputs} inputs, {n_inputs / max(minutes, 0.001):.0f} a minute; {shared.n_broken[kind]} broke"
         )
-    return [*told, *(f"broke: {printable(complaint)}" for complaint in sorted(shared.seen))]
+    return [*totals, *(f"broke: {printable(complaint)}" for complaint in sorted(shared.seen))]

@@ -102,7 +102,7 @@ def _plant(pristine: Path) -> None:
     for name in ("birds", "fish"):
         collections.create(name, description=f"of {name}")
         for number in range(2):
-            sending = IngestRequest(name, client_id=str(number), said={"tags": ["x"]})
+            sending = IngestRequest(name, client_id=str(number), sender_metadata={"tags": ["x"]})
             DocumentIngest(collections).add_text(f"The heron number {number} of {name}.", sending)
     collection_scopes(collections, "default").put("ridge", [FilePath(str(notes))])
     back_up(app, collections, pristine / "backup", tell=lambda _: None)

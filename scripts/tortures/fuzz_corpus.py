@@ -88,23 +88,27 @@ _OTHERS = {
         }
     ),
 }
-SUFFIXES = tuple(suffix for one in FORMATS.values() if one.is_text for suffix in one.suffixes.split())
+SUFFIXES = tuple(
+    suffix for file_format in FORMATS.values() if file_format.is_text for suffix in file_format.suffixes.split()
+)
 
 
 @cache
 def corpus() -> dict[str, list[bytes]]:
-    """Give real contents by suffix; no more of one suffix than of others, as far as there are any."""
-    found = {suffix: [text.encode()] for suffix, text in {**_CODE, **_OTHERS}.items()}
-    found["pdf"] = [_pdf(n_pages) for n_pages in (1, 3, 30)]
+    """Return real contents by suffix; no more of one suffix than of others, as far as there are any."""
+    contents_by_suffix = {suffix: [text.encode()] for suffix, text in {**_CODE, **_OTHERS}.items()}
+    contents_by_suffix["pdf"] = [_pdf(n_pages) for n_pages in (1, 3, 30)]
     for place in _PLACES:
         for path in sorted(place.rglob("*.*")):
             suffix = path.suffix[1:].lower()
             of_suffix = (
-                found.setdefault(suffix, []) if suffix in SUFFIXES else found.get(suffix, [b""] * _MOST_OF_A_SUFFIX)
+                contents_by_suffix.setdefault(suffix, [])
+                if suffix in SUFFIXES
+                else contents_by_suffix.get(suffix, [b""] * _MOST_OF_A_SUFFIX)
             )
             if len(of_suffix) < _MOST_OF_A_SUFFIX and path.is_file() and path.stat().st_size <= _MOST_BYTES:
                 of_suffix.append(path.read_bytes())
-    return found
+    return contents_by_suffix
 
 
 def some_file(chance: random.Random) -> tuple[str, bytes]:

@@ -68,15 +68,15 @@ def _repacked(content: bytes, other: bytes, chance: random.Random) -> bytes | No
 
 @cache
 def _seeds(corpus: Path | None) -> dict[str, list[bytes]]:
-    """Give contents by kind: those of a corpus that are small, and one or more of most kinds that are made here."""
-    found: dict[str, list[bytes]] = {kind: list(contents) for kind, contents in _made().items()}
+    """Return contents by kind: those of a corpus that are small, and one or more of most kinds that are made here."""
+    contents_by_kind: dict[str, list[bytes]] = {kind: list(contents) for kind, contents in _made().items()}
     for path in sorted(corpus.rglob("*.*")) if corpus else ():
         if path.is_file() and path.stat().st_size <= _MOST_BYTES:
             content = path.read_bytes()
-            of_kind = found.setdefault(kind_of(file_path(path), content), [])
+            of_kind = contents_by_kind.setdefault(kind_of(file_path(path), content), [])
             if len(of_kind) < _MOST_OF_A_KIND:
                 of_kind.append(content)
-    return {kind: contents for kind, contents in found.items() if kind in MEASURED and contents}
+    return {kind: contents for kind, contents in contents_by_kind.items() if kind in MEASURED and contents}
 
 
 def _made() -> dict[str, list[bytes]]:

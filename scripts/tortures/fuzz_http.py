@@ -79,8 +79,8 @@ def _complaint_of_end(process: subprocess.Popen[bytes], errors: Path) -> str:
 def _port_in(errors: Path, process: subprocess.Popen[bytes]) -> int | None:
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until and process.poll() is None:
-        if found := re.search(rb"http://127\.0\.0\.1:(\d+)", errors.read_bytes()):
-            return int(found[1])
+        if match := re.search(rb"http://127\.0\.0\.1:(\d+)", errors.read_bytes()):
+            return int(match[1])
         time.sleep(0.05)
     return None
 

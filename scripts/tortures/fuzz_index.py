@@ -1,4 +1,4 @@
-"""What must hold of an index run, whatever the files are: it ends, it adds up, and the next one has nothing to do."""
+"""Invariants of an index run, whatever the files are: it ends, it adds up, and the next one has nothing to do."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Indexing:
 
     def complaint(self, *, seconds: float = 300.0, is_brief: bool = False, looks_closer: bool = True) -> str:
         """Index the tree and say what is wrong; briefly: only whether the run ends as it should."""
-        told = self._first(seconds)
-        told = told or ("" if is_brief else self._second(seconds))
-        return told or (self._doctor() or self._shown() if looks_closer and not is_brief else "")
+        summary = self._first(seconds)
+        summary = summary or ("" if is_brief else self._second(seconds))
+        return summary or (self._doctor() or self._output() if looks_closer and not is_brief else "")
 
     def _run(self, *words: str | Path, seconds: float = 120.0) -> Ended:
         return Containment(self._place, seconds).run(*self._program, *words, "--data-dir", self.data_dir)
@@ -41,25 +41,25 @@ class Indexing:
         ended = self._run("index", "--json", "--quiet", seconds=seconds)
         report = _report(ended)
         work = {name: report.get(name) for name in _WORK if report.get(name) != 0}
-        told = ", ".join(sorted(work))
-        return ended.complaint() or _sum_complaint(report) or (f"a second run still has {told}" if work else "")
+        summary = ", ".join(sorted(work))
+        return ended.complaint() or _sum_complaint(report) or (f"a second run still has {summary}" if work else "")
 
     def _doctor(self) -> str:
         ended = self._run("doctor", "--json")
         report = _report(ended)
-        problems = [one["check"] for one in report.get("findings", []) if one["verdict"] == "problem"]
+        problems = [finding["check"] for finding in report.get("findings", []) if finding["verdict"] == "problem"]
         if problems or not report.get("healthy"):
             return f"the doctor finds: {', '.join(sorted(set(problems)))}"
         return ended.complaint()
 
-    def _shown(self) -> str:
+    def _output(self) -> str:
         """Look at what people see on a terminal."""
         words = (("index",), ("status", "--verbose"), ("search", "a the return", "-m", "keyword", "-n", "50"))
         for command in words:
-            shown = Containment(self._place).shown(*self._program, *command, "--data-dir", self.data_dir)
-            if found := NOT_FOR_TERMINALS.search(shown):
-                return f"`{command[0]}` puts {found[0]!a} on a terminal"
-            if "this is a bug" in shown or "Traceback (" in shown:
+            output = Containment(self._place).output_of(*self._program, *command, "--data-dir", self.data_dir)
+            if match := NOT_FOR_TERMINALS.search(output):
+                return f"`{command[0]}` puts {match[0]!a} on a terminal"
+            if "this is a bug" in output or "Traceback (" in output:
                 return f"`{command[0]}` on a terminal says that it has a bug"
         return ""
 
@@ -77,5 +77,7 @@ def _sum_complaint(report: dict[str, Any]) -> str:
         return f"it ended as {report.get('state')}"
     if report["files"] != sum(report[name] for name in _OUTCOMES):
         return "its counts do not add up"
-    unforeseen = [found[0] for one in report["failures"] if (found := _UNFORESEEN.search(str(one.get("message"))))]
+    unforeseen = [
+        match[0] for failure in report["failures"] if (match := _UNFORESEEN.search(str(failure.get("message"))))
+    ]
     return f"a file failed with {unforeseen[0]}" if unforeseen else ""

@@ -140,6 +140,6 @@ def _answer_complaint(answer: Any) -> str:
     result = answer.get("result") if isinstance(answer, dict) else None
     if isinstance(result, dict) and result.get("isError"):
         text = json.dumps(result.get("content"))
-        if found := re.search(r"this is a bug|internal error|Traceback|\b[A-Z]\w+Error\b", text):
-            return f"a tool fails with '{found[0]}'"
+        if match := re.search(r"this is a bug|internal error|Traceback|\b[A-Z]\w+Error\b", text):
+            return f"a tool fails with '{match[0]}'"
     return ""

@@ -82,7 +82,7 @@ def _call(chance: random.Random, place: Path) -> tuple[str, Any]:
         "index": {"path": paths[3], "wait_seconds": 0},
     }
     name = chance.choice(list(arguments))
-    given = arguments[name]
+    argument = arguments[name]
     further = (
         "query",
         "path",
@@ -98,8 +98,8 @@ def _call(chance: random.Random, place: Path) -> tuple[str, Any]:
     )
     for _ in range(chance.choice((0, 1, 1, 3))):
         value = chance.choice(paths) if chance.random() < 0.3 else _value(chance)  # noqa: PLR2004
-        given[chance.choice((*given, *further))] = value
-    return "tools/call", {"name": name if chance.random() < 0.95 else _value(chance), "arguments": given}  # noqa: PLR2004
+        argument[chance.choice((*argument, *further))] = value
+    return "tools/call", {"name": name if chance.random() < 0.95 else _value(chance), "arguments": argument}  # noqa: PLR2004
 
 
 def _read_resource(chance: random.Random, place: Path) -> tuple[str, Any]:

@@ -190,9 +190,9 @@ def _find(this: Round, plants: list[Plant], complaint: str, *, is_inside: bool) 
     left = smallest(plants, is_broken, seconds=_SECONDS_TO_HALVE)
     alone = "" if is_broken(left) else " (only after what was there before)"
     listing = subprocess.run(["ls", "-laRb", "--full-time", tried / "tree"], capture_output=True, check=False).stdout  # noqa: S603, S607
-    told = "\n".join(f"{kind} {number}" for kind, number in left)
+    summary = "\n".join(f"{kind} {number}" for kind, number in left)
     where = "the index lies in the tree" if is_inside else ""
-    this.broke(f"{complaint}{alone}", name="tree.txt", content=f"{told}\n{where}\n".encode() + listing[:20_000])
+    this.broke(f"{complaint}{alone}", name="tree.txt", content=f"{summary}\n{where}\n".encode() + listing[:20_000])
 
 
 def _plant_all(tree: Path, plants: Sequence[Plant]) -> None:

@@ -116,7 +116,7 @@ def fuzz_queries(this: Round) -> None:
     queries = [_query(this.chance) for _ in range(_N_QUERIES)]
     this.count(len(queries))
     while queries:
-        n_done, complaint = _asked(data_dir, queries)
+        n_done, complaint = _search(data_dir, queries)
         if not complaint:
             break
         if this.is_new(complaint):
@@ -132,10 +132,10 @@ def fuzz_queries(this: Round) -> None:
             "--",
             _unicode(query),
         )
-        shown = Containment(this.place).shown(*words)
-        if found := NOT_FOR_TERMINALS.search(shown):
-            this.broke(f"`search` puts {found[0]!a} on a terminal", name="query.txt", content=_bytes(query))
-        if "this is a bug" in shown or "Traceback (" in shown:
+        output = Containment(this.place).output_of(*words)
+        if match := NOT_FOR_TERMINALS.search(output):
+            this.broke(f"`search` puts {match[0]!a} on a terminal", name="query.txt", content=_bytes(query))
+        if "this is a bug" in output or "Traceback (" in output:
             this.broke("`search` says that it has a bug", name="query.txt", content=_bytes(query))
 
 
@@ -152,21 +152,21 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _asked(data_dir: Path, queries: Sequence[str]) -> tuple[int, str]:
+def _search(data_dir: Path, queries: Sequence[str]) -> tuple[int, str]:
     """Ask until something breaks; give how many were answered, and what broke."""
     progress = data_dir.parent / "progress"
     child = Child(_ask, data_dir, queries, progress)
     is_late = not child.ends_within(_PATIENCE_SECONDS)
     if is_late:
         child.kill()
-    code, told = child.wait()
+    code, output = child.wait()
     n_done = int(progress.read_text() or "0")
     if is_late:
         return n_done, "takes too long"
     if code:
         return n_done, re.sub(
-            r"0x[0-9a-f]+|\d{3,}", "…", str(told).split("\n", maxsplit=1)[0][:120]
-        ) if told else f"ends with {code}"
+            r"0x[0-9a-f]+|\d{3,}", "…", str(output).split("\n", maxsplit=1)[0][:120]
+        ) if output else f"ends with {code}"
     return n_done, ""
 
 
@@ -202,7 +202,7 @@ def _unicode(text: str) -> str:
 
 
 def _keep_query(this: Round, data_dir: Path, query: str, complaint: str) -> None:
-    small = smallest(query, lambda some: _asked(data_dir, [str(some)])[1] == complaint)
+    small = smallest(query, lambda some: _search(data_dir, [str(some)])[1] == complaint)
     this.broke(complaint, name="query.txt", content=_bytes(str(small)))
 
 
@@ -218,8 +218,8 @@ def fuzz_settings(this: Round) -> None:
                 variables = {}
             if not variables:
                 content = bytes(smallest(content, lambda some: _settings_complaint(this, bytes(some), {}) == complaint))
-            told = "".join(f"// {name}={value!a}\n" for name, value in variables.items()).encode()
-            this.broke(complaint, name="config.json", content=told + content)
+            header = "".join(f"// {name}={value!a}\n" for name, value in variables.items()).encode()
+            this.broke(complaint, name="config.json", content=header + content)
 
 
 def _settings_complaint(this: Round, content: bytes, variables: dict[str, str]) -> str:

@@ -140,7 +140,7 @@ def _try(torture: Torture, kind: str, pattern: str, size: int) -> _Cost:
 
 def _seconds() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _interrupt(torture: Torture) -> None:

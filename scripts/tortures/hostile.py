@@ -45,11 +45,11 @@ def hostile(torture: Torture) -> str:
     table = "".join(f"| {what} | {outcome} |\n" for what, outcome in rows)
     table = f"| input | what happens |\n| --- | --- |\n{table}"
     before, rest = TABLE.read_text(encoding="utf-8").split(_START)
-    told, after = rest.split(_END)
+    body, after = rest.split(_END)
     if torture.writes:
         TABLE.write_text(f"{before}{_START}{table}{_END}{after}", encoding="utf-8")
     else:
-        expected = set(told.splitlines())
+        expected = set(body.splitlines())
         for line in table.splitlines():
             torture.require(line in expected, f"not as in {TABLE.name}: {line}")
     return f"{len(rows)} hostile inputs"
@@ -70,7 +70,7 @@ def _run(
 
 
 def _processor_seconds() -> float:
-    """Tell how much the processes that have ended took; how long that was depends on what else the machine does."""
+    """Return how much the processes that have ended took; how long that was depends on what else the machine does."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -87,11 +87,15 @@ def _files(torture: Torture) -> Iterator[tuple[str, str]]:
 
 
 def _state_below(data_dir: Path, place: Path) -> str:
-    """Say what became of the files below a directory."""
+    """Return what became of the files below a directory."""
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         known = snapshot.files.within(file_path(place))
-        failures = {one.path: one.message for one in snapshot.left_out.failures(within=file_path(place), limit=9)}
-        skips = {one.path: one.detail for one in snapshot.left_out.skipped(within=file_path(place), limit=9)}
+        failures = {
+            failure.path: failure.message for failure in snapshot.left_out.failures(within=file_path(place), limit=9)
+        }
+        skips = {
+            skipped.path: skipped.detail for skipped in snapshot.left_out.skipped(within=file_path(place), limit=9)
+        }
     outcomes = set()
     for path, file in known.items():
         detail = failures.get(path) or (skips.get(path) if file.reason == "secret" else "") or ""
@@ -112,11 +116,11 @@ def _names(torture: Torture) -> Iterator[tuple[str, str]]:
     _run(torture, data_dir, "index", root, "--quiet")
     for number, (what, name) in enumerate(NAMES.items()):
         page = json.loads(_run(torture, data_dir, "search", f"name{number}", "-m", "keyword", "--json").stdout)
-        found = [hit["path"] for hit in page["hits"]]
-        is_exact = file_path(os.fsdecode(os.fsencode(root) + b"/" + name)) in found
-        shown = _on_terminal(DIRINDEX, "search", f"name{number}", "-m", "keyword", "--data-dir", data_dir)
-        is_harmless = not _CONTROL.search(shown) and f"name{number}" in shown
-        torture.require(is_exact and is_harmless, f"{what}: exact: {is_exact}, harmless: {is_harmless}: {shown!r}")
+        paths = [hit["path"] for hit in page["hits"]]
+        is_exact = file_path(os.fsdecode(os.fsencode(root) + b"/" + name)) in paths
+        output = _on_terminal(DIRINDEX, "search", f"name{number}", "-m", "keyword", "--data-dir", data_dir)
+        is_harmless = not _CONTROL.search(output) and f"name{number}" in output
+        torture.require(is_exact and is_harmless, f"{what}: exact: {is_exact}, harmless: {is_harmless}: {output!r}")
         yield f"file name {what}", "indexed; exact in JSON, escaped on a terminal"
 
 
@@ -126,7 +130,7 @@ def _on_terminal(*words: str | Path) -> str:
     environ = {**os.environ, "TERM": "xterm", "COLUMNS": "300"}
     process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)  # noqa: S603 - as above
     os.close(theirs)
-    shown = b""
+    output = b""
     while True:
         try:
             further = os.read(ours, 65536)
@@ -134,10 +138,10 @@ def _on_terminal(*words: str | Path) -> str:
             break
         if not further:
             break
-        shown += further
+        output += further
     os.close(ours)
     process.wait()
-    return shown.decode("utf-8", "replace").replace("\r\n", "\n")
+    return output.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 class _CheapApp(App):
@@ -195,12 +199,20 @@ def _places(torture: Torture) -> Iterator[tuple[str, str]]:
         place = torture.place / f"place{number}"
         place.mkdir()
         make(place)
-        told = []
+        results = []
         for command in words:
-            given = [str(place / word[1:]) if word.startswith("@") else word for word in command]
-            done = _run(torture, place / "data", *given)
-            said = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("dirindex: ")
-            said = printable(said.replace(str(place / "data"), "DATA").replace(str(place), "…")).replace("|", "\\|")
-            said = said if len(said) <= _LONGEST_SAID else f"{said[: _LONGEST_SAID // 2]}…{said[-_LONGEST_SAID // 2 :]}"
-            told.append(f"`{command[0]}` ends with {done.returncode}{f': {said}' if done.returncode and said else ''}")
-        yield what, "; ".join(told)
+            arguments = [str(place / word[1:]) if word.startswith("@") else word for word in command]
+            done = _run(torture, place / "data", *arguments)
+            message = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("dirindex: ")
+            message = printable(message.replace(str(place / "data"), "DATA").replace(str(place), "…")).replace(
+                "|", "\\|"
+            )
+            message = (
+                message
+                if len(message) <= _LONGEST_SAID
+                else f"{message[: _LONGEST_SAID // 2]}…{message[-_LONGEST_SAID // 2 :]}"
+            )
+            results.append(
+                f"`{command[0]}` ends with {done.returncode}{f': {message}' if done.returncode and message else ''}"
+            )
+        yield what, "; ".join(results)

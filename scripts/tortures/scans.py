@@ -48,8 +48,8 @@ def scans(torture: Torture) -> str:
         bench.check_what_is_kept(before, f"kill {n_kills} ({fault})")
         bench.mend_engine()
     bench.compare(n_kills)
-    told = ", ".join(f"{number} {name}" for name, number in sorted(faults.items()) if name != "none") or "none"
-    return f"{n_kills} runs killed, {n_finished} ended before; {bench.n_pages} pages; faults of the engine: {told}"
+    summary = ", ".join(f"{number} {name}" for name, number in sorted(faults.items()) if name != "none") or "none"
+    return f"{n_kills} runs killed, {n_finished} ended before; {bench.n_pages} pages; faults of the engine: {summary}"
 
 
 class _Bench:
@@ -80,11 +80,11 @@ class _Bench:
             case 1:
                 (self.docs / f"{name}.tiff").write_bytes(tiff(*pictures))
             case _:
-                members = {f"{number:02}.png": one.png() for number, one in enumerate(pictures)}
+                members = {f"{number:02}.png": picture.png() for number, picture in enumerate(pictures)}
                 (self.docs / f"{name}.zip").write_bytes(zipped(members))
 
     def break_engine(self) -> str:
-        """Let the engine fail over one page, over all of them, or not at all."""
+        """Break the engine for one page, for all of them, or not at all."""
         fault = self.torture.chance.choice(_FAULTS)
         page = f"Page {self.torture.chance.randrange(self.n_pages)} "
         match fault:
@@ -97,7 +97,7 @@ class _Bench:
         return fault
 
     def mend_engine(self) -> None:
-        """Let the engine read all pages again."""
+        """Mend the engine, so that it reads all pages again."""
         if self._hidden.exists():
             self._hidden.rename(self.standin.command)
         self.standin.tell()
@@ -120,7 +120,7 @@ class _Bench:
         return Counter(text for kind, _, _, text in self.standin.calls if kind == "tsv")
 
     def check_what_is_kept(self, before: Counter[str], what: str) -> None:
-        """What was kept before was not read again, and is kept still."""
+        """Check that pages kept before were not read again, and are kept still."""
         twice = {text for text, number in self.n_calls().items() if number > before[text]} & self.kept
         self.torture.require(not twice, f"{what}: read again though they were kept: {sorted(twice)[:3]}")
         kept = self._texts()
@@ -128,7 +128,7 @@ class _Bench:
         self.kept = kept
 
     def compare(self, n_kills: int) -> None:
-        """Let runs come to their end, and compare with an index that nobody disturbed."""
+        """Complete the runs, and compare with an index that nobody disturbed."""
         fresh = self.torture.place / "fresh"
         for data_dir in (self.data_dir, self.data_dir, fresh):
             before = self.n_calls()
@@ -156,8 +156,8 @@ class _Bench:
                 keys = [key for (key,) in connection.execute("SELECT key FROM pages WHERE content IS NOT NULL")]
             except sqlite3.OperationalError:  # killed before there was a table
                 keys = []
-        found = [cache.get(key) for key in keys]
-        return {"\n".join(line.text for line in one.lines) for one in found if isinstance(one, Recognition)}
+        pages = [cache.get(key) for key in keys]
+        return {"\n".join(line.text for line in page.lines) for page in pages if isinstance(page, Recognition)}
 
 
 def _scanned(data_dir: Path) -> set[tuple[str, int, str]]:

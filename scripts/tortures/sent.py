@@ -18,7 +18,7 @@ _STRIDE: Final = 12
 
 
 def sent(torture: Torture) -> str:
-    """Go through all verbs again and again, each time with other steps of them, until all were met or time is over.
+    """Run all verbs again and again, each time with other steps of them, until all were met or time is over.
 
     The first round is made whole, however slow the machine is: no verb is left out.
     """
@@ -31,10 +31,10 @@ def sent(torture: Torture) -> str:
         torture.chance.shuffle(verbs)
         for verb in verbs:
             if torture.failures or (n_rounds and torture.is_over):
-                return _told(n_kills, n_rounds)
+                return _summary(n_kills, n_rounds)
             n_kills[verb] += _killed(torture, verb, start)
         n_rounds += 1
-    return _told(n_kills, n_rounds)
+    return _summary(n_kills, n_rounds)
 
 
 def _killed(torture: Torture, verb: str, start: int) -> int:
@@ -52,6 +52,6 @@ def _killed(torture: Torture, verb: str, start: int) -> int:
     return int(done.stdout.split()[0]) if done.returncode == 0 else 0
 
 
-def _told(n_kills: dict[str, int], n_rounds: int) -> str:
+def _summary(n_kills: dict[str, int], n_rounds: int) -> str:
     counted = ", ".join(f"{verb} {number}" for verb, number in n_kills.items())
     return f"{sum(n_kills.values())} kills ({counted}), {n_rounds} of {_STRIDE} rounds over all verbs"

@@ -41,13 +41,13 @@ def wait_for_reading(stage: Stage) -> None:
 def require_nothing_shown(stage: Stage, client: RawClient) -> None:
     """Ask a server for what is private, by search and by name, and look into its index."""
     first, second = stage.words
-    shown = json.dumps(client.call("search", query=f'"{first}"'))
-    stage.require(second not in shown, f"a search over MCP shows what is private: {shown[:300]}")
+    answer = json.dumps(client.call("search", query=f'"{first}"'))
+    stage.require(second not in answer, f"a search over MCP shows what is private: {answer[:300]}")
     for path in (*inside(stage), *(stage.root / directory / "file2.md" for directory in DIRECTORIES)):
-        shown = json.dumps(client.call("get_content", path=str(path)))
-        stage.require(second not in shown, f"get_content of {path} shows what is private: {shown[:300]}")
-    shown = json.dumps(client.call("get_content", path=str(stage.mirror_of(stage.root) / "file0.md")))
-    stage.require(second not in shown, f"get_content shows the private tree itself: {shown[:300]}")
+        answer = json.dumps(client.call("get_content", path=str(path)))
+        stage.require(second not in answer, f"get_content of {path} shows what is private: {answer[:300]}")
+    answer = json.dumps(client.call("get_content", path=str(stage.mirror_of(stage.root) / "file0.md")))
+    stage.require(second not in answer, f"get_content shows the private tree itself: {answer[:300]}")
     require_nothing_private(stage, "while a server is asked")
 
 
@@ -55,24 +55,26 @@ def require_nothing_private(stage: Stage, when: str) -> None:
     """Look for the words of the private tree in all of the index: names, titles, texts, words."""
     if not (stage.data_dir / "data.db").exists():
         return
-    code, found = Child(_private, stage.data_dir, stage.words).wait()
-    stage.require(code == 0 and not found, f"{when} the index has what is private: {found}")
-    found = json.loads(stage.dirindex("search", stage.words[0], "-m", "keyword", "--json").stdout or b"{}").get("hits")
-    stage.require(not found, f"{when} a search finds what is private: {found}")
+    code, count = Child(_private, stage.data_dir, stage.words).wait()
+    stage.require(code == 0 and not count, f"{when} the index has what is private: {count}")
+    count = json.loads(stage.dirindex("search", stage.words[0], "-m", "keyword", "--json").stdout or b"{}").get("hits")
+    stage.require(not count, f"{when} a search finds what is private: {count}")
 
 
 def _private(data_dir: Path, words: tuple[str, str]) -> list[str]:
-    found = []
+    problems = []
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for root in snapshot.directories.all():
             for path in snapshot.files.within(root):
                 texts = [chunk.chunk.text for chunk in snapshot.chunks.of_file(path)]
-                found += [f"{path}: {text[:80]}" for text in (path, *texts) if any(word in text for word in words)]
+                problems += [f"{path}: {text[:80]}" for text in (path, *texts) if any(word in text for word in words)]
     with contextlib.closing(sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)) as connection:
         for query in _COLUMNS:
             for row in connection.execute(query):
-                found += [f"{query}: {value[:200]}" for value in map(str, row) if any(word in value for word in words)]
-    return found[:5]
+                problems += [
+                    f"{query}: {value[:200]}" for value in map(str, row) if any(word in value for word in words)
+                ]
+    return problems[:5]
 
 
 _COLUMNS = (
@@ -91,14 +93,14 @@ def require_as_fresh(stage: Stage) -> None:
     (code, mine), (_, truth) = Child(contents, stage.data_dir).wait(), Child(contents, fresh).wait()
     stage.require(code == 0, f"the index cannot be read: {mine}")
     if code == 0:
-        told = differences(_without_vectors(mine), _without_vectors(truth))
-        stage.require(not told, f"not as a fresh index: {'; '.join(told[:5])}")
+        problems = differences(_without_vectors(mine), _without_vectors(truth))
+        stage.require(not problems, f"not as a fresh index: {'; '.join(problems[:5])}")
 
 
-def _without_vectors(found: dict[str, Any]) -> dict[str, Any]:
+def _without_vectors(rows: dict[str, Any]) -> dict[str, Any]:
     """Leave out the vectors, which servers made with the real model and commands without it; none may lack."""
     files = {
         name: (texts, [] if all(v is not None for v in vectors) else [None])
-        for name, (texts, vectors) in found["files"].items()
+        for name, (texts, vectors) in rows["files"].items()
     }
-    return {**found, "files": files}
+    return {**rows, "files": files}

@@ -85,7 +85,7 @@ class Stage:
         path.write_text(f"# Private {second}\n\nThe {first} of {path.name} is {second}.\n", encoding="utf-8")
 
     def change_files(self) -> None:
-        """Give a run something to read, also where directories are swapped just now."""
+        """Write something for a run to read, also where directories are swapped just now."""
         for _ in range(_FILES_TO_CHANGE):
             path = self.root / self.chance.choice(DIRECTORIES) / f"file{self.chance.randrange(_N_FILES)}.md"
             # Whoever writes through a link would make the private tree public himself.
@@ -94,7 +94,7 @@ class Stage:
                     self.write(path, self.chance.randrange(10**6))
 
     def write_many(self) -> None:
-        """Give a run so much to read that there is time to swap what it reads last."""
+        """Write so much for a run to read that there is time to swap what it reads last."""
         for number in range(_MANY_FILES):
             self.write(self.root / f"a{number}.md", number)
         for number in range(_N_FILES):
@@ -145,7 +145,7 @@ class Swapper:
 
 @contextlib.contextmanager
 def swapped(stage: Stage, victim: Path, *, exchanges: bool = False) -> Iterator[None]:
-    """Have a link to the private tree in the place of a file or directory."""
+    """Put a link to the private tree in the place of a file or directory."""
     spare = victim.with_name(f".{victim.name}.spare")
     if exchanges and sys.platform == "linux":
         spare.symlink_to(stage.mirror_of(victim))
@@ -164,14 +164,14 @@ def swapped(stage: Stage, victim: Path, *, exchanges: bool = False) -> Iterator[
             spare.rename(victim)
 
 
-def _exchange(one: Path, other: Path) -> None:
+def _exchange(first: Path, other: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE):
-        raise OSError(ctypes.get_errno(), "cannot exchange", str(one))
+    if libc.renameat2(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(other), _EXCHANGE):
+        raise OSError(ctypes.get_errno(), "cannot exchange", str(first))
 
 
 def inside(stage: Stage) -> tuple[Path, ...]:
-    """Give what can be swapped below a root: directories, files and a link."""
+    """Return what can be swapped below a root: directories, files and a link."""
     directories = [stage.root / name for name in DIRECTORIES if name]
     files = [stage.root / "file0.md", stage.root / "zz/file1.md", stage.root / "zz/hosts.yml"]
     return (*directories, *files, stage.root / "library/link")
@@ -182,5 +182,5 @@ def everything(stage: Stage) -> tuple[Path, ...]:
 
 
 def upwards(stage: Stage) -> tuple[Path, ...]:
-    """Give the root and the directory above it."""
+    """Return the root and the directory above it."""
     return (stage.root, stage.root.parent)

@@ -28,7 +28,7 @@ _WATCHED_SECONDS = 4.0
 
 
 def swaps(torture: Torture) -> str:
-    """Go through the scenarios, then through `size` rounds of chance, or as many as time allows."""
+    """Run the scenarios, then `size` rounds of chance, or as many as time allows."""
     n_rounds = n_swaps = 0
     rounds = _rounds(torture.chance)
     while n_rounds < torture.size and not torture.is_over and not torture.failures:
@@ -93,10 +93,10 @@ def _directory_while_reading(stage: Stage, _: _Reach) -> int:
 def _directory_while_reading_over_mcp(stage: Stage, _: _Reach) -> int:
     stage.write_many()
     with stage.served() as client:
-        asked = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
+        reply = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
         wait_for_reading(stage)
         with swapped(stage, stage.root / "zz"):
-            client.answer_to(asked)
+            client.answer_to(reply)
             _finish_index(client, path=str(stage.root))
         require_nothing_shown(stage, client)
     return 1
@@ -132,10 +132,10 @@ def _allowed_directory_after_the_call(stage: Stage, above: _Reach) -> int:
     delays = (0.02, 0.06, 0.12, 0.2, 0.3, 0.5)
     with stage.served(stage.outer) as client:
         for delay in delays:
-            asked = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
+            reply = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
             time.sleep(delay)
             with swapped(stage, stage.chance.choice(above)):
-                client.answer_to(asked)
+                client.answer_to(reply)
                 # The run resolves the path when it has started; asking again would be about the link.
                 time.sleep(_WATCHED_SECONDS)
             require_nothing_shown(stage, client)

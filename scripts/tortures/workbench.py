@@ -1,4 +1,4 @@
-"""What all tortures need: a tree that changes by chance, index runs in processes of their own, and the truth."""
+"""Workbench of all tortures: a tree that changes by chance, index runs in processes of their own, and the truth."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Child:
             os.killpg(self.pid, number)
 
     def wait(self) -> tuple[int, Any]:
-        """Give the exit code, negative for a signal, and what the function returned or raised as text."""
+        """Return the exit code, negative for a signal, and what the function returned or raised as text."""
         with open(self._result, "rb") as pipe:
             content = pipe.read()
         _, status = os.waitpid(self.pid, 0)
@@ -186,15 +186,15 @@ def _work(function: Callable[[], object], write_end: int) -> NoReturn:
 
 
 def contents(data_dir: Path) -> dict[str, Any]:
-    """Give all that a search can see: files, texts, words and vectors."""
+    """Return all that a search can see: files, texts, words and vectors."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
-    nearest, found = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
+    nearest, vectors_by_id = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for root in snapshot.directories.all():
             for path, known in snapshot.files.within(root).items():
                 chunks = snapshot.chunks.of_file(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
-                found[path.removeprefix(root)] = (
+                vectors_by_id[path.removeprefix(root)] = (
                     (known.state, known.reason, known.hash, [chunk.chunk for chunk in chunks]),
                     [vectors.get(chunk.chunk_id) for chunk in chunks],
                 )
@@ -202,29 +202,29 @@ def contents(data_dir: Path) -> dict[str, Any]:
     vectorstore.close()
     with contextlib.closing(sqlite3.connect(data_dir / "data.db")) as connection:
         words = connection.execute("SELECT term, doc, cnt FROM chunks_vocab ORDER BY term").fetchall()
-    return {"files": found, "words": words, "rows": n_rows}
+    return {"files": vectors_by_id, "words": words, "rows": n_rows}
 
 
 def differences(mine: dict[str, Any], truth: dict[str, Any]) -> list[str]:
-    """Say how one index differs from another."""
+    """Return how one index differs from another."""
     names = set(mine["files"]) ^ set(truth["files"])
-    told = [f"{name} is in one index only" for name in sorted(names)]
+    problems = [f"{name} is in one index only" for name in sorted(names)]
     for name in sorted(set(mine["files"]) & set(truth["files"])):
         (texts, vectors), (true_texts, true_vectors) = mine["files"][name], truth["files"][name]
         if texts != true_texts:
-            told.append(f"{name} has another text")
+            problems.append(f"{name} has another text")
         elif not all(_is_near(*pair) for pair in zip(vectors, true_vectors, strict=True)):
-            told.append(f"{name} has other vectors")
-    told += [f"{key} differ" for key in ("words", "rows") if mine[key] != truth[key]]
-    return told
+            problems.append(f"{name} has other vectors")
+    problems += [f"{key} differ" for key in ("words", "rows") if mine[key] != truth[key]]
+    return problems
 
 
-def _is_near(one: NDArray[np.float32] | None, other: NDArray[np.float32] | None) -> bool:
-    return one is not None and other is not None and bool(np.allclose(one, other, atol=_ROUNDING))
+def _is_near(vector: NDArray[np.float32] | None, other: NDArray[np.float32] | None) -> bool:
+    return vector is not None and other is not None and bool(np.allclose(vector, other, atol=_ROUNDING))
 
 
 def compare_with_fresh(torture: Torture, data_dir: Path, root: Path, what: str) -> None:
-    """Let an index come to its end without being disturbed, and compare it with a new one."""
+    """Complete an index without disturbing it, and compare it with a new one."""
     fresh = torture.place / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
     for place in (data_dir, fresh):
@@ -233,8 +233,8 @@ def compare_with_fresh(torture: Torture, data_dir: Path, root: Path, what: str) 
     (code, mine), (_, truth) = Child(contents, data_dir).wait(), Child(contents, fresh).wait()
     torture.require(code == 0, f"{what}: the index cannot be read: {mine}")
     if code == 0:
-        told = differences(mine, truth)
-        torture.require(not told, f"{what}: {'; '.join(told[:5])}")
+        problems = differences(mine, truth)
+        torture.require(not problems, f"{what}: {'; '.join(problems[:5])}")
 
 
 def plant_small(root: Path) -> None:
@@ -304,10 +304,10 @@ def _copy(root: Path, files: Paths, directories: Paths, chance: random.Random) -
 
 
 def _swap(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    one, other = chance.sample(files, 2)
-    spare = one.with_name("spare")
-    one.rename(spare)
-    other.rename(one)
+    file, other = chance.sample(files, 2)
+    spare = file.with_name("spare")
+    file.rename(spare)
+    other.rename(file)
     spare.rename(other)
 
 

@@ -60,7 +60,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
                 f"Number {number} of the {name}.",
                 name,
                 client_id=str(number),
-                said={"tags": [name]},
+                sender_metadata={"tags": [name]},
                 wait=Wait.COMPLETE,
             )
     yield team

@@ -80,7 +80,7 @@ def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
     content = packed.getvalue()
     pieces = [content[:10], content[10:]]
     sent = team.ingesting.add_file(
-        pieces, IngestRequest("birds", filename="box.zip", wait=Wait.COMPLETE, said={"tag": "wader"})
+        pieces, IngestRequest("birds", filename="box.zip", wait=Wait.COMPLETE, sender_metadata={"tag": "wader"})
     )
     assert (sent.document.state, sent.document.n_chunks) == (State.COMPLETE, 1)
     with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), "rb") as file:
@@ -112,10 +112,10 @@ def test_another_file_name_for_the_same_id_leaves_nothing_of_the_old_one(team: T
 
 def test_what_a_sender_says_can_be_searched_for_and_can_change_alone(team: Team) -> None:
     said: dict[str, Any] = {"authors": ["Ann Baker"], "tags": ["wader"], "created": "2024-05-01", "shelf": 7}
-    sent = team.add(HERON, "birds", client_id="one", said=said)
-    assert sent.document.said() == said
+    sent = team.add(HERON, "birds", client_id="one", sender_metadata=said)
+    assert sent.document.sender_metadata() == said
     assert len(team.search("heron", "birds", metadata=(("author", "baker"), ("tag", "wader")))) == 1
-    again = team.add(HERON, "birds", client_id="one", title="Grey ones", said={"tags": ["fisher"]})
+    again = team.add(HERON, "birds", client_id="one", title="Grey ones", sender_metadata={"tags": ["fisher"]})
     assert again.effect is Effect.REPLACED
     assert team.search("heron", "birds", metadata=(("tag", "wader"),)) == ()
     (hit,) = team.search("heron", "birds", metadata=(("tag", "fisher"),))
@@ -162,7 +162,7 @@ def test_what_is_a_secret_by_its_name_is_refused(team: Team, filename: str) -> N
 
 def test_what_is_said_of_a_document_must_hold_no_secret(team: Team) -> None:
     with pytest.raises(ContentRefusedError):
-        team.add(HERON, "birds", said={"note": f"key {SECRET}"})
+        team.add(HERON, "birds", sender_metadata={"note": f"key {SECRET}"})
 
 
 def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
@@ -293,7 +293,7 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
     sent = team.ingesting.add_url("HTTPS://Example.org:443/birds?id=1#top", IngestRequest("birds"))
     document = sent.document
     assert (document.url, document.media_type, document.etag) == (url, "text/html", '"v1"')
-    assert document.said()["final_url"] == "https://example.org/birds/1"
+    assert document.sender_metadata()["final_url"] == "https://example.org/birds/1"
     (hit,) = team.search("heron", "birds")
     assert hit.sent is not None
     assert hit.sent.url == url
@@ -333,7 +333,7 @@ def test_what_is_no_address_is_refused_before_anything_is_fetched(team: Team, ur
 @pytest.mark.parametrize("said", [{"x": "y" * 20_000}, {"x": object()}])
 def test_what_is_said_has_limits(team: Team, said: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        team.add(HERON, "birds", said=said)
+        team.add(HERON, "birds", sender_metadata=said)
 
 
 def test_many_senders_at_once_lose_nothing_and_share_runs(team: Team) -> None:
@@ -480,7 +480,9 @@ def is_shared(path: Path) -> bool:
 
 def test_a_document_survives_a_new_index(team: Team) -> None:
     """What the index holds can be made again from originals and registry."""
-    sent = team.add(HERON, "birds", client_id="one", title="On herons", said={"tags": ["wader"]}, wait=Wait.COMPLETE)
+    sent = team.add(
+        HERON, "birds", client_id="one", title="On herons", sender_metadata={"tags": ["wader"]}, wait=Wait.COMPLETE
+    )
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     with team.collections.using("birds") as opened:
         opened.app.indexer.index(
@@ -491,7 +493,7 @@ def test_a_document_survives_a_new_index(team: Team) -> None:
 
 
 def test_the_metadata_of_a_document_is_json(team: Team) -> None:
-    sent = team.add(HERON, "birds", said={"größe": "40 cm"})
+    sent = team.add(HERON, "birds", sender_metadata={"größe": "40 cm"})
     assert json.loads(sent.document.metadata) == {"größe": "40 cm"}
 
 

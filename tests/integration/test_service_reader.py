@@ -91,9 +91,9 @@ def test_what_a_service_has_read_and_refused_is_kept_when_it_fails(tmp_path: Pat
     with pytest.raises(ProviderError, match="the service is away"):
         note(outcomes, reader, requests(tmp_path, 5))
 
-    assert sorted(type(one.found).__name__ for one in outcomes) == ["PageProblem", "Recognition"]
-    [refusal] = [one for one in outcomes if isinstance(one.found, PageProblem)]
-    assert refusal.found == PageProblem("service: the service blocked a page", is_final=True)
+    assert sorted(type(one.recognition).__name__ for one in outcomes) == ["PageProblem", "Recognition"]
+    [refusal] = [one for one in outcomes if isinstance(one.recognition, PageProblem)]
+    assert refusal.recognition == PageProblem("service: the service blocked a page", is_final=True)
     assert service.n_taken == 3
 
 
@@ -104,7 +104,7 @@ def test_what_a_service_has_read_is_kept_when_the_run_stops(tmp_path: Path) -> N
 
     outcomes = list(reader.read(requests(tmp_path, 5), must_stop=must_stop.is_set))
 
-    assert [type(one.found) for one in outcomes] == [Recognition] * 3
+    assert [type(one.recognition) for one in outcomes] == [Recognition] * 3
     assert service.n_taken == 3
 
 

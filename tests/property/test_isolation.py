@@ -41,7 +41,7 @@ def fill(team: Team, collection: str, texts: list[str], word: str) -> None:
             collection,
             client_id=f"{word}{number}",
             title=f"About {word}",
-            said={"authors": [f"Dr. {word.title()}"], "tags": [word]},
+            sender_metadata={"authors": [f"Dr. {word.title()}"], "tags": [word]},
             wait=Wait.NONE,
         )
     with team.collections.using(collection) as opened:

@@ -31,7 +31,7 @@ class Machine:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr(pacing, "step_back", lambda: None)  # what runs the tests would stay there
+    monkeypatch.setattr(pacing, "lower_priority", lambda: None)  # what runs the tests would stay there
     return Machine()
 
 
@@ -91,7 +91,7 @@ def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Ma
 def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
     machine: Machine, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pacing, "step_back", lambda: pytest.fail("the process answers questions, too"))
+    monkeypatch.setattr(pacing, "lower_priority", lambda: pytest.fail("the process answers questions, too"))
     pace = PoliteThrottle(database, clock=lambda: machine.seconds)
     pace.begin()
     n_batches = 0

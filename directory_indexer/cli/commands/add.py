@@ -80,7 +80,7 @@ def add(
         client_id=client_id,
         filename=filename,
         title=title,
-        said=_metadata(authors or (), tags or (), metadata_pairs or ()),
+        sender_metadata=_metadata(authors or (), tags or (), metadata_pairs or ()),
         on_conflict=OnConflict(on_conflict),
         allows_secrets=allow_secrets,
         wait=Wait.NONE,

@@ -72,7 +72,7 @@ def describe_collection(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a collection is for."""
+    """Describe what a collection is for."""
     output = Output(quiet=quiet, verbose=False, as_json=as_json)
     collections = Collections(open_app(config, data_dir, output))
     collections.describe(name, description)

@@ -134,7 +134,7 @@ def get_original(
     data_dir: DataDir = None,
     quiet: Quiet = False,
 ) -> None:
-    """Give a document back byte for byte as it was sent."""
+    """Write a document byte for byte as it was sent."""
     output = Output(quiet=quiet, verbose=False, as_json=False)
     app = open_app(config, data_dir, output)
     original = DocumentOperations(Collections(app)).original(collection or DEFAULT, doc_id)

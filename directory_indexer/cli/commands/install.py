@@ -1,7 +1,4 @@
-"""`dirindex install`: add dirindex to the assistants of this machine, and remove it again.
-
-Plans of `dirindex install`: adding dirindex to assistants, or removing it.
-"""
+"""`dirindex install`: add dirindex to the assistants of this machine, and remove it again."""
 
 from __future__ import annotations
 

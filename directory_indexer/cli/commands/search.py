@@ -1,7 +1,4 @@
-"""`dirindex search`: find passages.
-
-The working directory and the tracked directories around it.
-"""
+"""`dirindex search`: find passages, by default around the working directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""EPUB books: chapters in reading order, with the titles of the table of contents.
-
-Package document of an EPUB book: its pages in order, table of contents and metadata.
-"""
+"""EPUB books: the package document, and the chapters in reading order with the titles of the table of contents."""
 
 from __future__ import annotations
 
@@ -27,6 +24,23 @@ from directory_indexer.formats.metadata import (
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import XmlValues, read_xml
 
+_ZIP: Final = b"PK\3\4"
+_FIRST_NAME: Final = 30
+_MEDIA_TYPE: Final = b"mimetypeapplication/epub+zip"
+_NEAR: Final = 3
+"""The title of a chapter is searched in this many blocks at its beginning."""
+
+_FONT_METHODS: Final = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
+
+_INDEX: Final = "application/x-dtbncx+xml"
+_PAGE_TYPES: Final = ("html", "xml", "oeb1-document")
+_NO_PAGES: Final = frozenset({_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"})
+_MAX_FALLBACKS: Final = 4
+_DATED: Final = frozenset({"date", "meta"})
+_LEVELS: Final = frozenset({"ol", "navPoint"})
+_LABELS: Final = frozenset({"a", "navLabel"})
+_MAX_DEPTH: Final = 9
+
 
 def is_epub(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is an EPUB book, by its first entry or by its name."""
@@ -50,93 +64,6 @@ def open_epub(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     if draft.is_empty and not any(part in package for part in book.pages):
         raise ExtractionError("damaged EPUB book: it has no chapters")
     return Contents(draft.document(kind, book.title, book.metadata))
-
-
-def _require_readable(package: Package) -> None:
-    protection = _Protection()
-    read_xml(package.pieces("META-INF/encryption.xml"), protection)
-    if protection.is_encrypted:
-        raise SkipFileError(SkipReason.ENCRYPTED, "is protected against copying")
-
-
-def _package_document(package: Package) -> PackageDocument:
-    container = _Container()
-    read_xml(package.pieces("META-INF/container.xml"), container)
-    candidates = [*container.parts, *(name for name in package.names() if name.lower().endswith(".opf"))]
-    name = next((part for part in candidates if part in package), None)
-    if name is None:
-        raise ExtractionError("damaged EPUB book: nothing tells which chapters it has")
-    book = PackageDocument(name)
-    problem = read_xml(package.pieces(name), book)
-    if problem and not book.pages:
-        raise problem
-    return book
-
-
-def _blocks(package: Package, part: str) -> list[Block]:
-    try:
-        return page_blocks(decode(b"".join(package.pieces(part))))
-    except SkipFileError as error:
-        if error.reason != SkipReason.BINARY:
-            raise
-    except ExtractionError:
-        pass
-    return []
-
-
-def _write_page(blocks: list[Block], chapter: Chapter | None, n_levels: int, draft: Draft) -> int:
-    """Write a page; return the level offset of its headings, for pages that continue the chapter."""
-    if chapter:
-        headings = [
-            paragraph.level for paragraph in blocks[:_NEAR] if isinstance(paragraph, Paragraph) and paragraph.level
-        ]
-        if not headings:
-            draft.heading(chapter.depth, chapter.title)
-        n_levels = chapter.depth - (headings[0] if headings else 0)
-    for block in blocks:
-        if isinstance(block, Paragraph) and block.level:
-            draft.heading(max(block.level + n_levels, 1), block.text)
-        else:
-            write_block(block, draft)
-    return n_levels
-
-
-class _Container:
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "rootfile":
-            self.parts.append(attributes.get("full-path", ""))
-
-    def end(self, name: str) -> None: ...
-
-    def text(self, text: str) -> None: ...
-
-
-class _Protection:
-    """Whether anything but fonts is encrypted; fonts are only obfuscated against use outside of the book."""
-
-    def __init__(self) -> None:
-        self.is_encrypted = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        # The methods by which keys are encrypted are listed, too, but do not matter.
-        if name == "EncryptionMethod" and attributes.get("Algorithm", "") not in _FONT_METHODS:
-            self.is_encrypted = True
-
-    def end(self, name: str) -> None: ...
-
-    def text(self, text: str) -> None: ...
-
-
-_ZIP: Final = b"PK\3\4"
-_FIRST_NAME: Final = 30
-_MEDIA_TYPE: Final = b"mimetypeapplication/epub+zip"
-_NEAR: Final = 3
-"""The title of a chapter is searched in this many blocks at its beginning."""
-
-_FONT_METHODS: Final = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 
 
 class Chapter(NamedTuple):
@@ -222,18 +149,6 @@ class PackageDocument(XmlValues):
             self.index = item.part
 
 
-class _Item(NamedTuple):
-    part: str
-    media_type: str
-    fallback: str
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is text: HTML, a drawing as SVG, or other XML, as in older books."""
-        is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NO_PAGES
-        return is_text or self.part.lower().endswith((".html", ".xhtml", ".htm"))
-
-
 def part_name(folder: str, reference: str) -> str:
     """Return the part that a reference in a folder points to, without its fragment."""
     return posixpath.normpath(posixpath.join(folder, unquote(reference.partition("#")[0])))
@@ -245,6 +160,96 @@ def table_of_contents(package: Package, book: PackageDocument) -> dict[str, Chap
     entries = _Entries(posixpath.dirname(part))
     read_xml(package.pieces(part), entries)
     return entries.chapters
+
+
+def _require_readable(package: Package) -> None:
+    protection = _Protection()
+    read_xml(package.pieces("META-INF/encryption.xml"), protection)
+    if protection.is_encrypted:
+        raise SkipFileError(SkipReason.ENCRYPTED, "is protected against copying")
+
+
+def _package_document(package: Package) -> PackageDocument:
+    container = _Container()
+    read_xml(package.pieces("META-INF/container.xml"), container)
+    candidates = [*container.parts, *(name for name in package.names() if name.lower().endswith(".opf"))]
+    name = next((part for part in candidates if part in package), None)
+    if name is None:
+        raise ExtractionError("damaged EPUB book: nothing tells which chapters it has")
+    book = PackageDocument(name)
+    problem = read_xml(package.pieces(name), book)
+    if problem and not book.pages:
+        raise problem
+    return book
+
+
+def _blocks(package: Package, part: str) -> list[Block]:
+    try:
+        return page_blocks(decode(b"".join(package.pieces(part))))
+    except SkipFileError as error:
+        if error.reason != SkipReason.BINARY:
+            raise
+    except ExtractionError:
+        pass
+    return []
+
+
+def _write_page(blocks: list[Block], chapter: Chapter | None, n_levels: int, draft: Draft) -> int:
+    """Write a page; return the level offset of its headings, for pages that continue the chapter."""
+    if chapter:
+        headings = [
+            paragraph.level for paragraph in blocks[:_NEAR] if isinstance(paragraph, Paragraph) and paragraph.level
+        ]
+        if not headings:
+            draft.heading(chapter.depth, chapter.title)
+        n_levels = chapter.depth - (headings[0] if headings else 0)
+    for block in blocks:
+        if isinstance(block, Paragraph) and block.level:
+            draft.heading(max(block.level + n_levels, 1), block.text)
+        else:
+            write_block(block, draft)
+    return n_levels
+
+
+class _Container:
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "rootfile":
+            self.parts.append(attributes.get("full-path", ""))
+
+    def end(self, name: str) -> None: ...
+
+    def text(self, text: str) -> None: ...
+
+
+class _Protection:
+    """Whether anything but fonts is encrypted; fonts are only obfuscated against use outside of the book."""
+
+    def __init__(self) -> None:
+        self.is_encrypted = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        # The methods by which keys are encrypted are listed, too, but do not matter.
+        if name == "EncryptionMethod" and attributes.get("Algorithm", "") not in _FONT_METHODS:
+            self.is_encrypted = True
+
+    def end(self, name: str) -> None: ...
+
+    def text(self, text: str) -> None: ...
+
+
+class _Item(NamedTuple):
+    part: str
+    media_type: str
+    fallback: str
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is text: HTML, a drawing as SVG, or other XML, as in older books."""
+        is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NO_PAGES
+        return is_text or self.part.lower().endswith((".html", ".xhtml", ".htm"))
 
 
 class _Entries:
@@ -290,13 +295,3 @@ class _Entries:
         if reference and title and not self._is_other:
             part = part_name(self._folder, reference).lower()
             self.chapters.setdefault(part, Chapter(title, min(max(self._depth, 1), _MAX_DEPTH)))
-
-
-_INDEX: Final = "application/x-dtbncx+xml"
-_PAGE_TYPES: Final = ("html", "xml", "oeb1-document")
-_NO_PAGES: Final = frozenset({_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"})
-_MAX_FALLBACKS: Final = 4
-_DATED: Final = frozenset({"date", "meta"})
-_LEVELS: Final = frozenset({"ol", "navPoint"})
-_LABELS: Final = frozenset({"a", "navLabel"})
-_MAX_DEPTH: Final = 9

@@ -1,7 +1,4 @@
-"""Properties of an Outlook message (MS-OXMSG): of the message itself, its recipients and its attachments.
-
-Compressed rich-text bodies of Outlook messages (MS-OXRTFCP).
-"""
+"""Properties of an Outlook message (MS-OXMSG), its recipients and attachments, and its rich text (MS-OXRTFCP)."""
 
 from __future__ import annotations
 

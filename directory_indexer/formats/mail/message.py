@@ -1,6 +1,7 @@
-"""Messages (RFC 5322, MIME): the main headers and the body are the text; attachments are members.
+"""Messages (RFC 5322, MIME) and mailboxes of many messages in one file (mbox, RFC 4155).
 
-Mailboxes of many messages in one file (mbox, RFC 4155): read line by line, each message a member.
+The main headers and the body of a message are its text; attachments are members. A mailbox is read line by line, and
+each message is a member.
 """
 
 from __future__ import annotations
@@ -27,6 +28,36 @@ from directory_indexer.formats.mail.signed import signed_content
 
 MAX_PARTS: Final = 2_000
 ENCRYPTED: Final = "This message is encrypted.\n"
+
+_MAX_NAME: Final = 80
+_NO_NAME: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
+_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n){2,}")
+_BODIES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
+_SEALS: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_SEALED_TYPES: Final = _SEALS | {"multipart/encrypted", "application/pgp-encrypted"}
+_REPORTS: Final = frozenset(
+    {
+        "message/delivery-status",
+        "message/disposition-notification",
+        "message/feedback-report",
+        "message/global-delivery-status",
+        "message/global-disposition-notification",
+    }
+)
+_WORD: Final = re.compile(r"\w+")
+_ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
+_FEW_WORDS: Final = 2
+_SIGNATURE: Final = "-- "
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
+# Old programs write blanks before the colon (RFC 5322, 4.5); the standard library takes that for the end of headers.
+_SPACED_NAME: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")
+
+_MAX_LINE: Final = 1 << 20
+_MAX_HEAD: Final = 1 << 16
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
+_QUOTED: Final = re.compile(rb">+From ")
+_SEPARATOR: Final = re.compile(rb"From [^\n]{0,400}\d{4}|From - ")
+_FULL_SEPARATOR: Final = re.compile(rb"From \S{1,200} +\w{3} +\w{3} +\d{1,2} +\d\d:\d\d(?::\d\d)? [^\n]{0,40}\d{4}")
 
 
 def open_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
@@ -87,6 +118,22 @@ def web_pages(content: bytes, budget: Budget) -> list[str]:
         ExtractionError: its parts are nested too deep.
     """
     return list(_pages(_parse_message(content), budget))
+
+
+def fuller_text(plain: str, rich: str) -> str:
+    """Return the plain form of a text, or the rich one if that has clearly more words."""
+    of_plain, of_rich = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
+    return rich if len(of_rich - of_plain) > max(_FEW_WORDS, len(of_plain - of_rich)) else plain
+
+
+def file_name(subject: str) -> str:
+    """Return a file name made from a subject."""
+    return " ".join(_NO_NAME.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
+
+
+def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Open a mailbox, whose messages are members."""
+    return Contents(None, _messages(file, budget))
 
 
 def _pages(message: Message, budget: Budget) -> Iterator[str]:
@@ -192,12 +239,6 @@ class _Parts:
         return reduce(fuller_text, bodies) if is_choice and bodies else "\n".join(bodies)
 
 
-def fuller_text(plain: str, rich: str) -> str:
-    """Return the plain form of a text, or the rich one if that has clearly more words."""
-    of_plain, of_rich = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
-    return rich if len(of_rich - of_plain) > max(_FEW_WORDS, len(of_plain - of_rich)) else plain
-
-
 def _distinct_words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
@@ -294,42 +335,8 @@ def _text_of(part: Message, budget: Budget) -> str:
         return content.decode("latin-1")
 
 
-def file_name(subject: str) -> str:
-    """Return a file name made from a subject."""
-    return " ".join(_NO_NAME.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
-
-
 def _squeeze_blank_lines(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text).strip("\n") + "\n"
-
-
-_MAX_NAME: Final = 80
-_NO_NAME: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
-_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-_BODIES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
-_SEALS: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
-_SEALED_TYPES: Final = _SEALS | {"multipart/encrypted", "application/pgp-encrypted"}
-_REPORTS: Final = frozenset(
-    {
-        "message/delivery-status",
-        "message/disposition-notification",
-        "message/feedback-report",
-        "message/global-delivery-status",
-        "message/global-disposition-notification",
-    }
-)
-_WORD: Final = re.compile(r"\w+")
-_ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
-_FEW_WORDS: Final = 2
-_SIGNATURE: Final = "-- "
-_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
-# Old programs write blanks before the colon (RFC 5322, 4.5); the standard library takes that for the end of headers.
-_SPACED_NAME: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")
-
-
-def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
-    """Open a mailbox, whose messages are members."""
-    return Contents(None, _messages(file, budget))
 
 
 def _messages(file: BinaryIO, budget: Budget) -> Iterator[Member]:
@@ -369,11 +376,3 @@ def _head_of(content: bytes) -> bytes:
     head = content[:_MAX_HEAD]
     match = _HEAD_END.search(head)
     return head[: match.start()] if match else head
-
-
-_MAX_LINE: Final = 1 << 20
-_MAX_HEAD: Final = 1 << 16
-_HEAD_END: Final = re.compile(rb"\n\r?\n")
-_QUOTED: Final = re.compile(rb">+From ")
-_SEPARATOR: Final = re.compile(rb"From [^\n]{0,400}\d{4}|From - ")
-_FULL_SEPARATOR: Final = re.compile(rb"From \S{1,200} +\w{3} +\w{3} +\d{1,2} +\d\d:\d\d(?::\d\d)? [^\n]{0,40}\d{4}")

@@ -1,6 +1,6 @@
 """Messages saved by Outlook (MS-OXMSG): an OLE file, a stream for each property, a storage for each attachment.
 
-Recipients of an Outlook message: those of its recipient table, which has their names, and of its headers.
+Recipients are those of its recipient table, which has their names, and of its headers.
 """
 
 from __future__ import annotations
@@ -31,6 +31,26 @@ from directory_indexer.formats.mail.message import file_name
 from directory_indexer.formats.metadata import distinct_values, single_line_value
 from directory_indexer.formats.office.rtf import rtf_text
 
+_OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_STREAM_NAME: Final = "__substg1.0_".encode("utf-16-le")
+_ATTACHMENT: Final = "__attach_version1.0_"
+_NAMES_OF_ATTACHMENTS: Final = ("3707", "3704", "3001")
+_SENT: Final = 0x0039
+_DELIVERED: Final = 0x0E06
+_MAX_DEPTH: Final = 8
+_CHARSET: Final = re.compile(rb"charset=[\"']?([\w-]{1,40})")
+_CHARSET_WITHIN: Final = 4_096
+_UNFOLDED: Final = re.compile(r"\r?\n[ \t]+")
+_DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, OverflowError, struct.error, RecursionError)
+
+_RECIPIENT: Final = "__recip_version1.0_"
+_MOST_RECIPIENTS: Final = 2_000
+_KIND: Final = 0x0C15
+_KIND_ALONE: Final = 0xF
+_TO: Final = 1
+_KINDS: Final = {_TO: ("to", "0E04"), 2: ("cc", "0E03"), 3: ("bcc", "0E02")}
+_DIRECTORIES: Final = ("/O=", "/CN=", "IMCEAEX-")
+
 
 def is_outlook_message(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a message saved by Outlook; the names of its streams are mostly near its beginning."""
@@ -50,6 +70,38 @@ def open_outlook_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
         return Contents(message.document(kind), message.attachments(), is_message=True)
     except _DAMAGE as error:
         raise ExtractionError(f"is damaged ({type(error).__name__})") from error
+
+
+class People(NamedTuple):
+    """All recipients of a message."""
+
+    to: tuple[str, ...]
+    copied: tuple[str, ...]
+    blind: tuple[str, ...]
+    """Recipients of a blind copy, whom only the sender knows."""
+
+
+def people_of(message: MapiProperties, headers: Headers) -> People:
+    """Return the recipients of a message."""
+    listed: dict[int, list[str]] = {kind: [] for kind in _KINDS}
+    for recipient in message.within(_RECIPIENT)[:_MOST_RECIPIENTS]:
+        # A message that was sent again has flags besides the kind.
+        listed.get(recipient.numbers.get(_KIND, _TO) & _KIND_ALONE, listed[_TO]).append(
+            person(recipient.text("3001", "3A20"), recipient.text("39FE", "3003"))
+        )
+    to, copied, blind = (
+        _merge_people((*listed[kind], *headers.everyone(name))) or _split_names(message.text(tag))
+        for kind, (name, tag) in _KINDS.items()
+    )
+    return People(to, copied, blind)
+
+
+def person(name: str, address: str) -> str:
+    """Format a name with its address; an address of a directory (X.500) is left out, since no person knows it."""
+    name, address = single_line_value(name).strip("'\" "), single_line_value(address)
+    if "@" not in address:
+        return "" if name.upper().startswith(_DIRECTORIES) else name or _without_directory(address)
+    return f"{name} <{address}>" if name and name.lower() != address.lower() else address
 
 
 class _Message:
@@ -163,51 +215,6 @@ def _format_ticks(ticks: int | None) -> str:
     return moment.replace(microsecond=0).isoformat()
 
 
-_OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_STREAM_NAME: Final = "__substg1.0_".encode("utf-16-le")
-_ATTACHMENT: Final = "__attach_version1.0_"
-_NAMES_OF_ATTACHMENTS: Final = ("3707", "3704", "3001")
-_SENT: Final = 0x0039
-_DELIVERED: Final = 0x0E06
-_MAX_DEPTH: Final = 8
-_CHARSET: Final = re.compile(rb"charset=[\"']?([\w-]{1,40})")
-_CHARSET_WITHIN: Final = 4_096
-_UNFOLDED: Final = re.compile(r"\r?\n[ \t]+")
-_DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, OverflowError, struct.error, RecursionError)
-
-
-class People(NamedTuple):
-    """All recipients of a message."""
-
-    to: tuple[str, ...]
-    copied: tuple[str, ...]
-    blind: tuple[str, ...]
-    """Recipients of a blind copy, whom only the sender knows."""
-
-
-def people_of(message: MapiProperties, headers: Headers) -> People:
-    """Return the recipients of a message."""
-    listed: dict[int, list[str]] = {kind: [] for kind in _KINDS}
-    for recipient in message.within(_RECIPIENT)[:_MOST_RECIPIENTS]:
-        # A message that was sent again has flags besides the kind.
-        listed.get(recipient.numbers.get(_KIND, _TO) & _KIND_ALONE, listed[_TO]).append(
-            person(recipient.text("3001", "3A20"), recipient.text("39FE", "3003"))
-        )
-    to, copied, blind = (
-        _merge_people((*listed[kind], *headers.everyone(name))) or _split_names(message.text(tag))
-        for kind, (name, tag) in _KINDS.items()
-    )
-    return People(to, copied, blind)
-
-
-def person(name: str, address: str) -> str:
-    """Format a name with its address; an address of a directory (X.500) is left out, since no person knows it."""
-    name, address = single_line_value(name).strip("'\" "), single_line_value(address)
-    if "@" not in address:
-        return "" if name.upper().startswith(_DIRECTORIES) else name or _without_directory(address)
-    return f"{name} <{address}>" if name and name.lower() != address.lower() else address
-
-
 def _without_directory(address: str) -> str:
     return "" if address.upper().startswith(_DIRECTORIES) else address
 
@@ -229,12 +236,3 @@ def _address(written: str) -> str:
 def _split_names(names: str) -> tuple[str, ...]:
     """Split the names that Outlook displays, when there is nothing else."""
     return tuple(filter(None, (person(name, "") for name in names.replace("\0", "").split(";")[:_MOST_RECIPIENTS])))
-
-
-_RECIPIENT: Final = "__recip_version1.0_"
-_MOST_RECIPIENTS: Final = 2_000
-_KIND: Final = 0x0C15
-_KIND_ALONE: Final = 0xF
-_TO: Final = 1
-_KINDS: Final = {_TO: ("to", "0E04"), 2: ("cc", "0E03"), 3: ("bcc", "0E02")}
-_DIRECTORIES: Final = ("/O=", "/CN=", "IMCEAEX-")

@@ -1,9 +1,7 @@
-"""Word documents: the visible text, with headings, tables, notes and comments where they belong.
+"""Word documents: the visible text, with headings, tables, footnotes, endnotes and comments where they belong.
 
 Tracked insertions are kept, tracked deletions are not. Text boxes are stored twice, once for older programs; only the
 first is read. Files included as they are (`altChunk`) are read where they stand.
-
-Footnotes, endnotes and comments of Word documents, which are in parts of their own.
 """
 
 from __future__ import annotations
@@ -33,6 +31,25 @@ with lazily:
     from directory_indexer.formats.mail.message import web_pages
     from directory_indexer.formats.recognition import kind_of
 
+_RUNNING: Final = frozenset({"header", "footer"})
+_SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
+_MAX_INSTRUCTION: Final = 4_000
+_ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
+_CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+SKIPPED: Final = frozenset(
+    "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
+    "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()
+)
+
+
+NoteKey: TypeAlias = tuple[str, str]
+"""`footnote`, `endnote` or `comment`, and the number by which the text refers to it."""
+
+_PARTS: Final = {"footnotes": "word/footnotes.xml", "endnotes": "word/endnotes.xml", "comments": "word/comments.xml"}
+_ROLES: Final = frozenset({"footnote", "endnote", "comment"})
+_BREAKS: Final = frozenset({"p", "tab", "br", "cr", "tc"})
+_SKIPPED: Final = frozenset("del moveFrom delText instrText delInstrText Fallback rt tabs".split())
+
 
 def read_docx(package: Package, main: str) -> Document:
     """Read a document by its main part; headers and footers come last, each text once.
@@ -58,54 +75,6 @@ def read_docx(package: Package, main: str) -> Document:
         draft.paragraph(text)
     title, metadata = read_properties(package)
     return draft.document("docx", title, metadata)
-
-
-def _write_running_texts(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
-    seen_texts: set[str] = set()
-    for part in parts:
-        running = Draft()
-        read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
-        text = running.document("docx").text
-        if text not in seen_texts:
-            seen_texts.add(text)
-            draft.paragraph(text)
-
-
-def _included_blocks(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
-    """Return the blocks of an included file of any format, the first time; none if it is damaged."""
-    relation, budget = relations.pop(number, None), package.budget
-    if relation is None or budget.depth == MAX_DEPTH:
-        return []
-    budget.depth += 1
-    try:
-        return _blocks(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
-    except ExtractionError:
-        if budget.is_spent:
-            raise
-        return []
-    finally:
-        budget.depth -= 1
-
-
-def _blocks(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
-    kind = kind_of(path, content)
-    if kind == "html":
-        return page_blocks(decode(content))
-    if kind == "mhtml":
-        return [block for page in web_pages(content, budget) for block in page_blocks(page)]
-    return list(_paragraphs(extract(content, path, budget)))
-
-
-def _paragraphs(document: Document) -> Iterator[Paragraph]:
-    starts = [section.start for section in document.sections]
-    sections = document.sections or (Section(0),)
-    for section, end in zip(sections, [*starts[1:], len(document.text)], strict=True):
-        text = document.text[section.start : end].strip("\n")
-        heading, _, rest = text.partition("\n")
-        if section.headings and " ".join(heading.split()) == section.headings[-1]:
-            yield Paragraph(heading, len(section.headings))
-            text = rest
-        yield from map(Paragraph, text.strip("\n").split("\n\n"))
 
 
 class DocxBody:
@@ -254,6 +223,62 @@ class DocxBody:
         self._story.tables.end()
 
 
+def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
+    """Return the notes of a document, each on one line; a comment begins with its author."""
+    notes = _Notes()
+    for role, usual in _PARTS.items():
+        read_xml(package.pieces(parts.get(role, usual)), notes, skipped=_SKIPPED)
+    return {key: text for key, text in notes.by_key.items() if text}
+
+
+def _write_running_texts(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
+    seen_texts: set[str] = set()
+    for part in parts:
+        running = Draft()
+        read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
+        text = running.document("docx").text
+        if text not in seen_texts:
+            seen_texts.add(text)
+            draft.paragraph(text)
+
+
+def _included_blocks(package: Package, relations: dict[str, Relation], number: str) -> list[Block]:
+    """Return the blocks of an included file of any format, the first time; none if it is damaged."""
+    relation, budget = relations.pop(number, None), package.budget
+    if relation is None or budget.depth == MAX_DEPTH:
+        return []
+    budget.depth += 1
+    try:
+        return _blocks(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
+    except ExtractionError:
+        if budget.is_spent:
+            raise
+        return []
+    finally:
+        budget.depth -= 1
+
+
+def _blocks(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
+    kind = kind_of(path, content)
+    if kind == "html":
+        return page_blocks(decode(content))
+    if kind == "mhtml":
+        return [block for page in web_pages(content, budget) for block in page_blocks(page)]
+    return list(_paragraphs(extract(content, path, budget)))
+
+
+def _paragraphs(document: Document) -> Iterator[Paragraph]:
+    starts = [section.start for section in document.sections]
+    sections = document.sections or (Section(0),)
+    for section, end in zip(sections, [*starts[1:], len(document.text)], strict=True):
+        text = document.text[section.start : end].strip("\n")
+        heading, _, rest = text.partition("\n")
+        if section.headings and " ".join(heading.split()) == section.headings[-1]:
+            yield Paragraph(heading, len(section.headings))
+            text = rest
+        yield from map(Paragraph, text.strip("\n").split("\n\n"))
+
+
 class _Choices:
     """The choices of a drop-down field, counted from 0; its text is the chosen one."""
 
@@ -273,29 +298,6 @@ class _Choices:
 
     def add(self, text: str) -> None:
         self._all.append(text)
-
-
-_RUNNING: Final = frozenset({"header", "footer"})
-_SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
-_MAX_INSTRUCTION: Final = 4_000
-_ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
-_CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-SKIPPED: Final = frozenset(
-    "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
-    "tblPrExChange tblGridChange trPrChange tcPrChange numberingChange".split()
-)
-
-
-NoteKey: TypeAlias = tuple[str, str]
-"""`footnote`, `endnote` or `comment`, and the number by which the text refers to it."""
-
-
-def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
-    """Return the notes of a document, each on one line; a comment begins with its author."""
-    notes = _Notes()
-    for role, usual in _PARTS.items():
-        read_xml(package.pieces(parts.get(role, usual)), notes, skipped=_SKIPPED)
-    return {key: text for key, text in notes.by_key.items() if text}
 
 
 class _Notes:
@@ -325,9 +327,3 @@ class _Notes:
             self._is_text = False
         elif name in _ROLES and self._key:
             self.by_key[self._key] = " ".join("".join(self._pieces).split())
-
-
-_PARTS: Final = {"footnotes": "word/footnotes.xml", "endnotes": "word/endnotes.xml", "comments": "word/comments.xml"}
-_ROLES: Final = frozenset({"footnote", "endnote", "comment"})
-_BREAKS: Final = frozenset({"p", "tab", "br", "cr", "tc"})
-_SKIPPED: Final = frozenset("del moveFrom delText instrText delInstrText Fallback rt tabs".split())

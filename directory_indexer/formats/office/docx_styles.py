@@ -1,8 +1,7 @@
-"""Headings and list items of a Word document, by the styles of its paragraphs.
+"""Styles of Word documents: which paragraphs are headings or list items, and the marks of numbered ones.
 
 Styles are recognised by their names, which stay English in every language of Word, and by the styles they are based on.
-
-Marks of numbered paragraphs in Word documents, which are computed, not stored: `-`, `1.`, `2.3`, `(a)`.
+Marks such as `-`, `1.`, `2.3` and `(a)` are computed, since they are not stored.
 """
 
 from __future__ import annotations
@@ -14,6 +13,24 @@ from typing import Final, NamedTuple
 from directory_indexer.formats.office.numerals import alphabetic_numeral, roman_numeral
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import read_xml
+
+_FIELDS: Final = {"basedOn": "style", "outlineLvl": "outline", "numId": "numbering", "ilvl": "depth"}
+_HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
+_OUTLINE_LEVELS: Final = frozenset("012345678")
+
+_NO_LIST: Final = "0"
+_DEPTHS: Final = tuple("012345678")
+_PLACE: Final = re.compile(r"%([1-9])")
+_MAX_DIGITS: Final = 6
+_MAX_PATTERN: Final = 40
+_FORMATS: Final[dict[str, Callable[[int], str]]] = {
+    "lowerLetter": alphabetic_numeral,
+    "upperLetter": lambda number: alphabetic_numeral(number).upper(),
+    "lowerRoman": roman_numeral,
+    "upperRoman": lambda number: roman_numeral(number).upper(),
+    "decimalZero": lambda number: f"{number:02}",
+    "none": lambda _: "",
+}
 
 
 class ParagraphForm(NamedTuple):
@@ -88,17 +105,6 @@ class StyleForms:
         """Ignore text, which styles do not have."""
 
 
-_FIELDS: Final = {"basedOn": "style", "outlineLvl": "outline", "numId": "numbering", "ilvl": "depth"}
-_HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
-_OUTLINE_LEVELS: Final = frozenset("012345678")
-
-
-class _Level(NamedTuple):
-    start: int = 1
-    number_format: str = "decimal"
-    pattern: str = ""
-
-
 class Numbering:
     """The lists of a document, with their current counts."""
 
@@ -124,18 +130,24 @@ class Numbering:
         return "  " * level + mark if mark else ""
 
 
-def _format_count(level: int, counts: list[int | None], levels: dict[int, _Level]) -> str:
-    level_format = levels.get(level, _Level())
-    count = counts[level]
-    count = level_format.start if count is None else count
-    return _FORMATS.get(level_format.number_format, str)(count)
-
-
 def read_numbering(package: Package, parts: dict[str, str]) -> Numbering:
     """Return the lists of a document; damaged or missing ones count as bulleted."""
     lists = _Lists()
     read_xml(package.pieces(parts.get("numbering", "word/numbering.xml")), lists)
     return Numbering(lists.lists, lists.levels)
+
+
+class _Level(NamedTuple):
+    start: int = 1
+    number_format: str = "decimal"
+    pattern: str = ""
+
+
+def _format_count(level: int, counts: list[int | None], levels: dict[int, _Level]) -> str:
+    level_format = levels.get(level, _Level())
+    count = counts[level]
+    count = level_format.start if count is None else count
+    return _FORMATS.get(level_format.number_format, str)(count)
 
 
 class _Lists:
@@ -173,18 +185,3 @@ class _Lists:
     def end(self, name: str) -> None: ...
 
     def text(self, text: str) -> None: ...
-
-
-_NO_LIST: Final = "0"
-_DEPTHS: Final = tuple("012345678")
-_PLACE: Final = re.compile(r"%([1-9])")
-_MAX_DIGITS: Final = 6
-_MAX_PATTERN: Final = 40
-_FORMATS: Final[dict[str, Callable[[int], str]]] = {
-    "lowerLetter": alphabetic_numeral,
-    "upperLetter": lambda number: alphabetic_numeral(number).upper(),
-    "lowerRoman": roman_numeral,
-    "upperRoman": lambda number: roman_numeral(number).upper(),
-    "decimalZero": lambda number: f"{number:02}",
-    "none": lambda _: "",
-}

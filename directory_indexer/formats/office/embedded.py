@@ -1,6 +1,6 @@
-"""Files embedded in office documents, either wrapped in an OLE file with their name, or as they are.
+"""Files embedded in office documents and rich text: wrapped in an OLE file with their name, or as they are.
 
-Files embedded in rich text: hex digits of OLE objects (MS-OLEDS 2.2), of which whole files are members.
+Rich text has them as hex digits of OLE objects (MS-OLEDS 2.2), of which whole files are members.
 """
 
 from __future__ import annotations
@@ -16,6 +16,36 @@ from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.formats.containers import Budget, Member
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.scanned_pictures import may_hold_text
+
+_OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_EMBEDDED: Final = re.compile(
+    r"(?:word|ppt|xl|visio)[/\\]embeddings[/\\][^/\\]+$|(?:\./)?Object \d{1,9}$", re.IGNORECASE
+)
+"""The folders of embedded files in Office Open XML and OpenDocument."""
+
+_KINDS: Final = {
+    **{suffix: suffix for suffix in ("bmp", "gif", "jpeg", "png", "tiff", "webp")},
+    "jpg": "jpeg",
+    "tif": "tiff",
+}
+_PICTURE: Final = re.compile(
+    rf"^(?:(?:word|ppt|xl|visio)[/\\]media|(?:\./)?Pictures)[/\\][^/\\]+\.({'|'.join(_KINDS)})$", re.IGNORECASE
+)
+_NATIVE: Final = "\x01Ole10Native"
+_WHOLE_FILES: Final = ("Package", "CONTENTS")
+"""Streams with a document of Office, and with a PDF."""
+
+_SIZE_BYTES: Final = 4
+_PACKED: Final = re.compile(
+    rb"\x02\x00(?P<name>[^\0]{0,260})\0[^\0]{0,1000}\0.{4}(?P<length>.{4})[^\0]{0,1000}\0(?P<size>.{4})", re.DOTALL
+)
+
+_OBJECT: Final = re.compile(rb"\\objdata(?![a-zA-Z])([0-9a-fA-F \t\r\n]*+)")
+_NO_DIGITS: Final = re.compile(rb"[^0-9a-fA-F]+")
+_FIXED_BYTES: Final = 8
+_IS_EMBEDDED: Final = b"\2\0\0\0"
+_PACKAGER: Final = b"Package"
+_WHOLE_FILE_HEADERS: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")
 
 
 def embedded_files(package: Package, budget: Budget) -> Iterator[Member]:
@@ -38,21 +68,6 @@ def embedded_files(package: Package, budget: Budget) -> Iterator[Member]:
             yield Member(file.name, file.content)
     if budget.reads_pictures:
         yield from _pictures(package, budget)
-
-
-def _pictures(package: Package, budget: Budget) -> Iterator[Member]:
-    """Yield the pictures that may have text."""
-    for part, match in ((part, _PICTURE.search(part)) for part in package.names()):
-        if match is None:
-            continue
-        try:
-            content = b"".join(package.pieces(part))
-        except (SkipFileError, ExtractionError):
-            if budget.is_spent:
-                raise
-            continue
-        if may_hold_text(content, _KINDS[match[1].lower()]):
-            yield Member(part, content)
 
 
 class EmbeddedFile(NamedTuple):
@@ -95,30 +110,6 @@ def read_ole_package(name: str, stream: bytes) -> EmbeddedFile:
     return EmbeddedFile(label or name, stream[match.end() : match.end() + size])
 
 
-_OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_EMBEDDED: Final = re.compile(
-    r"(?:word|ppt|xl|visio)[/\\]embeddings[/\\][^/\\]+$|(?:\./)?Object \d{1,9}$", re.IGNORECASE
-)
-"""The folders of embedded files in Office Open XML and OpenDocument."""
-
-_KINDS: Final = {
-    **{suffix: suffix for suffix in ("bmp", "gif", "jpeg", "png", "tiff", "webp")},
-    "jpg": "jpeg",
-    "tif": "tiff",
-}
-_PICTURE: Final = re.compile(
-    rf"^(?:(?:word|ppt|xl|visio)[/\\]media|(?:\./)?Pictures)[/\\][^/\\]+\.({'|'.join(_KINDS)})$", re.IGNORECASE
-)
-_NATIVE: Final = "\x01Ole10Native"
-_WHOLE_FILES: Final = ("Package", "CONTENTS")
-"""Streams with a document of Office, and with a PDF."""
-
-_SIZE_BYTES: Final = 4
-_PACKED: Final = re.compile(
-    rb"\x02\x00(?P<name>[^\0]{0,260})\0[^\0]{0,1000}\0.{4}(?P<length>.{4})[^\0]{0,1000}\0(?P<size>.{4})", re.DOTALL
-)
-
-
 def embedded_objects(content: bytes, budget: Budget) -> Iterator[Member]:
     """Yield the files embedded in rich text, by their own names if known.
 
@@ -131,6 +122,21 @@ def embedded_objects(content: bytes, budget: Budget) -> Iterator[Member]:
         stored = bytes.fromhex(digits[: len(digits) // 2 * 2].decode("ascii"))
         if member := _member(f"object {number}", stored, budget):
             yield member
+
+
+def _pictures(package: Package, budget: Budget) -> Iterator[Member]:
+    """Yield the pictures that may have text."""
+    for part, match in ((part, _PICTURE.search(part)) for part in package.names()):
+        if match is None:
+            continue
+        try:
+            content = b"".join(package.pieces(part))
+        except (SkipFileError, ExtractionError):
+            if budget.is_spent:
+                raise
+            continue
+        if may_hold_text(content, _KINDS[match[1].lower()]):
+            yield Member(part, content)
 
 
 def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
@@ -163,11 +169,3 @@ def _embedded(stored: bytes) -> tuple[bytes, bytes]:
         offset += 4 + length
     size = int.from_bytes(stored[offset : offset + 4], "little")
     return texts[0].rstrip(b"\0"), stored[offset + 4 : offset + 4 + size]
-
-
-_OBJECT: Final = re.compile(rb"\\objdata(?![a-zA-Z])([0-9a-fA-F \t\r\n]*+)")
-_NO_DIGITS: Final = re.compile(rb"[^0-9a-fA-F]+")
-_FIXED_BYTES: Final = 8
-_IS_EMBEDDED: Final = b"\2\0\0\0"
-_PACKAGER: Final = b"Package"
-_WHOLE_FILE_HEADERS: Final = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\3\4", b"%PDF-")

@@ -1,8 +1,6 @@
-"""Binary Excel workbooks, read by calamine: those of before 2007, and `xlsb`.
+"""Binary Excel workbooks and Word documents of before 2007, read by the native libraries calamine and office-oxide.
 
-Word documents of before 2007, read by office-oxide.
-
-Errors of native readers of office files, as one error; a crash of their process is handled by the worker.
+Errors of the libraries become one error; a crash of their process is handled by the worker.
 """
 
 from __future__ import annotations
@@ -25,6 +23,20 @@ from directory_indexer.formats.office.ooxml_parts import read_properties
 from directory_indexer.formats.office.sheets import Sheet, SheetCell
 from directory_indexer.formats.packages import Package
 
+_MIDNIGHT: Final = time()
+
+
+_Node: TypeAlias = dict[str, Any]
+
+_RUNNING: Final = tuple(
+    f"{which}{part}" for part in ("header", "footer") for which in ("", "first_page_", "even_page_")
+)
+_CONTENTS: Final = ("content", "items", "rows", "cells")
+_INLINE: Final = frozenset({"text", "line_break", "image"})
+
+_MESSAGE_CHARACTERS: Final = 150
+_PASSWORDS: Final = ("password", "encrypted")
+
 
 def extract_xlsb(content: bytes, _: str, budget: Budget) -> Document:
     """Read a binary workbook in a package.
@@ -45,6 +57,47 @@ def read_xls(content: bytes) -> Document:
         ExtractionError: it is damaged.
     """
     return _read(content).document("xls")
+
+
+def read_doc(content: bytes) -> Document:
+    """Read a document; headers and footers come last, each text once.
+
+    Raises:
+        SkipFileError: it needs a password, or is more than is read.
+        ExtractionError: it is damaged.
+    """
+    draft = Draft()
+    running: dict[str, None] = {}
+    for section in _sections(content):
+        _write_nodes(section.get("elements", ()), draft)
+        running |= {_text(section[part]): None for part in _RUNNING if section.get(part)}
+    for text in running:
+        draft.paragraph(text)
+    return draft.document("doc")
+
+
+@contextmanager
+def translate_errors(what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Convert the errors and panics of a library into failures that name `what` was read.
+
+    Raises:
+        SkipFileError: the file needs a password.
+        ExtractionError: the file is damaged, or the library fails on it.
+    """
+    try:
+        yield
+    except ExtractionError:
+        raise
+    except errors as error:
+        message = " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
+        if any(word in message.lower() for word in _PASSWORDS):
+            raise SkipFileError(SkipReason.ENCRYPTED, "needs a password") from error
+        raise ExtractionError(f"damaged {what}: {message or type(error).__name__}") from error
+    except BaseException as error:
+        # PyO3 raises a Rust panic as a class that is no `Exception` and cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ExtractionError(f"damaged {what}: its reader gave up") from error
 
 
 def _read(content: bytes) -> Draft:
@@ -78,29 +131,6 @@ def _format_value(value: object) -> str:
         seconds = round(value.total_seconds())
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     return str(value).strip() if isinstance(value, str | int | date) else ""
-
-
-_MIDNIGHT: Final = time()
-
-
-_Node: TypeAlias = dict[str, Any]
-
-
-def read_doc(content: bytes) -> Document:
-    """Read a document; headers and footers come last, each text once.
-
-    Raises:
-        SkipFileError: it needs a password, or is more than is read.
-        ExtractionError: it is damaged.
-    """
-    draft = Draft()
-    running: dict[str, None] = {}
-    for section in _sections(content):
-        _write_nodes(section.get("elements", ()), draft)
-        running |= {_text(section[part]): None for part in _RUNNING if section.get(part)}
-    for text in running:
-        draft.paragraph(text)
-    return draft.document("doc")
 
 
 def _sections(content: bytes) -> list[_Node]:
@@ -150,11 +180,6 @@ def _pieces(node: _Node) -> Iterator[str]:
             yield " "
 
 
-_RUNNING: Final = tuple(
-    f"{which}{part}" for part in ("header", "footer") for which in ("", "first_page_", "even_page_")
-)
-_CONTENTS: Final = ("content", "items", "rows", "cells")
-_INLINE: Final = frozenset({"text", "line_break", "image"})
 _WRITERS: Final[dict[str, Callable[[_Node, Draft], None]]] = {
     "heading": lambda node, draft: draft.heading(node["level"], _text(node)),
     "paragraph": lambda node, draft: draft.paragraph(_text(node)),
@@ -164,31 +189,3 @@ _WRITERS: Final[dict[str, Callable[[_Node, Draft], None]]] = {
     "footnote": lambda node, draft: draft.paragraph(_text(node)),
     "endnote": lambda node, draft: draft.paragraph(f"> {_text(node)}"),
 }
-
-
-@contextmanager
-def translate_errors(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Convert the errors and panics of a library into failures that name `what` was read.
-
-    Raises:
-        SkipFileError: the file needs a password.
-        ExtractionError: the file is damaged, or the library fails on it.
-    """
-    try:
-        yield
-    except ExtractionError:
-        raise
-    except errors as error:
-        message = " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
-        if any(word in message.lower() for word in _PASSWORDS):
-            raise SkipFileError(SkipReason.ENCRYPTED, "needs a password") from error
-        raise ExtractionError(f"damaged {what}: {message or type(error).__name__}") from error
-    except BaseException as error:
-        # PyO3 raises a Rust panic as a class that is no `Exception` and cannot be imported.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise ExtractionError(f"damaged {what}: its reader gave up") from error
-
-
-_MESSAGE_CHARACTERS: Final = 150
-_PASSWORDS: Final = ("password", "encrypted")

@@ -1,6 +1,4 @@
-"""Numbers as a workbook displays them: as dates, times and percentages, by their format.
-
-Numbers as workbooks display them by format code (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `"INV-"0000`, `0.0%`.
+"""Numbers as workbooks display them by format code (ECMA-376, 18.8.31): `#,##0.00 €`, `00000`, `0.0%`, dates.
 
 A code is compiled into a function once. Separators are those of the file, which are the English ones, because the
 display in another country depends on the system there.
@@ -17,6 +15,70 @@ from typing import Final, NamedTuple, TypeAlias
 from directory_indexer.formats.office.date_codes import moment_writer
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import read_xml
+
+EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no time zones
+_EPOCH_OF_1904: Final = datetime(1904, 1, 1)  # noqa: DTZ001
+_SECONDS_A_DAY: Final = 86_400
+_FALSE_LEAP_DAY: Final = 60
+_DAYS: Final = 2_958_466
+"""The end of the year 9999, the last that Excel displays."""
+
+_Writer: TypeAlias = Callable[[float], str]
+_EXACT_DIGITS: Final = 15
+_MOST: Final = 1e21
+"""Larger numbers are no amounts; NaN compares as false, too."""
+
+_MAX_CODE: Final = 255
+_DATE_CODE: Final = "yyyy-mm-dd"
+_TIME_CODE: Final = "hh:mm:ss"
+_STANDARD_MOMENTS: Final = frozenset({_DATE_CODE, _TIME_CODE})
+_BUILT_IN: Final = {
+    "1": "0",
+    "2": "0.00",
+    "3": "#,##0",
+    "4": "#,##0.00",
+    "9": "0%",
+    "10": "0.00%",
+    "11": "0.00E+00",
+    "12": "# ?/?",
+    "13": "# ??/??",
+    "48": "##0.0E+0",
+    **dict.fromkeys(map(str, (5, 6)), "$#,##0;($#,##0)"),
+    **dict.fromkeys(map(str, (7, 8)), "$#,##0.00;($#,##0.00)"),
+    **dict.fromkeys(map(str, (37, 38)), "#,##0;(#,##0)"),
+    **dict.fromkeys(map(str, (39, 40)), "#,##0.00;(#,##0.00)"),
+    **dict.fromkeys(map(str, (*range(14, 18), 22, *range(27, 32), 36, *range(50, 59))), _DATE_CODE),
+    **dict.fromkeys(map(str, (*range(18, 22), *range(32, 36), 45, 47)), _TIME_CODE),
+    "46": "[h]:mm:ss",
+}
+"""Built-in formats, which no workbook contains; some of them are dates in East Asia alone."""
+
+_ELAPSED: Final = re.compile(r"\[(?:h+|m+|s+)\]")
+_LITERAL: Final = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')
+_DATE: Final = re.compile(r"[yd]|^[^hs]*m[^hs]*$")
+_TIME: Final = re.compile(r"[hs]")
+
+_TOKEN: Final = re.compile(
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|(?P<ignored>[_*].)|(?P<section>;)|\[\$(?P<currency>[^\]-]*)[^\]]*\]'
+    r"|(?P<bracketed>\[[^\]]*\])|(?P<signs>%|(?:[0#?.,/]|E[+-])+)|(?P<plain>.)",
+    re.DOTALL,
+)
+_CONDITION: Final = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d{1,15}(?:\.\d{1,15})?)\]")
+_COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "<": float.__lt__,
+    "<=": float.__le__,
+    ">": float.__gt__,
+    ">=": float.__ge__,
+    "=": float.__eq__,
+    "<>": float.__ne__,
+}
+_AS_WRITTEN: Final = re.compile("general|@", re.IGNORECASE)
+_DIGITS: Final = frozenset("0#?")
+_MOST_SECTIONS: Final = 3
+"""The fourth section is for texts."""
+
+_JUST_MORE: Final = 1 + 1e-15
+_LARGEST_DENOMINATOR: Final = 9_999
 
 
 class NumberFormats:
@@ -69,97 +131,11 @@ class NumberFormats:
         return iso if not text or text in iso else text if iso in text else f"{text} ({iso})"
 
 
-def _plain(number: float) -> str:
-    return f"{number:.15g}"
-
-
-def _elapsed(days: float) -> str:
-    seconds = round(days * _SECONDS_A_DAY)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-
-
 def read_number_formats(package: Package, parts: dict[str, str], *, has_1904_epoch: bool) -> NumberFormats:
     """Return the formats of a workbook; without them numbers stay numbers."""
     styles = _Styles()
     read_xml(package.pieces(parts.get("styles", "xl/styles.xml")), styles)
     return NumberFormats(styles.codes, has_1904_epoch=has_1904_epoch)
-
-
-def _kind(code: str) -> str:
-    code = code.partition(";")[0].lower()
-    if _ELAPSED.search(code):
-        return "elapsed"
-    bare = _LITERAL.sub("", code)
-    if _DATE.search(bare):
-        return "date"
-    return "time" if _TIME.search(bare) else ""
-
-
-class _Styles:
-    """The format codes in the order in which cells refer to them."""
-
-    def __init__(self) -> None:
-        self.codes: list[str] = []
-        self._own_codes: dict[str, str] = {}
-        self._is_of_cells = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        number = attributes.get("numFmtId", "")
-        if name == "numFmt":
-            self._own_codes[number] = attributes.get("formatCode", "")[:_MAX_CODE]
-        elif name == "cellXfs":
-            self._is_of_cells = True
-        elif name == "xf" and self._is_of_cells:
-            self.codes.append(self._own_codes.get(number, _BUILT_IN.get(number, "")))
-
-    def end(self, name: str) -> None:
-        if name == "cellXfs":
-            self._is_of_cells = False
-
-    def text(self, text: str) -> None: ...
-
-
-EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no time zones
-_EPOCH_OF_1904: Final = datetime(1904, 1, 1)  # noqa: DTZ001
-_SECONDS_A_DAY: Final = 86_400
-_FALSE_LEAP_DAY: Final = 60
-_DAYS: Final = 2_958_466
-"""The end of the year 9999, the last that Excel displays."""
-
-_Writer: TypeAlias = Callable[[float], str]
-_EXACT_DIGITS: Final = 15
-_MOST: Final = 1e21
-"""Larger numbers are no amounts; NaN compares as false, too."""
-
-_MAX_CODE: Final = 255
-_DATE_CODE: Final = "yyyy-mm-dd"
-_TIME_CODE: Final = "hh:mm:ss"
-_STANDARD_MOMENTS: Final = frozenset({_DATE_CODE, _TIME_CODE})
-_BUILT_IN: Final = {
-    "1": "0",
-    "2": "0.00",
-    "3": "#,##0",
-    "4": "#,##0.00",
-    "9": "0%",
-    "10": "0.00%",
-    "11": "0.00E+00",
-    "12": "# ?/?",
-    "13": "# ??/??",
-    "48": "##0.0E+0",
-    **dict.fromkeys(map(str, (5, 6)), "$#,##0;($#,##0)"),
-    **dict.fromkeys(map(str, (7, 8)), "$#,##0.00;($#,##0.00)"),
-    **dict.fromkeys(map(str, (37, 38)), "#,##0;(#,##0)"),
-    **dict.fromkeys(map(str, (39, 40)), "#,##0.00;(#,##0.00)"),
-    **dict.fromkeys(map(str, (*range(14, 18), 22, *range(27, 32), 36, *range(50, 59))), _DATE_CODE),
-    **dict.fromkeys(map(str, (*range(18, 22), *range(32, 36), 45, 47)), _TIME_CODE),
-    "46": "[h]:mm:ss",
-}
-"""Built-in formats, which no workbook contains; some of them are dates in East Asia alone."""
-
-_ELAPSED: Final = re.compile(r"\[(?:h+|m+|s+)\]")
-_LITERAL: Final = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')
-_DATE: Final = re.compile(r"[yd]|^[^hs]*m[^hs]*$")
-_TIME: Final = re.compile(r"[hs]")
 
 
 class Token(NamedTuple):
@@ -204,6 +180,49 @@ def number_writer(code: str) -> Callable[[float], str] | None:
         return f"-{text}" if number < 0 and has_sign else text
 
     return write
+
+
+def _plain(number: float) -> str:
+    return f"{number:.15g}"
+
+
+def _elapsed(days: float) -> str:
+    seconds = round(days * _SECONDS_A_DAY)
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _kind(code: str) -> str:
+    code = code.partition(";")[0].lower()
+    if _ELAPSED.search(code):
+        return "elapsed"
+    bare = _LITERAL.sub("", code)
+    if _DATE.search(bare):
+        return "date"
+    return "time" if _TIME.search(bare) else ""
+
+
+class _Styles:
+    """The format codes in the order in which cells refer to them."""
+
+    def __init__(self) -> None:
+        self.codes: list[str] = []
+        self._own_codes: dict[str, str] = {}
+        self._is_of_cells = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        number = attributes.get("numFmtId", "")
+        if name == "numFmt":
+            self._own_codes[number] = attributes.get("formatCode", "")[:_MAX_CODE]
+        elif name == "cellXfs":
+            self._is_of_cells = True
+        elif name == "xf" and self._is_of_cells:
+            self.codes.append(self._own_codes.get(number, _BUILT_IN.get(number, "")))
+
+    def end(self, name: str) -> None:
+        if name == "cellXfs":
+            self._is_of_cells = False
+
+    def text(self, text: str) -> None: ...
 
 
 def _split(code: str) -> list[str]:
@@ -330,26 +349,3 @@ def _fraction(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
         return f"{whole:.0f} {part}".strip() if whole else part or "0"
 
     return write
-
-
-_TOKEN: Final = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|(?P<ignored>[_*].)|(?P<section>;)|\[\$(?P<currency>[^\]-]*)[^\]]*\]'
-    r"|(?P<bracketed>\[[^\]]*\])|(?P<signs>%|(?:[0#?.,/]|E[+-])+)|(?P<plain>.)",
-    re.DOTALL,
-)
-_CONDITION: Final = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d{1,15}(?:\.\d{1,15})?)\]")
-_COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
-    "<": float.__lt__,
-    "<=": float.__le__,
-    ">": float.__gt__,
-    ">=": float.__ge__,
-    "=": float.__eq__,
-    "<>": float.__ne__,
-}
-_AS_WRITTEN: Final = re.compile("general|@", re.IGNORECASE)
-_DIGITS: Final = frozenset("0#?")
-_MOST_SECTIONS: Final = 3
-"""The fourth section is for texts."""
-
-_JUST_MORE: Final = 1 + 1e-15
-_LARGEST_DENOMINATOR: Final = 9_999

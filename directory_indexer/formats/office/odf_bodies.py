@@ -1,8 +1,7 @@
-"""OpenDocument spreadsheets: every sheet, hidden ones too, row by row, with values as displayed.
+"""Bodies of OpenDocument spreadsheets, presentations and drawings.
 
-Repeated rows and cells are written once: one element may stand for a billion cells.
-
-OpenDocument presentations and drawings: each slide is a page with its title, text, notes and comments.
+Every sheet is read row by row, hidden ones too, with values as displayed. Repeated rows and cells are written once: one
+element may stand for a billion cells. Each slide is a page with its title, text, notes and comments.
 """
 
 from __future__ import annotations

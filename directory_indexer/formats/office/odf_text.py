@@ -1,14 +1,7 @@
 """Text of OpenDocument files: paragraphs, lists, tables, notes, comments and text boxes, wherever they occur.
 
-Tracked deletions are kept apart from the text, so a single skipped element leaves them out.
-
-Nested flows of OpenDocument text, each with paragraphs and lists of its own.
-
-Paragraphs and headings of OpenDocument text, with their marks.
-
-Counts of the lists and headings of an OpenDocument text, since their numbers are not stored.
-
-Notes and comments of OpenDocument text, which are kept apart from the paragraph with their mark.
+Tracked deletions are kept apart from the text, so a single skipped element leaves them out. Numbers of lists and
+headings are not stored, so they are counted here. Notes and comments are kept apart from the paragraph with their mark.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Office files of before 2007: OLE files, recognised by the names of their streams.
+"""Office files of before 2007: OLE files, recognised by the names of their streams, and their metadata.
 
-Encrypted files of newer formats are OLE files, too.
-
-Metadata of an OLE file, from the relevant properties of its summary stream.
-
-olefile reads all properties, and as many values as one claims to have: four billion in eight bytes.
+Encrypted files of newer formats are OLE files, too. olefile reads all properties of a summary stream, and as many
+values as one claims to have: four billion in eight bytes; so only the relevant ones are read here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Office Open XML: the program of a package, by the content type of its main part.
-
-Visio drawings: each page with its name, and the text of its shapes.
-"""
+"""Office Open XML packages: their program, by the content type of the main part, and Visio drawings."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Metadata of Office Open XML packages: `docProps/core.xml` and `docProps/app.xml`.
+"""Parts of Office Open XML packages: metadata, comments, text in drawings, and formulas.
 
-Comments on slides and sheets, which are in parts of their own, as are the names of their authors.
-
-Text in the drawings of Office documents: charts, diagrams and text boxes.
-
-Formulas of Word and PowerPoint (ECMA-376, 22.1) on one line, with signs instead of layout.
+Comments on slides and sheets are in parts of their own, as are the names of their authors. Formulas (ECMA-376, 22.1)
+are written on one line, with signs instead of layout.
 """
 
 from __future__ import annotations
@@ -18,6 +15,26 @@ from directory_indexer.formats.document import Metadata
 from directory_indexer.formats.metadata import iso_time, primary_language, single_line_value, split_list
 from directory_indexer.formats.packages import Package, Relation
 from directory_indexer.formats.xml_events import XmlValues, read_xml
+
+_PROPERTY_PARTS: Final = {"core-properties": "docProps/core.xml", "extended-properties": "docProps/app.xml"}
+_MAX_DIGITS: Final = 6
+
+_THREADED: Final = "threadedComment"
+_AUTHOR_ROLES: Final = frozenset({"commentAuthors", "authors", "person"})
+_COMMENT_ROLES: Final = frozenset({"comments", _THREADED})
+_AUTHORS: Final = frozenset({"cmAuthor", "author", "person"})
+_COMMENTS: Final = frozenset({"cm", "reply", "comment", "threadedComment"})
+_TEXTS: Final = frozenset({"t", "text", "author"})
+_COPY: Final = "tc="
+"""The prefix of the author of a copied thread, followed by the id of the thread."""
+
+_DRAWINGS: Final = frozenset({"chart", "chartEx", "diagramData", "drawing", "chartUserShapes"})
+_LABEL_TEXTS: Final = frozenset({"t", "v"})
+_LINES: Final = frozenset({"p", "v", "txPr"})
+_SKIPPED: Final = frozenset({"numCache", "numLit", "Fallback", "fld"})
+"""The numbers of a chart are skipped, since they are in its sheet."""
+
+_ATOM: Final = re.compile(r"[^\W\d_]|\d+(?:[.,]\d+)?|\([^()]*\)")
 
 
 class DocumentProperties(NamedTuple):
@@ -51,19 +68,6 @@ def properties_of(value_of: Callable[[str], str]) -> DocumentProperties:
     )
 
 
-def _parts(package: Package) -> list[str]:
-    by_role = {relation.role: relation.part for relation in package.relations().values()}
-    return [by_role.get(role, usual) for role, usual in _PROPERTY_PARTS.items()]
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS and int(text) else None
-
-
-_PROPERTY_PARTS: Final = {"core-properties": "docProps/core.xml", "extended-properties": "docProps/app.xml"}
-_MAX_DIGITS: Final = 6
-
-
 class Comment(NamedTuple):
     """A comment prefixed with its author; `cell` is its cell in a sheet, "" on a slide."""
 
@@ -87,6 +91,64 @@ def read_comments(package: Package, relations: Iterable[Relation], authors: dict
         if relation.role in _COMMENT_ROLES:
             read_xml(package.pieces(relation.part), comments)
     return list(comments.comments())
+
+
+def drawing_texts(package: Package, relations: Iterable[Relation]) -> Iterator[str]:
+    """Yield the text of each chart and diagram that a part refers to, one paragraph or label to a line."""
+    for relation in relations:
+        if relation.role in _DRAWINGS:
+            labels = _Labels()
+            read_xml(package.pieces(relation.part), labels, skipped=_SKIPPED)
+            if labels.lines:
+                yield "\n".join(labels.lines)
+        if relation.role == "drawing":
+            yield from drawing_texts(package, _charts(package, relation.part))
+
+
+class Formulas:
+    """Writes the structure of formulas into a story; their letters and numbers are ordinary text.
+
+    `starts` and `ends` are the handlers of the elements of formulas, by their names.
+    """
+
+    def __init__(self, story: BlockBuilder) -> None:
+        self._story = story
+        self._brackets: list[list[str]] = []
+        self.starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "num": lambda _: story.begin_span(),
+            "den": lambda _: story.begin_span(),
+            "rad": lambda _: story.begin_span(),
+            "d": lambda _: self._begin_brackets(),
+            "begChr": lambda attributes: self._set_bracket(0, attributes.get("val", "")),
+            "endChr": lambda attributes: self._set_bracket(1, attributes.get("val", "")),
+        }
+        self.ends: dict[str, Callable[[], None]] = {
+            "num": lambda: story.write(f"{_operand(story.end_span())}/"),
+            "den": lambda: story.write(_operand(story.end_span())),
+            "rad": lambda: story.write(f"√{_operand(story.end_span())}"),
+            "d": self._end_brackets,
+        }
+
+    def _begin_brackets(self) -> None:
+        self._brackets.append(["(", ")"])
+        self._story.begin_span()
+
+    def _set_bracket(self, side: int, sign: str) -> None:
+        if self._brackets:
+            self._brackets[-1][side] = sign[:1]
+
+    def _end_brackets(self) -> None:
+        opening, closing = self._brackets.pop() if self._brackets else ("", "")
+        self._story.write(f"{opening}{self._story.end_span()}{closing}")
+
+
+def _parts(package: Package) -> list[str]:
+    by_role = {relation.role: relation.part for relation in package.relations().values()}
+    return [by_role.get(role, usual) for role, usual in _PROPERTY_PARTS.items()]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS and int(text) else None
 
 
 class _Authors:
@@ -159,28 +221,6 @@ class _Comments:
                 yield Comment(comment.cell, f"{comment.author}: {text}" if comment.author else text)
 
 
-_THREADED: Final = "threadedComment"
-_AUTHOR_ROLES: Final = frozenset({"commentAuthors", "authors", "person"})
-_COMMENT_ROLES: Final = frozenset({"comments", _THREADED})
-_AUTHORS: Final = frozenset({"cmAuthor", "author", "person"})
-_COMMENTS: Final = frozenset({"cm", "reply", "comment", "threadedComment"})
-_TEXTS: Final = frozenset({"t", "text", "author"})
-_COPY: Final = "tc="
-"""The prefix of the author of a copied thread, followed by the id of the thread."""
-
-
-def drawing_texts(package: Package, relations: Iterable[Relation]) -> Iterator[str]:
-    """Yield the text of each chart and diagram that a part refers to, one paragraph or label to a line."""
-    for relation in relations:
-        if relation.role in _DRAWINGS:
-            labels = _Labels()
-            read_xml(package.pieces(relation.part), labels, skipped=_SKIPPED)
-            if labels.lines:
-                yield "\n".join(labels.lines)
-        if relation.role == "drawing":
-            yield from drawing_texts(package, _charts(package, relation.part))
-
-
 def _charts(package: Package, drawing: str) -> Iterator[Relation]:
     return (
         relation
@@ -212,53 +252,6 @@ class _Labels:
             self._pieces.clear()
 
 
-_DRAWINGS: Final = frozenset({"chart", "chartEx", "diagramData", "drawing", "chartUserShapes"})
-_LABEL_TEXTS: Final = frozenset({"t", "v"})
-_LINES: Final = frozenset({"p", "v", "txPr"})
-_SKIPPED: Final = frozenset({"numCache", "numLit", "Fallback", "fld"})
-"""The numbers of a chart are skipped, since they are in its sheet."""
-
-
-class Formulas:
-    """Writes the structure of formulas into a story; their letters and numbers are ordinary text.
-
-    `starts` and `ends` are the handlers of the elements of formulas, by their names.
-    """
-
-    def __init__(self, story: BlockBuilder) -> None:
-        self._story = story
-        self._brackets: list[list[str]] = []
-        self.starts: dict[str, Callable[[dict[str, str]], None]] = {
-            "num": lambda _: story.begin_span(),
-            "den": lambda _: story.begin_span(),
-            "rad": lambda _: story.begin_span(),
-            "d": lambda _: self._begin_brackets(),
-            "begChr": lambda attributes: self._set_bracket(0, attributes.get("val", "")),
-            "endChr": lambda attributes: self._set_bracket(1, attributes.get("val", "")),
-        }
-        self.ends: dict[str, Callable[[], None]] = {
-            "num": lambda: story.write(f"{_operand(story.end_span())}/"),
-            "den": lambda: story.write(_operand(story.end_span())),
-            "rad": lambda: story.write(f"√{_operand(story.end_span())}"),
-            "d": self._end_brackets,
-        }
-
-    def _begin_brackets(self) -> None:
-        self._brackets.append(["(", ")"])
-        self._story.begin_span()
-
-    def _set_bracket(self, side: int, sign: str) -> None:
-        if self._brackets:
-            self._brackets[-1][side] = sign[:1]
-
-    def _end_brackets(self) -> None:
-        opening, closing = self._brackets.pop() if self._brackets else ("", "")
-        self._story.write(f"{opening}{self._story.end_span()}{closing}")
-
-
 def _operand(text: str) -> str:
     text = text.strip()
     return text if _ATOM.fullmatch(text) else f"({text})"
-
-
-_ATOM: Final = re.compile(r"[^\W\d_]|\d+(?:[.,]\d+)?|\([^()]*\)")

@@ -1,8 +1,7 @@
 """Rich text (RTF) as events: Unicode text, destinations, and the control words between, in bounded memory.
 
-Unneeded destinations are skipped at the speed of a search for braces: pictures are megabytes of digits.
-
-Encodings of rich text: each font has a character set of its own.
+Unneeded destinations are skipped at the speed of a search for braces: pictures are megabytes of digits. Each font has a
+character set of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The document of the pages of a PDF: one text, with a section for every page and heading.
+"""Printed documents: one text from the pages, with a section for every page and heading.
 
-Headings of a printed document: from its outline or, without one, from its typography.
+Headings come from the outline or, without one, from the typography.
 """
 
 from __future__ import annotations
@@ -23,6 +23,19 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 
+_MAX_ROWS = 3
+_MAX_CHARS = 160
+_MAX_BOLD_CHARS = 60
+_MAX_LEVELS = 5
+_MAX_SHARE = 0.3
+_MIN_HEADING_LETTERS = 3
+_STEP = 5
+_NOT_WORD = re.compile(r"[\W_]+")
+_NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad] (?=[^\W\d_])")
+_PAGE_AT_END = re.compile(r"\s\d{1,4}$")
+_ENDS_PROSE = tuple(".,;:\u3002\uff0c\uff1b\uff1a")
+
 
 def build_document(pages: Iterable[Page], kind: str, *, outline: Sequence[OutlineEntry], title: str) -> Document:
     """Return the pages as a document; `title` is the declared one, which is often empty or a file name."""
@@ -33,6 +46,50 @@ def build_document(pages: Iterable[Page], kind: str, *, outline: Sequence[Outlin
         title = _printed_title(text, size)
     headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
     return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, title, _without_title(title, headings))))
+
+
+class OutlineEntry(NamedTuple):
+    """An entry of the outline of a document; levels and pages count from 1."""
+
+    level: int
+    title: str
+    page: int
+
+
+class Heading(NamedTuple):
+    """A heading, its level (1 is outermost) and the character that it starts at."""
+
+    start: int
+    level: int
+    title: str
+
+
+def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:
+    """Return the outline entries, located by their words; one not found starts where the previous one does."""
+    entries = list(outline)
+    rows_by_page: dict[int, list[PlacedRow]] = {entry.page: [] for entry in entries}
+    for placed in flow.rows:
+        if placed.page in rows_by_page:
+            rows_by_page[placed.page].append(placed)
+    pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items() if rows}
+    headings = [
+        Heading(pages[entry.page].start_of(entry.title), entry.level, entry.title)
+        for entry in entries
+        if entry.page in pages
+    ]
+    return sorted(headings, key=lambda heading: heading.start)
+
+
+def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:
+    """Return rows clearly larger than the body text, or bold and alone, as headings; none if there are too many."""
+    blocks = [list(rows) for _, rows in groupby(flow.rows, key=lambda placed: (placed.page, placed.row.block))]
+    candidates = [rows for block in blocks for rows in _candidates(block, body_size)]
+    n_chars = sum(len(placed.row.text) for rows in candidates for placed in rows)
+    if n_chars > _MAX_SHARE * len(flow.text):
+        return []
+    sizes = sorted({_rank(rows[0], body_size) for rows in candidates}, reverse=True)
+    levels = {size: min(index, _MAX_LEVELS) for index, size in enumerate(sizes, 1)}
+    return [Heading(rows[0].start, levels[_rank(rows[0], body_size)], _title(rows)) for rows in candidates]
 
 
 def _without_title(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
@@ -90,52 +147,6 @@ def _paths(headings: Iterable[Heading]) -> dict[int, tuple[str, ...]]:
     return paths
 
 
-_MAX_ROWS = 3
-_MAX_CHARS = 160
-_MAX_BOLD_CHARS = 60
-_MAX_LEVELS = 5
-_MAX_SHARE = 0.3
-_MIN_HEADING_LETTERS = 3
-_STEP = 5
-_NOT_WORD = re.compile(r"[\W_]+")
-_NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
-_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad] (?=[^\W\d_])")
-_PAGE_AT_END = re.compile(r"\s\d{1,4}$")
-_ENDS_PROSE = tuple(".,;:\u3002\uff0c\uff1b\uff1a")
-
-
-class OutlineEntry(NamedTuple):
-    """An entry of the outline of a document; levels and pages count from 1."""
-
-    level: int
-    title: str
-    page: int
-
-
-class Heading(NamedTuple):
-    """A heading, its level (1 is outermost) and the character that it starts at."""
-
-    start: int
-    level: int
-    title: str
-
-
-def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:
-    """Return the outline entries, located by their words; one not found starts where the previous one does."""
-    entries = list(outline)
-    rows_by_page: dict[int, list[PlacedRow]] = {entry.page: [] for entry in entries}
-    for placed in flow.rows:
-        if placed.page in rows_by_page:
-            rows_by_page[placed.page].append(placed)
-    pages = {page: _PageTitles(rows) for page, rows in rows_by_page.items() if rows}
-    headings = [
-        Heading(pages[entry.page].start_of(entry.title), entry.level, entry.title)
-        for entry in entries
-        if entry.page in pages
-    ]
-    return sorted(headings, key=lambda heading: heading.start)
-
-
 class _PageTitles:
     """The rows of one page, searched from top to bottom for the titles of its outline entries."""
 
@@ -162,18 +173,6 @@ def _words(text: str) -> str:
 
 def _key(words: str) -> str:
     return _NUMBERING.sub("", words, count=1) or words
-
-
-def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:
-    """Return rows clearly larger than the body text, or bold and alone, as headings; none if there are too many."""
-    blocks = [list(rows) for _, rows in groupby(flow.rows, key=lambda placed: (placed.page, placed.row.block))]
-    candidates = [rows for block in blocks for rows in _candidates(block, body_size)]
-    n_chars = sum(len(placed.row.text) for rows in candidates for placed in rows)
-    if n_chars > _MAX_SHARE * len(flow.text):
-        return []
-    sizes = sorted({_rank(rows[0], body_size) for rows in candidates}, reverse=True)
-    levels = {size: min(index, _MAX_LEVELS) for index, size in enumerate(sizes, 1)}
-    return [Heading(rows[0].start, levels[_rank(rows[0], body_size)], _title(rows)) for rows in candidates]
 
 
 def _rank(placed: PlacedRow, body_size: int) -> int:

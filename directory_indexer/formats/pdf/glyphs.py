@@ -1,13 +1,12 @@
-"""Lines of a page that must be read glyph by glyph, because their text alone does not show what is printed.
+"""Text that must be read glyph by glyph, and characters without Unicode values.
 
 Raised or lowered marks show in the sizes of glyphs; letter-spaced words, and the order of numbers in a right-to-left
 line, show in the positions of glyphs. Reading all glyphs would double the time of a page, so only lines whose text
 hints at it are read again.
 
-Characters of a PDF without Unicode values, decoded from their codes in the font if that yields writing.
-
-Fonts lose their character map but keep an order: the codes are those of ASCII, those of private use with the same last
-byte, or glyph numbers, which in most fonts follow ASCII from some number on.
+Characters without Unicode values are decoded from their codes in the font if that yields writing: fonts lose their
+character map but keep an order. The codes are those of ASCII, those of private use with the same last byte, or glyph
+numbers, which in most fonts follow ASCII from some number on.
 """
 
 from __future__ import annotations
@@ -22,6 +21,53 @@ from typing import Any, Final, NamedTuple
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf
 
 Blocks = Sequence[dict[str, Any]]
+
+_SYNTHETIC: Final = 4
+_SMALL: Final = 0.8
+_RAISED: Final = 0.25
+_MOST: Final = 0.6
+_NEXT_WORD: Final = 1.6
+_WIDER_THAN_SPACE: Final = 0.45
+
+_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
+_MARK: Final = re.compile(
+    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+)
+"""A number raised behind a word, or lowered behind a chemical symbol."""
+
+_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
+_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
+_ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
+_RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za-z%])?")
+
+
+Lines = Sequence[dict[str, Any]]
+
+_UNKNOWN: Final = re.compile("[\ufffd\ue000-\uf8ff]")
+_MEANINGLESS: Final = re.compile(r"/[A-Za-z]{1,2}\d{1,4}\b(?<!/[A-Z]\d)")
+_MANY: Final = 5
+_LAST_BYTE: Final = 0xFF
+_SPACE: Final = 0x20
+_DELETE: Final = 0x7F
+_GLYPH_OF_SPACE: Final = 3
+"""In the Macintosh glyph order, which Windows fonts follow."""
+
+_SHIFTS: Final = range(40)
+_USUAL_SHIFTS: Final = (0, 29)
+_OFF: Final = tuple(shift for shift in range(-31, 32) if shift)
+_LONG_WORD: Final = 20
+_SAMPLE: Final = 200
+_FEW_SPACES: Final = 0.08
+_ENOUGH: Final = 40
+FEW_LETTERS: Final = 6
+"""An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
+
+_MOSTLY: Final = 0.8
+_COMMON_LETTERS: Final = frozenset("etaoinsr")
+_MIN_LIKENESS: Final = 0.5
+"""The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""
 
 
 def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
@@ -39,6 +85,54 @@ def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
         may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
         if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
             line["text"] = _text_of([_glyph(character) for character in characters])
+
+
+def has_unknown_characters(text: str) -> bool:
+    """Whether a text has characters without Unicode, or of private use."""
+    return not text.isascii() and _UNKNOWN.search(text) is not None
+
+
+def decode_unknown(lines: Lines, coded: Lines) -> None:
+    """Replace the unknown characters of lines by decoded ones; `coded` are the same lines with codes."""
+    codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
+    for line, unknown in places:
+        codes[line["font"]["name"]].update(code for _, code in unknown)
+    shifts = {font: _shift_of(of_font) for font, of_font in codes.items() if of_font}
+    for line, unknown in places:
+        shift = shifts.get(line["font"]["name"])
+        if unknown and shift is not None:
+            characters = list(line["text"])
+            for index, code in unknown:
+                characters[index] = _shifted(code, shift)
+            line["text"] = "".join(characters)
+
+
+def decode_shifted(lines: Lines) -> None:
+    """Replace text without spaces whose letters are all shifted, because its font has a wrong table."""
+    by_font: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        if " " not in line["text"] and len(line["text"]) > _LONG_WORD:
+            by_font[line["font"]["name"]].append(line)
+    for of_font in by_font.values():
+        sample = "".join(line["text"] for line in of_font)[:_SAMPLE]
+        n_letters = sum(map(str.isalpha, sample))
+        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample):
+            _shift_back(of_font, sample)
+
+
+def reset_meaningless_encodings(page: Any) -> bool:
+    """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
+    pdf, n_changed = page.parent, 0
+    for xref in {font[0] for font in page.get_fonts() if font[0]}:
+        try:
+            encoding = _encoding(pdf, xref)
+            if len(_MEANINGLESS.findall(encoding)) >= _MANY and pdf.xref_get_key(xref, "ToUnicode")[0] == "null":
+                pdf.xref_set_key(xref, "Encoding", "/WinAnsiEncoding")
+                n_changed += 1
+        except MUPDF_ERRORS:
+            continue
+    return n_changed > 0
 
 
 def _is_placed_oddly(text: str) -> bool:
@@ -142,64 +236,6 @@ def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
     return [glyph for index, glyph in enumerate(glyphs) if index not in dropped]
 
 
-_SYNTHETIC: Final = 4
-_SMALL: Final = 0.8
-_RAISED: Final = 0.25
-_MOST: Final = 0.6
-_NEXT_WORD: Final = 1.6
-_WIDER_THAN_SPACE: Final = 0.45
-
-_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
-_MARK: Final = re.compile(
-    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
-    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
-)
-"""A number raised behind a word, or lowered behind a chemical symbol."""
-
-_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
-_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
-_ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
-_RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za-z%])?")
-
-
-Lines = Sequence[dict[str, Any]]
-
-
-def has_unknown_characters(text: str) -> bool:
-    """Whether a text has characters without Unicode, or of private use."""
-    return not text.isascii() and _UNKNOWN.search(text) is not None
-
-
-def decode_unknown(lines: Lines, coded: Lines) -> None:
-    """Replace the unknown characters of lines by decoded ones; `coded` are the same lines with codes."""
-    codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
-    for line, unknown in places:
-        codes[line["font"]["name"]].update(code for _, code in unknown)
-    shifts = {font: _shift_of(of_font) for font, of_font in codes.items() if of_font}
-    for line, unknown in places:
-        shift = shifts.get(line["font"]["name"])
-        if unknown and shift is not None:
-            characters = list(line["text"])
-            for index, code in unknown:
-                characters[index] = _shifted(code, shift)
-            line["text"] = "".join(characters)
-
-
-def decode_shifted(lines: Lines) -> None:
-    """Replace text without spaces whose letters are all shifted, because its font has a wrong table."""
-    by_font: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in lines:
-        if " " not in line["text"] and len(line["text"]) > _LONG_WORD:
-            by_font[line["font"]["name"]].append(line)
-    for of_font in by_font.values():
-        sample = "".join(line["text"] for line in of_font)[:_SAMPLE]
-        n_letters = sum(map(str.isalpha, sample))
-        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample):
-            _shift_back(of_font, sample)
-
-
 def _shift_back(lines: Lines, sample: str) -> None:
     codes = Counter(map(ord, sample))
     if _likeness(codes, 0):
@@ -210,20 +246,6 @@ def _shift_back(lines: Lines, sample: str) -> None:
     if _likeness(codes, shift) >= _MIN_LIKENESS:
         for line in lines:
             line["text"] = "".join(_shifted(ord(character), shift) for character in line["text"])
-
-
-def reset_meaningless_encodings(page: Any) -> bool:
-    """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
-    pdf, n_changed = page.parent, 0
-    for xref in {font[0] for font in page.get_fonts() if font[0]}:
-        try:
-            encoding = _encoding(pdf, xref)
-            if len(_MEANINGLESS.findall(encoding)) >= _MANY and pdf.xref_get_key(xref, "ToUnicode")[0] == "null":
-                pdf.xref_set_key(xref, "Encoding", "/WinAnsiEncoding")
-                n_changed += 1
-        except MUPDF_ERRORS:
-            continue
-    return n_changed > 0
 
 
 def _encoding(pdf: Any, xref: int) -> str:
@@ -263,28 +285,3 @@ def _likeness(codes: Mapping[int, int], shift: int) -> float:
     if n_letters < FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
         return 0.0
     return n_common / n_letters
-
-
-_UNKNOWN: Final = re.compile("[\ufffd\ue000-\uf8ff]")
-_MEANINGLESS: Final = re.compile(r"/[A-Za-z]{1,2}\d{1,4}\b(?<!/[A-Z]\d)")
-_MANY: Final = 5
-_LAST_BYTE: Final = 0xFF
-_SPACE: Final = 0x20
-_DELETE: Final = 0x7F
-_GLYPH_OF_SPACE: Final = 3
-"""In the Macintosh glyph order, which Windows fonts follow."""
-
-_SHIFTS: Final = range(40)
-_USUAL_SHIFTS: Final = (0, 29)
-_OFF: Final = tuple(shift for shift in range(-31, 32) if shift)
-_LONG_WORD: Final = 20
-_SAMPLE: Final = 200
-_FEW_SPACES: Final = 0.08
-_ENOUGH: Final = 40
-FEW_LETTERS: Final = 6
-"""An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
-
-_MOSTLY: Final = 0.8
-_COMMON_LETTERS: Final = frozenset("etaoinsr")
-_MIN_LIKENESS: Final = 0.5
-"""The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""

@@ -1,10 +1,7 @@
 """Pages of a printed document: rows of text with position and typography, in reading order.
 
-Lengths are tenths of a point, from the upper left corner.
-
-Normalisation of the characters that fonts and typesetting leave in a PDF.
-
-Text recognised by OCR, as rows among those of the text layer of a page.
+Lengths are tenths of a point, from the upper left corner. Text recognised by OCR becomes rows among those of the text
+layer, and the characters that fonts and typesetting leave in a PDF are normalised.
 """
 
 from __future__ import annotations
@@ -44,6 +41,35 @@ _FEW_LETTERS = 3
 _CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
 _ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
 _ROMAN = "a page number in Roman digits"
+
+IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""The characters, as in a regular expression, of scripts written without spaces and broken anywhere."""
+
+# Control characters, invisible ones, and those of private use: fonts put bullets and ornaments there.
+_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
+# A soft hyphen printed within a row is a hyphen that its font misnames.
+_PRINTED_HYPHEN = re.compile("\u00ad(?=.)")
+_ARABIC_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
+_SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
+_LEADERS = re.compile(r"(?: ?\.){4,}")
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+
+# The older fonts of TeX have no accented letters: the accent is a character of its own, set before the letter.
+_ACCENTS = dict(
+    zip(
+        "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02dd\u02d9\u02cb",
+        "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u030b\u0307\u0300",
+        strict=True,
+    )
+)
+_ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
+
+_LARGE = 1.6
+"""Lines so much higher than others are headings; the heights of recognised letters vary."""
+
+_SIDEWAYS = (90, 270)
+_USUAL_SIZE = 100
+_LINE_HEIGHT = 140
 
 
 class Cell(NamedTuple):
@@ -103,15 +129,6 @@ def join_drop_caps(rows: Sequence[Row]) -> list[Row]:
     return joined
 
 
-def _is_initial(letter: Row, row: Row) -> bool:
-    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _INITIAL:
-        return False
-    is_beside = (
-        letter.top - row.size <= row.top < row.bottom <= letter.bottom and 0 <= row.left - letter.right < row.size
-    )
-    return is_beside and row.text[:1].isalpha()
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """The rows of one page, whose number counts from 1; `scan` describes its OCR, pending or done.
@@ -164,10 +181,6 @@ def in_reading_order(page: Page) -> Page:
     return replace(page, rows=tuple(row for run in ordered for row in run))
 
 
-def _follows(previous: Row, row: Row) -> bool:
-    return row.bottom > previous.top or row.left >= previous.right
-
-
 def remove_running_rows(pages: Sequence[Page]) -> list[Page]:
     """Return pages without repeated headers, footers and page numbers.
 
@@ -190,6 +203,62 @@ def remove_running_rows(pages: Sequence[Page]) -> list[Page]:
         replace(page, rows=_rows_around(page, running[page.number], *bodies_around)) if page.number in running else page
         for page, *bodies_around in around
     ]
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a row ends a sentence."""
+    return text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE)
+
+
+def clean(text: str) -> str:
+    """Return a row of a page as one would type it; a soft hyphen at its end stays, since it marks a split word."""
+    text = " ".join(text.split())
+    if not (text.isascii() and text.isprintable()):
+        if "\ufffd" in text:
+            text = " ".join(text.replace("\ufffd", " ").split())
+        text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))
+        text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_as_typed, text))
+        text = _SPACED_IDEOGRAPHS.sub("", text).strip()
+    return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
+
+
+def recognised_rows(recognition: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
+    """Return the recognised lines of a page, whose size is in tenths of a point, without those in `beside`.
+
+    If there are none `beside`, a page scanned sideways is turned upright, so that its order is the reading order.
+    """
+    turn = 0 if beside else recognition.turn
+    if turn in _SIDEWAYS:
+        width, height = height, width
+    first_block = max((row.block for row in beside), default=-1) + 1
+    lines = [line for line in recognition.lines if line.words]
+    heights = [_height(line, turn) * height // WHOLE for line in lines]
+    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
+    rows = [
+        Row(
+            clean(line.text),
+            *_sides(line, number, (width, height), turn),
+            # The box of a slanted line is higher than its words.
+            size=line_height if line_height > _LARGE * usual else usual,
+            is_bold=False,
+            block=first_block + line.block,
+        )
+        for number, (line, line_height) in enumerate(zip(lines, heights, strict=True))
+    ]
+    return [row for row in rows if row.text and not any(_is_on(row, other) for other in beside)]
+
+
+def _is_initial(letter: Row, row: Row) -> bool:
+    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _INITIAL:
+        return False
+    is_beside = (
+        letter.top - row.size <= row.top < row.bottom <= letter.bottom and 0 <= row.left - letter.right < row.size
+    )
+    return is_beside and row.text[:1].isalpha()
+
+
+def _follows(previous: Row, row: Row) -> bool:
+    return row.bottom > previous.top or row.left >= previous.right
 
 
 class _Running(NamedTuple):
@@ -228,11 +297,6 @@ def _rows_around(
 def _runs_on(above: Sequence[Row], below: Sequence[Row]) -> bool:
     """Whether a sentence continues on the next page."""
     return bool(above and below) and not ends_sentence(above[-1].text) and below[0].text[:1].islower()
-
-
-def ends_sentence(text: str) -> bool:
-    """Whether a row ends a sentence."""
-    return text.rstrip(_CLOSING).endswith(_ENDS_SENTENCE)
 
 
 class _Edge(NamedTuple):
@@ -323,41 +387,6 @@ def _is_nearby(pages: set[int], page: int) -> bool:
     return sum(other in pages for other in nearby) >= _REPEATS
 
 
-IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""The characters, as in a regular expression, of scripts written without spaces and broken anywhere."""
-
-# Control characters, invisible ones, and those of private use: fonts put bullets and ornaments there.
-_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
-# A soft hyphen printed within a row is a hyphen that its font misnames.
-_PRINTED_HYPHEN = re.compile("\u00ad(?=.)")
-_ARABIC_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
-_SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
-_LEADERS = re.compile(r"(?: ?\.){4,}")
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
-
-# The older fonts of TeX have no accented letters: the accent is a character of its own, set before the letter.
-_ACCENTS = dict(
-    zip(
-        "\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02dd\u02d9\u02cb",
-        "\u0301\u0308\u0302\u0303\u030c\u0306\u030a\u030b\u0307\u0300",
-        strict=True,
-    )
-)
-_ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
-
-
-def clean(text: str) -> str:
-    """Return a row of a page as one would type it; a soft hyphen at its end stays, since it marks a split word."""
-    text = " ".join(text.split())
-    if not (text.isascii() and text.isprintable()):
-        if "\ufffd" in text:
-            text = " ".join(text.replace("\ufffd", " ").split())
-        text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))
-        text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_as_typed, text))
-        text = _SPACED_IDEOGRAPHS.sub("", text).strip()
-    return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
-
-
 def _as_typed(forms: re.Match[str]) -> str:
     """Replace Arabic presentation forms, of which one may be two letters, by the letters."""
     return unicodedata.normalize("NFKC", forms[0])
@@ -366,40 +395,6 @@ def _as_typed(forms: re.Match[str]) -> str:
 def _accented(match: re.Match[str]) -> str:
     letter = unicodedata.normalize("NFC", match[2].replace("\u0131", "i") + _ACCENTS[match[1]])
     return letter if len(letter) == 1 else match[0]
-
-
-_LARGE = 1.6
-"""Lines so much higher than others are headings; the heights of recognised letters vary."""
-
-_SIDEWAYS = (90, 270)
-_USUAL_SIZE = 100
-_LINE_HEIGHT = 140
-
-
-def recognised_rows(recognition: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
-    """Return the recognised lines of a page, whose size is in tenths of a point, without those in `beside`.
-
-    If there are none `beside`, a page scanned sideways is turned upright, so that its order is the reading order.
-    """
-    turn = 0 if beside else recognition.turn
-    if turn in _SIDEWAYS:
-        width, height = height, width
-    first_block = max((row.block for row in beside), default=-1) + 1
-    lines = [line for line in recognition.lines if line.words]
-    heights = [_height(line, turn) * height // WHOLE for line in lines]
-    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
-    rows = [
-        Row(
-            clean(line.text),
-            *_sides(line, number, (width, height), turn),
-            # The box of a slanted line is higher than its words.
-            size=line_height if line_height > _LARGE * usual else usual,
-            is_bold=False,
-            block=first_block + line.block,
-        )
-        for number, (line, line_height) in enumerate(zip(lines, heights, strict=True))
-    ]
-    return [row for row in rows if row.text and not any(_is_on(row, other) for other in beside)]
 
 
 def _height(line: Line, turn: int) -> int:

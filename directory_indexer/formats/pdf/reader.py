@@ -1,8 +1,7 @@
-"""PDF files: the text that MuPDF finds on their pages, made into one document.
+"""PDF files: the text that MuPDF finds on their pages, made into one document, and their metadata.
 
-No file is trusted: costs are bounded, damaged parts are left out, and MuPDF never prints.
-
-Metadata of a PDF: its information dictionary, and XMP, which newer programs write as well.
+No file is trusted: costs are bounded, damaged parts are left out, and MuPDF never prints. Metadata is in the
+information dictionary and in XMP, which newer programs write as well.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Rendering of a page of a PDF or picture file as pixels, for OCR.
+"""Rendering of a page of a PDF or picture file: as pixels for OCR, and in colour for the screen.
 
-Rendering of a page for the screen: in colour, no larger than needed, with the positions of its words.
-
-Encoding of a drawn page as a picture file, for remote OCR engines.
+A page on the screen is no larger than needed and has the positions of its words; remote OCR engines get picture files.
 """
 
 from __future__ import annotations
@@ -23,9 +21,20 @@ from directory_indexer.formats.scanned_pictures import picture_page_key
 with lazily:
     from directory_indexer.formats.pdf.webp import draw_webp
 
-
 MAX_PIXELS: Final = 20_000_000
 """A page with more pixels is drawn smaller, whatever the resolution."""
+
+_POINTS_PER_INCH: Final = 72
+
+
+_WIDEST: Final = 1_200
+_MAX_PIXELS: Final = 4_000_000
+_MOST_WORDS: Final = 20_000
+
+_MANY_BYTES: Final = 2_500_000
+"""Azure accepts 4 MB in its free tier; a noisy scan at 300 dpi has more as PNG."""
+
+_QUALITY: Final = 90
 
 
 class Drawing(NamedTuple):
@@ -65,29 +74,6 @@ def draw_page(content: bytes, kind: str, page: int, *, dpi: int, turn: int = 0, 
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _own_dpi(page: pymupdf.Page) -> int:
-    """Return the resolution at which a page that is one picture is drawn pixel by pixel."""
-    sizes: Sequence[dict[str, float]] = page.get_image_info()
-    if not sizes or not page.rect.width:
-        return _POINTS_PER_INCH
-    widest = float(max(size["width"] for size in sizes))
-    return round(_POINTS_PER_INCH * widest / float(page.rect.width))
-
-
-def _scale(rect: pymupdf.Rect, dpi: int) -> float:
-    scale = dpi / _POINTS_PER_INCH
-    pixels = max(rect.width * rect.height, 1.0) * scale * scale
-    return scale * math.sqrt(min(1.0, MAX_PIXELS / pixels))
-
-
-_POINTS_PER_INCH: Final = 72
-
-
-_WIDEST: Final = 1_200
-_MAX_PIXELS: Final = 4_000_000
-_MOST_WORDS: Final = 20_000
-
-
 class DrawnForScreen(NamedTuple):
     """A rendered page, the number of pages, and its words."""
 
@@ -121,20 +107,6 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _screen_scale(rect: pymupdf.Rect) -> float:
-    width, height = max(float(rect.width), 1.0), max(float(rect.height), 1.0)
-    return min(_WIDEST / width, math.sqrt(_MAX_PIXELS / (width * height)))
-
-
-def _words(page: pymupdf.Page) -> Iterator[Word]:
-    """Yield the words with their positions on the page as displayed, which may be rotated."""
-    rect, turn = page.rect, page.rotation_matrix
-    for left, top, right, bottom, text, *_ in page.get_text("words")[:_MOST_WORDS]:
-        place = pymupdf.Rect(left, top, right, bottom) * turn
-        sides = (place.x0 / rect.width, place.y0 / rect.height, place.x1 / rect.width, place.y1 / rect.height)
-        yield Word(text, 100, Box(*(min(max(round(side * WHOLE), 0), WHOLE) for side in sides)))
-
-
 def encode_page(page: Raster) -> EncodedPage:
     """Encode a page as PNG, or as JPEG if that is larger than services accept.
 
@@ -165,6 +137,35 @@ def split_page(page: EncodedPage) -> tuple[EncodedPage, EncodedPage]:
             raise ExtractionError("a page cannot be cut into halves") from error
 
 
+def _own_dpi(page: pymupdf.Page) -> int:
+    """Return the resolution at which a page that is one picture is drawn pixel by pixel."""
+    sizes: Sequence[dict[str, float]] = page.get_image_info()
+    if not sizes or not page.rect.width:
+        return _POINTS_PER_INCH
+    widest = float(max(size["width"] for size in sizes))
+    return round(_POINTS_PER_INCH * widest / float(page.rect.width))
+
+
+def _scale(rect: pymupdf.Rect, dpi: int) -> float:
+    scale = dpi / _POINTS_PER_INCH
+    pixels = max(rect.width * rect.height, 1.0) * scale * scale
+    return scale * math.sqrt(min(1.0, MAX_PIXELS / pixels))
+
+
+def _screen_scale(rect: pymupdf.Rect) -> float:
+    width, height = max(float(rect.width), 1.0), max(float(rect.height), 1.0)
+    return min(_WIDEST / width, math.sqrt(_MAX_PIXELS / (width * height)))
+
+
+def _words(page: pymupdf.Page) -> Iterator[Word]:
+    """Yield the words with their positions on the page as displayed, which may be rotated."""
+    rect, turn = page.rect, page.rotation_matrix
+    for left, top, right, bottom, text, *_ in page.get_text("words")[:_MOST_WORDS]:
+        place = pymupdf.Rect(left, top, right, bottom) * turn
+        sides = (place.x0 / rect.width, place.y0 / rect.height, place.x1 / rect.width, place.y1 / rect.height)
+        yield Word(text, 100, Box(*(min(max(round(side * WHOLE), 0), WHOLE) for side in sides)))
+
+
 def _cut_rows(pixels: pymupdf.Pixmap, top: int, bottom: int) -> pymupdf.Pixmap:
     rows = pixels.samples_mv[top * pixels.stride : bottom * pixels.stride]
     return pymupdf.Pixmap(pixels.colorspace, pixels.width, bottom - top, bytes(rows), pixels.alpha)
@@ -175,9 +176,3 @@ def _encode_pixels(pixels: pymupdf.Pixmap, dpi: int) -> EncodedPage:
     if len(content) > _MANY_BYTES:
         content, media_type = pixels.tobytes("jpeg", jpg_quality=_QUALITY), "image/jpeg"
     return EncodedPage(content, media_type, pixels.width, pixels.height, dpi)
-
-
-_MANY_BYTES: Final = 2_500_000
-"""Azure accepts 4 MB in its free tier; a noisy scan at 300 dpi has more as PNG."""
-
-_QUALITY: Final = 90

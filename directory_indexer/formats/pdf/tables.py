@@ -1,12 +1,11 @@
-"""Rows of printed tables: MuPDF splits the cells of one row into several blocks when they stand apart.
+"""Printed tables: their rows, and their detection in a text, with the headings above their columns.
 
-Text on one baseline is joined if it is a label and the cells to its right: numbers, currency signs, dashes. Prose is
-left alone, since its neighbour in another column is no cell; columns of prose drawn line by line, across all of them,
-are separated.
+MuPDF splits the cells of one row into several blocks when they stand apart. Text on one baseline is joined if it is a
+label and the cells to its right: numbers, currency signs, dashes. Prose is left alone, since its neighbour in another
+column is no cell; columns of prose drawn line by line, across all of them, are separated.
 
-Detection of long tables in a text, and of the headings above their columns: a caption, names, periods, units.
-
-Detection of tables by their first row: names above columns to which the cells below are aligned, across pages.
+A long table is detected by a caption, names, periods and units above its columns, or by its first row: names above
+columns to which the cells below are aligned, across pages.
 """
 
 from __future__ import annotations
@@ -21,6 +20,43 @@ from typing import Final, NamedTuple
 from directory_indexer.formats.document import single_line
 from directory_indexer.formats.pdf.flow import PlacedRow
 from directory_indexer.formats.pdf.pages import Cell, Row, join_side_by_side
+
+_FEW_COLUMNS: Final = 2
+_FEW_LINES: Final = 4
+_FEW_WORDY: Final = 2
+"""If four of five lines are wordy in each of three columns, at least two are wordy in all of them."""
+
+_FEW_WORDS: Final = 4
+_MOST: Final = 0.8
+_MAX_LEADING: Final = 2
+_OF_COLUMNS: Final = 1_000_000
+_STEP: Final = 12
+_MAX_NEAR: Final = 200
+_MAX_CELL: Final = 160
+_SIGNS: Final = r"[$\u20ac\u00a3\u00a5%()\[\]\u2013\u2014*\u2020\u2021+/-]*"
+_CELL_NUMBER: Final = r"(?:\d[\d.,:'/-]*|[nN]\.?/?[aAmM]\.?)?"
+_UNIT: Final = r"(?:bps|bp|pts?|million|billion|mm|bn|[mMxX])?"
+_CELL_WORD: Final = re.compile(rf"{_SIGNS}{_CELL_NUMBER}{_SIGNS}{_UNIT}")
+
+_LONG: Final = 400
+_MAX_ROWS: Final = 200
+_FEW_ROWS: Final = 3
+_MAX_CAPTION_ROWS: Final = 4
+_MAX_NOTE_ROWS: Final = 2
+_LONG_CAPTION: Final = 110
+_LONG_LABEL: Final = 120
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d,?")
+_DAY: Final = re.compile(r"[0-3]?\d,?")
+_DATA: Final = re.compile(r"(?:\d[\d.,]{0,30}\)?\s?%?\)?|[\u2013\u2014-])\s*\Z")
+
+_MAX_GRID_ROWS: Final = 2000
+_FEW_NAMES: Final = 3
+_FEW_CELLS: Final = 2
+_FEW_DATA_ROWS: Final = 3
+_LONG_NAME: Final = 40
+_TOUCHING: Final = 20
+"""Two points: cells of neighbouring columns may touch."""
 
 
 def join_row_cells(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -48,6 +84,61 @@ def separate_columns(rows: Sequence[Row]) -> list[Row]:
             lines = []
         lines.append(row)
     return apart + _by_column(lines, _OF_COLUMNS + len(apart))
+
+
+class HeadedTable(NamedTuple):
+    """The rows of a table from character `start` to `end`, and the headings above it on one line.
+
+    `names_start` is the character at which the row with the names of its columns begins, and `caption_start` that at
+    which the caption above them begins.
+    """
+
+    caption_start: int
+    names_start: int
+    start: int
+    end: int
+    columns: str
+    top: str = ""
+    """The first line of the page, if it stands above the caption and may be a title."""
+
+
+def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
+    """Yield the tables that may be longer than a chunk, below the row with the names of their columns or periods."""
+    index = 0
+    while index < len(rows):
+        if rows[index].row.is_ruled:
+            index += 1
+            continue
+        names_periods = _names_periods(rows[index].row.text)
+        table = (_table_below(rows, index) if names_periods else None) or rows_below_names(rows, index)
+        if not table:
+            index += 1
+            continue
+        last = table[-1]
+        if last.start + len(last.row.text) - table[0].start > _LONG:
+            last = (*table, *_notes_below(rows, index + 1 + len(table)))[-1]
+            end = last.start + len(last.row.text)
+            caption = _caption(rows, index)
+            columns = single_line(" ".join(placed.row.text for placed in (*caption, rows[index])))
+            start = next(
+                (placed.start for placed, is_first in _with_block_starts(rows, index, len(caption)) if is_first),
+                table[0].start,
+            )
+            top = _top_of_page(rows, index - len(caption))
+            yield HeadedTable(start, rows[index].start, table[0].start, end, columns, top)
+        index += len(table)
+
+
+def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
+    """Return the rows of the table whose column names are the row at `index`; none if it has no names."""
+    names = rows[index].row
+    if not _may_be_names(names):
+        return []
+    table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_GRID_ROWS]))
+    while table and len(table[-1].row.cells) < _FEW_CELLS:
+        table.pop()
+    data = [placed.row for placed in table if len(placed.row.cells) >= _FEW_CELLS]
+    return table if len(data) >= _FEW_DATA_ROWS and _are_unlike(names, data) else []
 
 
 def _goes_on(above: Row, below: Row) -> bool:
@@ -126,67 +217,6 @@ def _middle(row: Row) -> int:
     return (row.top + row.bottom) // 2
 
 
-_FEW_COLUMNS: Final = 2
-_FEW_LINES: Final = 4
-_FEW_WORDY: Final = 2
-"""If four of five lines are wordy in each of three columns, at least two are wordy in all of them."""
-
-_FEW_WORDS: Final = 4
-_MOST: Final = 0.8
-_MAX_LEADING: Final = 2
-_OF_COLUMNS: Final = 1_000_000
-_STEP: Final = 12
-_MAX_NEAR: Final = 200
-_MAX_CELL: Final = 160
-_SIGNS: Final = r"[$\u20ac\u00a3\u00a5%()\[\]\u2013\u2014*\u2020\u2021+/-]*"
-_CELL_NUMBER: Final = r"(?:\d[\d.,:'/-]*|[nN]\.?/?[aAmM]\.?)?"
-_UNIT: Final = r"(?:bps|bp|pts?|million|billion|mm|bn|[mMxX])?"
-_CELL_WORD: Final = re.compile(rf"{_SIGNS}{_CELL_NUMBER}{_SIGNS}{_UNIT}")
-
-
-class HeadedTable(NamedTuple):
-    """The rows of a table from character `start` to `end`, and the headings above it on one line.
-
-    `names_start` is the character at which the row with the names of its columns begins, and `caption_start` that at
-    which the caption above them begins.
-    """
-
-    caption_start: int
-    names_start: int
-    start: int
-    end: int
-    columns: str
-    top: str = ""
-    """The first line of the page, if it stands above the caption and may be a title."""
-
-
-def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
-    """Yield the tables that may be longer than a chunk, below the row with the names of their columns or periods."""
-    index = 0
-    while index < len(rows):
-        if rows[index].row.is_ruled:
-            index += 1
-            continue
-        names_periods = _names_periods(rows[index].row.text)
-        table = (_table_below(rows, index) if names_periods else None) or rows_below_names(rows, index)
-        if not table:
-            index += 1
-            continue
-        last = table[-1]
-        if last.start + len(last.row.text) - table[0].start > _LONG:
-            last = (*table, *_notes_below(rows, index + 1 + len(table)))[-1]
-            end = last.start + len(last.row.text)
-            caption = _caption(rows, index)
-            columns = single_line(" ".join(placed.row.text for placed in (*caption, rows[index])))
-            start = next(
-                (placed.start for placed, is_first in _with_block_starts(rows, index, len(caption)) if is_first),
-                table[0].start,
-            )
-            top = _top_of_page(rows, index - len(caption))
-            yield HeadedTable(start, rows[index].start, table[0].start, end, columns, top)
-        index += len(table)
-
-
 def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | None:
     """Return the rows of the same page up to the next periods or prose, cut after the last row with numbers."""
     page = rows[index].page
@@ -252,31 +282,6 @@ def _ends_table(text: str) -> bool:
     return _names_periods(text) or (len(text) > _LONG_LABEL and not _DATA.search(text))
 
 
-_LONG: Final = 400
-_MAX_ROWS: Final = 200
-_FEW_ROWS: Final = 3
-_MAX_CAPTION_ROWS: Final = 4
-_MAX_NOTE_ROWS: Final = 2
-_LONG_CAPTION: Final = 110
-_LONG_LABEL: Final = 120
-_NUMBER: Final = re.compile(r"\d[\d.,]*")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d,?")
-_DAY: Final = re.compile(r"[0-3]?\d,?")
-_DATA: Final = re.compile(r"(?:\d[\d.,]{0,30}\)?\s?%?\)?|[\u2013\u2014-])\s*\Z")
-
-
-def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
-    """Return the rows of the table whose column names are the row at `index`; none if it has no names."""
-    names = rows[index].row
-    if not _may_be_names(names):
-        return []
-    table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_GRID_ROWS]))
-    while table and len(table[-1].row.cells) < _FEW_CELLS:
-        table.pop()
-    data = [placed.row for placed in table if len(placed.row.cells) >= _FEW_CELLS]
-    return table if len(data) >= _FEW_DATA_ROWS and _are_unlike(names, data) else []
-
-
 def _may_be_names(row: Row) -> bool:
     """Whether a row has short cells, each with letters and without digits."""
     return len(row.cells) >= _FEW_NAMES and all(
@@ -309,12 +314,3 @@ def _overlap(row: Row, name: Cell) -> bool:
 
 def _has_digit(cell: Cell) -> bool:
     return any(map(str.isdigit, cell.text))
-
-
-_MAX_GRID_ROWS: Final = 2000
-_FEW_NAMES: Final = 3
-_FEW_CELLS: Final = 2
-_FEW_DATA_ROWS: Final = 3
-_LONG_NAME: Final = 40
-_TOUCHING: Final = 20
-"""Two points: cells of neighbouring columns may touch."""

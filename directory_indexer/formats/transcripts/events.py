@@ -1,6 +1,6 @@
-"""Events of a session with an assistant, in a form common to all assistants: facts about it, turns and tool calls.
+"""Events of a session in a form common to all assistants: facts about it, turns with their headings, and tool calls.
 
-The heading of a turn, and its time parsed back: all that each passage keeps of its turn is the heading.
+All that each passage keeps of its turn is the heading, so the time of a turn is parsed back from it.
 """
 
 from __future__ import annotations

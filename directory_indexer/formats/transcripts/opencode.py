@@ -1,12 +1,11 @@
-"""Sessions of OpenCode: as `opencode export` writes them, or the files of its storage until version 1.2.
+"""Sessions of OpenCode: exported ones, the files of its storage until version 1.2, and its database since.
 
-There a session, a message and a part of a message are a file each, in `storage/session`, `message` and `part`. A text
-of the assistant has a start and an end time; one of the user has not.
+In the files a session, a message and a part of a message are a file each, in `storage/session`, `message` and `part`. A
+text of the assistant has a start and an end time; one of the user has not. In the database each session is a member,
+written as `opencode export` does.
 
-The database of OpenCode since version 1.2, in which each session is a member, written as `opencode export` does.
-
-It is deserialised in memory, without its journal: what OpenCode has not checkpointed yet is read by a later run. A
-database is hostile input: no trigger or view of it is used, and no function of its schema is trusted.
+The database is deserialised in memory, without its journal: what OpenCode has not checkpointed yet is read by a later
+run. It is hostile input: no trigger or view of it is used, and no function of its schema is trusted.
 """
 
 from __future__ import annotations

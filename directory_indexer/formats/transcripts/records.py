@@ -1,6 +1,6 @@
-"""Untrusted JSON: read line by line within limits, with accessors that tolerate any type of value.
+"""Records of session files: untrusted JSON, read line by line within limits, and turns without noise.
 
-Removal of noise from a turn: context that programs add, pictures in Base64, dumps of files.
+Accessors tolerate any type of value. Noise is context that programs add, pictures in Base64 and dumps of files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,20 @@ Record: TypeAlias = dict[str, Any]
 
 MAX_RECORD_BYTES: Final = 32_000_000
 """A longer line is skipped; no message is so long, but pictures and dumps may be."""
+
+_MAX_READ: Final = 1_000_000
+_MAX_TURN: Final = 40_000
+_KEPT_CHARACTERS: Final = 16_000
+_LONG: Final = 300
+_BLOB: Final = re.compile(r"(?:data:[\w/+.;=-]{1,80},)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}+={0,2}")
+_ADDED_TAGS: Final = (
+    "system-reminder local-command-stdout local-command-stderr local-command-caveat bash-stdout bash-stderr "
+    "command-name command-message user_instructions environment_context session_context ide_opened_file "
+    "ide_selection INSTRUCTIONS turn_aborted subagent_notification task-notification persisted-output"
+).split()
+_ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+_LINE_END: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 
 
 def records(file: BinaryIO) -> Iterator[Record]:
@@ -78,14 +92,6 @@ def join_texts(content: object, *types: str) -> str:
     return "\n\n".join(filter(None, (_part_text(part, types) for part in content)))
 
 
-def _part_text(part: object, types: tuple[str, ...]) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, dict) and part.get("type", types[0] if types else "") in types:
-        return text_at(part, "text")
-    return ""
-
-
 def n_bytes_of(value: object) -> int:
     """Return the number of bytes of all texts in a value, at any depth: the arguments or result of a tool."""
     n_bytes, pending = 0, [value]
@@ -100,11 +106,6 @@ def n_bytes_of(value: object) -> int:
             case bool() | int() | float() as number:
                 n_bytes += len(str(number))
     return n_bytes
-
-
-def _skip_line(file: BinaryIO) -> None:
-    while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
-        pass
 
 
 def remove_noise(text: str) -> str:
@@ -128,6 +129,19 @@ def shorten(line: str, max_characters: int) -> str:
     return f"{cut[: cut.rfind(' ', max_characters // 2)] if ' ' in cut[max_characters // 2 :] else cut}…"
 
 
+def _part_text(part: object, types: tuple[str, ...]) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and part.get("type", types[0] if types else "") in types:
+        return text_at(part, "text")
+    return ""
+
+
+def _skip_line(file: BinaryIO) -> None:
+    while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
+        pass
+
+
 def _without(text: str, begin: str, end: str) -> str:
     """Remove every span between two marks; a mark without its end is part of the text."""
     pieces, position = [], 0
@@ -141,18 +155,3 @@ def _storable(text: str) -> str:
     # JSON can spell halves of surrogate pairs, which no store takes, and the line ends of any system.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return _CONTROLS.sub(" ", _LINE_END.sub("\n", _ESCAPE.sub("", text)))
-
-
-_MAX_READ: Final = 1_000_000
-_MAX_TURN: Final = 40_000
-_KEPT_CHARACTERS: Final = 16_000
-_LONG: Final = 300
-_BLOB: Final = re.compile(r"(?:data:[\w/+.;=-]{1,80},)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}+={0,2}")
-_ADDED_TAGS: Final = (
-    "system-reminder local-command-stdout local-command-stderr local-command-caveat bash-stdout bash-stderr "
-    "command-name command-message user_instructions environment_context session_context ide_opened_file "
-    "ide_selection INSTRUCTIONS turn_aborted subagent_notification task-notification persisted-output"
-).split()
-_ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-_LINE_END: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
-_CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")

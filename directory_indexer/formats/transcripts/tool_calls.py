@@ -1,6 +1,6 @@
-"""Tool calls that wait for their results, which come later in the file.
+"""Tool calls of a session: their purposes, and the calls that wait for their results.
 
-Purpose of a tool call, by the name of the tool and, for a shell, by the command.
+The purpose follows from the name of the tool and, for a shell, from the command. Results come later in the file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,33 @@ from typing import Final
 from directory_indexer.formats.document import single_line
 from directory_indexer.formats.transcripts.events import ToolCall, ToolKind
 from directory_indexer.formats.transcripts.records import Record, n_bytes_of, parse_json, shorten, text_at
+
+_MOST_WAITING: Final = 1_000
+_MAX_ABOUT: Final = 120
+_SHELL_PROGRAMS: Final = frozenset({"bash", "sh", "zsh", "powershell", "pwsh"})
+_ABOUT: Final = (
+    *("file_path", "filePath", "absolute_path", "pattern", "query", "path", "url", "description", "prompt", "input"),
+)
+
+_MAX_COMMAND: Final = 4_000
+_MARKS: Final = re.compile(r"[\W_]+")
+_SEPARATOR: Final = re.compile(r"&&|\|\||[;|\n]")
+_ASSIGNMENTS: Final = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
+_PREPARATIONS: Final = frozenset("cd pushd set export source . echo true sudo time timeout bash sh zsh -lc -c".split())
+_SHELL: Final = ToolKind.SHELL
+_OWN_SERVER: Final = "dirindex"
+
+_SHELLS: Final = frozenset(
+    "bash shell shellcommand localshell localshellcall execcommand exec containerexec runshellcommand runcommand "
+    "runterminalcmd terminal".split()
+)
+
+_WORDS: Final = (
+    ("web", ToolKind.WEB),
+    ("grep", ToolKind.GREP),
+    ("search", ToolKind.SEARCH),
+    ("readfile", ToolKind.READ),
+)
 
 
 def tool_call(name: str, arguments: object, *, time: str = "", is_aside: bool = False) -> ToolCall:
@@ -52,22 +79,6 @@ class WaitingCalls:
         self._calls.clear()
 
 
-def _command(fields: Record) -> str:
-    value = fields.get("command", fields.get("cmd"))
-    if isinstance(value, list):  # bash -lc "what is meant"
-        words = [word for word in value if isinstance(word, str)]
-        return words[-1] if words[:1] and words[0].rpartition("/")[2] in _SHELL_PROGRAMS else " ".join(words)
-    return value if isinstance(value, str) else ""
-
-
-_MOST_WAITING: Final = 1_000
-_MAX_ABOUT: Final = 120
-_SHELL_PROGRAMS: Final = frozenset({"bash", "sh", "zsh", "powershell", "pwsh"})
-_ABOUT: Final = (
-    *("file_path", "filePath", "absolute_path", "pattern", "query", "path", "url", "description", "prompt", "input"),
-)
-
-
 def kind_of_call(name: str, command: str) -> ToolKind:
     """Return the purpose of a tool call; `command` is that of a shell."""
     server, tool = _split_tool_name(name)
@@ -91,6 +102,14 @@ def kind_of_command(command: str) -> ToolKind:
     return ToolKind.SHELL
 
 
+def _command(fields: Record) -> str:
+    value = fields.get("command", fields.get("cmd"))
+    if isinstance(value, list):  # bash -lc "what is meant"
+        words = [word for word in value if isinstance(word, str)]
+        return words[-1] if words[:1] and words[0].rpartition("/")[2] in _SHELL_PROGRAMS else " ".join(words)
+    return value if isinstance(value, str) else ""
+
+
 def _kind_of_program(program: str, argument: str) -> ToolKind:
     if program == "git":
         return ToolKind.GREP if argument == "grep" else ToolKind.SHELL
@@ -111,20 +130,10 @@ def _kinds_by_name(names: Mapping[ToolKind, str]) -> dict[str, ToolKind]:
     return {name: kind for kind, words in names.items() for name in words.split()}
 
 
-_MAX_COMMAND: Final = 4_000
-_MARKS: Final = re.compile(r"[\W_]+")
-_SEPARATOR: Final = re.compile(r"&&|\|\||[;|\n]")
-_ASSIGNMENTS: Final = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
-_PREPARATIONS: Final = frozenset("cd pushd set export source . echo true sudo time timeout bash sh zsh -lc -c".split())
-_SHELL: Final = ToolKind.SHELL
-_OWN_SERVER: Final = "dirindex"
 _OWN: Final = _kinds_by_name(
     {ToolKind.SEARCH: "search similar", ToolKind.GREP: "grep", ToolKind.READ: "get read", ToolKind.LIST: "outline"}
 )
-_SHELLS: Final = frozenset(
-    "bash shell shellcommand localshell localshellcall execcommand exec containerexec runshellcommand runcommand "
-    "runterminalcmd terminal".split()
-)
+
 _KINDS: Final = _kinds_by_name(
     {
         ToolKind.SEARCH: "codebasesearch semanticsearch searchcode codesearch filesearch",
@@ -137,12 +146,7 @@ _KINDS: Final = _kinds_by_name(
         ToolKind.AGENT: "task agent delegatetoagent spawnagent",
     }
 )
-_WORDS: Final = (
-    ("web", ToolKind.WEB),
-    ("grep", ToolKind.GREP),
-    ("search", ToolKind.SEARCH),
-    ("readfile", ToolKind.READ),
-)
+
 _PROGRAMS: Final = _kinds_by_name(
     {
         ToolKind.SEARCH: "semble qmd colgrep ck mgrep osgrep",

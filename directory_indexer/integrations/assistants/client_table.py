@@ -1,10 +1,8 @@
-"""Supported assistants, one row each.
+"""Supported assistants, one row each, and the instructions for them about searching.
 
 `dirindex install`, `dirindex serve --print-config` and docs/assistants.md all follow this table.
 
-Constructors for the rows of the table of assistants: places and targets.
-
-Instructions for assistants about searching, read from the files of the plugin.
+Instructions are read from the files of the plugin.
 """
 
 from __future__ import annotations

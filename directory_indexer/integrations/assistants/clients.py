@@ -1,8 +1,7 @@
 """Description of an assistant: the locations and formats of its servers, skills, hooks and rules.
 
-Locations of assistants' files: below the home directory, or as the system or a variable determines.
-
-Launch of the server by an assistant: a command, or the URL of a running server.
+Locations are below the home directory, or as the system or a variable determines. An assistant launches the server by a
+command, or has the URL of a running one.
 """
 
 from __future__ import annotations
@@ -24,9 +23,11 @@ from directory_indexer.integrations.assistants.formats import FORMATS, FormatNam
 with lazily:
     from importlib import metadata
 
-
 _DIRECTORIES = ("XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME")
 """Variables that name directories of the user, which may be outside the home directory."""
+
+SERVER_NAME: Final = "dirindex"
+"""The name of the server in assistants."""
 
 
 class Base(Enum):
@@ -89,30 +90,6 @@ def allowed_directories(system: System) -> tuple[str, ...]:
     return tuple(os.path.realpath(directory) for directory in (system.home, *named) if os.path.isabs(directory))
 
 
-def _directory_of(base: Base, system: System) -> str:
-    if base is Base.HOME:
-        return system.home
-    if base is Base.APPLICATION and system.platform == "darwin":
-        return _joined(system.home, "Library/Application Support")
-    if base is Base.APPLICATION and system.platform == "win32":
-        return _app_data(system)
-    config = system.environ.get("XDG_CONFIG_HOME", "")
-    return config if os.path.isabs(config) else _joined(system.home, ".config")
-
-
-def _app_data(system: System) -> str:
-    named = system.environ.get("APPDATA", "")
-    return named if os.path.isabs(named) else _joined(system.home, "AppData/Roaming")
-
-
-def _joined(directory: str, path: str) -> str:
-    return os.path.join(directory, *path.split("/"))
-
-
-SERVER_NAME: Final = "dirindex"
-"""The name of the server in assistants."""
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
     """Access of a client to the server: by a command, or by a URL if it has one."""
@@ -136,21 +113,6 @@ def launch_of(arguments: Sequence[str], *, url: str = "", has_token: bool = Fals
     if os.path.exists(beside):
         return Launch(beside, tuple(arguments), url, has_token)
     return Launch(sys.executable, ("-m", "directory_indexer", *arguments), url, has_token)
-
-
-def _is_ephemeral(prefix: str) -> bool:
-    parts = prefix.replace("\\", "/").split("/")
-    return "archive-v0" in parts or "environments-v2" in parts
-
-
-def _source() -> str:
-    # By name alone, uvx would run whatever the package index has under that name.
-    direct_url = json.loads(metadata.distribution("directory-indexer").read_text("direct_url.json") or "{}")
-    source = str(direct_url.get("url", ""))
-    if not source.startswith("file:"):
-        message = "uv made the environment of this dirindex for one run, and an assistant could not start it later"
-        raise UsageError(message, hint="install dirindex first: uv tool install . in a checkout")
-    return f"directory-indexer @ {source}"
 
 
 class Part(StrEnum):
@@ -197,3 +159,38 @@ def default_parts(client: Client) -> tuple[Part, ...]:
     """Return the parts that a client gets by default: rules only if it has neither skill nor hook."""
     instructions = [part for part in (Part.SKILL, Part.HOOKS) if part in client.parts]
     return (Part.MCP, *(instructions or [part for part in (Part.RULES,) if part in client.parts]))
+
+
+def _directory_of(base: Base, system: System) -> str:
+    if base is Base.HOME:
+        return system.home
+    if base is Base.APPLICATION and system.platform == "darwin":
+        return _joined(system.home, "Library/Application Support")
+    if base is Base.APPLICATION and system.platform == "win32":
+        return _app_data(system)
+    config = system.environ.get("XDG_CONFIG_HOME", "")
+    return config if os.path.isabs(config) else _joined(system.home, ".config")
+
+
+def _app_data(system: System) -> str:
+    named = system.environ.get("APPDATA", "")
+    return named if os.path.isabs(named) else _joined(system.home, "AppData/Roaming")
+
+
+def _joined(directory: str, path: str) -> str:
+    return os.path.join(directory, *path.split("/"))
+
+
+def _is_ephemeral(prefix: str) -> bool:
+    parts = prefix.replace("\\", "/").split("/")
+    return "archive-v0" in parts or "environments-v2" in parts
+
+
+def _source() -> str:
+    # By name alone, uvx would run whatever the package index has under that name.
+    direct_url = json.loads(metadata.distribution("directory-indexer").read_text("direct_url.json") or "{}")
+    source = str(direct_url.get("url", ""))
+    if not source.startswith("file:"):
+        message = "uv made the environment of this dirindex for one run, and an assistant could not start it later"
+        raise UsageError(message, hint="install dirindex first: uv tool install . in a checkout")
+    return f"directory-indexer @ {source}"

@@ -1,12 +1,7 @@
-"""One entry in a structured file: its position, whether it exists, and the data with or without it.
+"""One entry in a structured file: its position, whether it exists, and the text with or without it.
 
-A path of keys ends in `-` for an entry that is appended to a list (as in a JSON pointer).
-
-Entries in texts that parse to a tree: common code for JSON, TOML and YAML.
-
-An edit is made only if the result parses to the previous data, with or without the entry.
-
-Line ends of a text, to be used for insertions.
+A path of keys ends in `-` for an entry that is appended to a list (as in a JSON pointer). An edit of a text is made
+only if the result parses to the previous data, with or without the entry.
 """
 
 from __future__ import annotations
@@ -25,6 +20,9 @@ IN_LIST: Final = "-"
 """The last key of an entry in a list."""
 
 NOT_SAFE: Final = "it is written in a way that cannot be edited safely"
+
+Insert: TypeAlias = Callable[[str, Keys, object], str]
+"""Inserts an entry into a text that does not have it."""
 
 
 class EditRefusedError(UsageError):
@@ -113,25 +111,6 @@ def missing_containers(tree: Any, keys: Keys) -> int:
     return 0
 
 
-def _container(tree: Any, keys: Keys) -> Any:
-    reached = tree
-    for key, following in zip(("", *keys[:-1]), keys, strict=True):
-        if key:
-            if key not in reached:
-                return None
-            reached = reached[key]
-        if not isinstance(reached, list if following == IN_LIST else dict):
-            name = f"'{key}'" if key else "the file"
-            raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
-    return reached
-
-
-def _at(tree: Any, keys: Keys) -> Any:
-    for key in keys:
-        tree = tree[key]
-    return tree
-
-
 class Cut(NamedTuple):
     """An entry to remove from a text, with up to `made` empty containers around it, and the expected remaining tree."""
 
@@ -139,10 +118,6 @@ class Cut(NamedTuple):
     value: object
     made: int
     left: Any
-
-
-Insert: TypeAlias = Callable[[str, Keys, object], str]
-"""Inserts an entry into a text that does not have it."""
 
 
 class Structured:
@@ -215,3 +190,22 @@ def gap_after(text: str) -> str:
     if not text or text.endswith(line_end * 2):
         return ""
     return line_end if text.endswith("\n") else line_end * 2
+
+
+def _container(tree: Any, keys: Keys) -> Any:
+    reached = tree
+    for key, following in zip(("", *keys[:-1]), keys, strict=True):
+        if key:
+            if key not in reached:
+                return None
+            reached = reached[key]
+        if not isinstance(reached, list if following == IN_LIST else dict):
+            name = f"'{key}'" if key else "the file"
+            raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
+    return reached
+
+
+def _at(tree: Any, keys: Keys) -> Any:
+    for key in keys:
+        tree = tree[key]
+    return tree

@@ -1,6 +1,6 @@
-"""Formats of files that contain entries, one row each.
+"""Formats of files that contain entries, one row each, and TOML.
 
-Entries in TOML: appended as a table, and removed by tomlkit, which keeps the rest as it was written.
+A TOML entry is appended as a table, and removed by tomlkit, which keeps the rest as it was written.
 """
 
 from __future__ import annotations
@@ -43,6 +43,35 @@ def tree_of(text: str) -> Any:
         raise EditRefusedError("it is nested too deep") from None
 
 
+class Format(Protocol):
+    """Operations on the text of a file; refusals raise `EditRefusedError`."""
+
+    def reads_as(self, text: str) -> object:
+        """Return the parsed content of a text, independent of its layout."""
+
+    def is_empty(self, text: str) -> bool:
+        """Whether a text has no content worth keeping."""
+
+    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+        """Return whether an entry is in a text."""
+
+    def with_entry(self, text: str, keys: Keys, value: object) -> str:
+        """Insert an entry into a text that does not have it; an empty text is that of a new file."""
+
+    def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
+        """Remove an entry from a text, and up to `made` empty containers around it."""
+
+
+class FormatName(StrEnum):
+    """Names of formats in the record."""
+
+    JSON = "json"
+    TOML = "toml"
+    YAML = "yaml"
+    MARKED = "marked"
+    WHOLE = "whole"
+
+
 def _with(text: str, keys: Keys, value: object) -> str:
     return text + gap_after(text) + _table(keys, value).replace("\n", line_end_of(text))
 
@@ -75,36 +104,6 @@ def _table(keys: Keys, value: object) -> str:
 
 
 TOML: Final = Structured(tree_of, insert=_with, cut=_without)
-
-
-class Format(Protocol):
-    """Operations on the text of a file; refusals raise `EditRefusedError`."""
-
-    def reads_as(self, text: str) -> object:
-        """Return the parsed content of a text, independent of its layout."""
-
-    def is_empty(self, text: str) -> bool:
-        """Whether a text has no content worth keeping."""
-
-    def standing(self, text: str, keys: Keys, value: object) -> Standing:
-        """Return whether an entry is in a text."""
-
-    def with_entry(self, text: str, keys: Keys, value: object) -> str:
-        """Insert an entry into a text that does not have it; an empty text is that of a new file."""
-
-    def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
-        """Remove an entry from a text, and up to `made` empty containers around it."""
-
-
-class FormatName(StrEnum):
-    """Names of formats in the record."""
-
-    JSON = "json"
-    TOML = "toml"
-    YAML = "yaml"
-    MARKED = "marked"
-    WHOLE = "whole"
-
 
 FORMATS: Final[Mapping[FormatName, Format]] = {
     FormatName.JSON: JSON,

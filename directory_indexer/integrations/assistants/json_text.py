@@ -1,8 +1,6 @@
 """Entries in JSON with comments: inserted at the head of their object or list, so that nothing else changes.
 
-Tokens of JSON with comments, and the members of its objects and lists.
-
-For text that a parser has accepted; for other text the result is harmless but meaningless.
+The tokens are those of text that a parser has accepted; for other text the result is harmless but meaningless.
 """
 
 from __future__ import annotations
@@ -26,12 +24,8 @@ _BOM: Final = "\ufeff"
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*)?(?=\r?\n)")
 _COMMENT_BEFORE = re.compile(r"//[^\n]*$")
 
-
-class _Layout(NamedTuple):
-    """Indentation and line ends of a file."""
-
-    unit: str
-    line_end: str
+_TOKEN = re.compile(r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|[{}\[\]:,]|[^\s{}\[\]:,"/]+""", re.DOTALL)
+_OPENING, _CLOSING = frozenset("{["), frozenset("}]")
 
 
 def tree_of(text: str) -> Any:
@@ -49,6 +43,51 @@ def tree_of(text: str) -> Any:
         raise EditRefusedError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise EditRefusedError("it is nested too deep") from None
+
+
+class Token(NamedTuple):
+    """A string, a number, a word or a punctuator, with its start and end offsets."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Member(NamedTuple):
+    """A member of an object or a list, by the indexes of its tokens; `name` is empty in a list."""
+
+    name: str
+    first: int
+    value: int
+    after: int
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens of a text, without blanks and comments."""
+    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text) if match["blank"] is None]
+
+
+def members_of(tokens: Sequence[Token], opening: int) -> Iterator[Member]:
+    """Yield the members of the object or list that opens at a token."""
+    is_object = tokens[opening].text == "{"
+    index = opening + 1
+    while tokens[index].text not in _CLOSING:
+        value = index + 2 if is_object else index
+        after = _after(tokens, value)
+        yield Member(json.loads(tokens[index].text) if is_object else "", index, value, after)
+        index = after + (tokens[after].text == ",")
+
+
+def closing_of(tokens: Sequence[Token], opening: int) -> int:
+    """Return the index of the matching closing token."""
+    return _after(tokens, opening) - 1
+
+
+class _Layout(NamedTuple):
+    """Indentation and line ends of a file."""
+
+    unit: str
+    line_end: str
 
 
 def _with(text: str, keys: Keys, value: object) -> str:
@@ -157,52 +196,6 @@ def _indentation_at(text: str, offset: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-JSON: Final = Structured(tree_of, insert=_with, cut=_without, of_new_files=frozenset({"version"}))
-"""JSON, in which a new file has at most a `version`."""
-
-
-_TOKEN = re.compile(r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|[{}\[\]:,]|[^\s{}\[\]:,"/]+""", re.DOTALL)
-_OPENING, _CLOSING = frozenset("{["), frozenset("}]")
-
-
-class Token(NamedTuple):
-    """A string, a number, a word or a punctuator, with its start and end offsets."""
-
-    text: str
-    start: int
-    end: int
-
-
-class Member(NamedTuple):
-    """A member of an object or a list, by the indexes of its tokens; `name` is empty in a list."""
-
-    name: str
-    first: int
-    value: int
-    after: int
-
-
-def tokens_of(text: str) -> list[Token]:
-    """Return the tokens of a text, without blanks and comments."""
-    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text) if match["blank"] is None]
-
-
-def members_of(tokens: Sequence[Token], opening: int) -> Iterator[Member]:
-    """Yield the members of the object or list that opens at a token."""
-    is_object = tokens[opening].text == "{"
-    index = opening + 1
-    while tokens[index].text not in _CLOSING:
-        value = index + 2 if is_object else index
-        after = _after(tokens, value)
-        yield Member(json.loads(tokens[index].text) if is_object else "", index, value, after)
-        index = after + (tokens[after].text == ",")
-
-
-def closing_of(tokens: Sequence[Token], opening: int) -> int:
-    """Return the index of the matching closing token."""
-    return _after(tokens, opening) - 1
-
-
 def _after(tokens: Sequence[Token], index: int) -> int:
     depth = 0
     while True:
@@ -211,3 +204,7 @@ def _after(tokens: Sequence[Token], index: int) -> int:
         index += 1
         if not depth:
             return index
+
+
+JSON: Final = Structured(tree_of, insert=_with, cut=_without, of_new_files=frozenset({"version"}))
+"""JSON, in which a new file has at most a `version`."""

@@ -1,14 +1,7 @@
-"""Plan of additions to the files of assistants.
+"""Plans of additions to the files of assistants and of removals from them, and their execution.
 
-Plan of removals from the files of assistants.
-
-Writing of planned changes: each file atomically, and the record first.
-
-An interruption at any point can therefore be undone.
-
-Planned contents of files; nothing is written here.
-
-Steps of a plan: the action for each part of each assistant, and the resulting files.
+A plan has the action for each part of each assistant, and the resulting files. Each file is written atomically, and the
+record first, so an interruption at any point can be undone.
 """
 
 from __future__ import annotations
@@ -44,6 +37,8 @@ from directory_indexer.integrations.assistants.entries import EditRefusedError, 
 from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.integrations.assistants.record import Edit, Record, digest, read_record, write_record
+
+_LOCK: Final = "assistants.lock"
 
 
 def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
@@ -133,12 +128,6 @@ class Installation:
         self._drafts.plan(draft, after)
 
 
-def _conflict_reason(target: Target) -> str:
-    if target.keys:
-        return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
-    return "the file has other content, which this command did not write; remove it first"
-
-
 class Removal:
     """Removes recorded edits from drafts of files."""
 
@@ -179,9 +168,6 @@ class Removal:
         except EditRefusedError as error:
             return Action.REFUSED, error.message
         return (Action.REMOVE, "") if is_there else (Action.GONE, "")
-
-
-_LOCK: Final = "assistants.lock"
 
 
 class Failure(NamedTuple):
@@ -241,21 +227,6 @@ def apply_removal(plan: Plan, data_dir: Path) -> list[Failure]:
     if record != plan.before:
         write_record(data_dir, record)
     return failures
-
-
-def _write_all(plan: Plan) -> Iterator[Failure]:
-    for draft in plan.drafts:
-        try:
-            _write(draft, plan)
-        except EditRefusedError as error:
-            yield Failure(draft.file.target, error.message)
-
-
-def _write(draft: Draft, plan: Plan) -> None:
-    if draft.text is None:
-        remove_file(draft.file, plan.before.made_files.get(draft.file.target, []))
-    else:
-        write_file(draft.file, draft.text)
 
 
 class Draft(NamedTuple):
@@ -331,15 +302,6 @@ def undo_edit(text: str, edit: Edit) -> str:
     return without
 
 
-def _n_common(text: str, other: str) -> int:
-    """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
-    low, high = 0, min(len(text), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
-
-
 class Action(StrEnum):
     """The action for a part."""
 
@@ -380,3 +342,33 @@ class Plan(NamedTuple):
     drafts: tuple[Draft, ...]
     before: Record
     after: Record
+
+
+def _conflict_reason(target: Target) -> str:
+    if target.keys:
+        return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
+    return "the file has other content, which this command did not write; remove it first"
+
+
+def _write_all(plan: Plan) -> Iterator[Failure]:
+    for draft in plan.drafts:
+        try:
+            _write(draft, plan)
+        except EditRefusedError as error:
+            yield Failure(draft.file.target, error.message)
+
+
+def _write(draft: Draft, plan: Plan) -> None:
+    if draft.text is None:
+        remove_file(draft.file, plan.before.made_files.get(draft.file.target, []))
+    else:
+        write_file(draft.file, draft.text)
+
+
+def _n_common(text: str, other: str) -> int:
+    """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
+    return low

@@ -1,8 +1,7 @@
 """Entries in YAML: inserted as lines at the head of their mapping, which the parser locates.
 
-Nothing is reformatted: the rest of a file keeps its comments, anchors and quotation marks.
-
-Events of a YAML parser with their offsets; aliases are read as names and never followed.
+Nothing is reformatted: the rest of a file keeps its comments, anchors and quotation marks. Aliases are read as names
+and never followed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Conversion of a file, a container member or a document on the web to Markdown, without indexing it.
 
-Formatting of a document as Markdown: metadata as front matter, headings, tables and text.
+The metadata become front matter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Network addresses that documents may be fetched from: public ones, and those that an operator allows.
 
-Public internet addresses, as opposed to those of this machine, local networks and cloud-internal services.
+Addresses of this machine, of local networks and of cloud-internal services are not public.
 
 The table holds the rows of the IANA special-purpose address registries (iana-ipv4-special-registry and
 iana-ipv6-special-registry), including globally reachable ones: those are anycast services and relays, not documents.
@@ -20,6 +20,25 @@ from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.config.services import WEB_PORTS, Allowance
 
+IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
+"""The IPv6 range that is assigned: no loopback, link-local, unique local or multicast addresses."""
+
+_6TO4: Final = ipaddress.IPv6Network("2002::/16")
+_ISATAP: Final = 0x5EFE
+_NOT_GLOBAL_BIT: Final = 0xFDFFFFFF
+
+_LEAF: Final = re.compile(r"\|-- ([\d.]+)((?:\n +/[^\n]*)+)")
+_ON_LINK: Final = re.compile(r"/(\d+) (?:link|host) (?:UNICAST|LOCAL)")
+_INTERFACE: Final = re.compile(r"^([0-9a-f]{32}) [0-9a-f]+ ([0-9a-f]+) ", re.MULTILINE)
+_WIDEST_BITS: Final = 8
+"""A wider network is not a link but a tunnel, such as 0.0.0.0/1 of a VPN: half of the internet."""
+
+_WIDEST_IPV6_BITS: Final = 32
+_BITS_OF_LINK: Final = 64
+
 
 class Destinations(NamedTuple):
     """Allowed destinations. With `allow_private` a user at a terminal accepts all of them."""
@@ -33,23 +52,6 @@ class Destinations(NamedTuple):
             return True
         plain = _unmapped(parse_ip_address(address))
         return any(allowance.covers_port(port) and _covers(allowance, host, plain) for allowance in self.allowed)
-
-
-def _covers(allowance: Allowance, host: str, address: IpAddress) -> bool:
-    if allowance.network is not None:
-        return address in allowance.network
-    # An allowed name may later resolve to this machine, or to a cloud metadata service.
-    is_nearer = address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast
-    return allowance.covers_host(host) and not is_nearer and not is_cloud_service(address)
-
-
-def _unmapped(address: IpAddress) -> IpAddress:
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
-
-
-IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(address: str, own: Sequence[IpNetwork] = ()) -> bool:
@@ -90,6 +92,19 @@ def networks_in(fib_trie: str, if_inet6: str) -> tuple[IpNetwork, ...]:
         network = ipaddress.IPv6Network((int(digits, 16), max(int(bits, 16), _WIDEST_IPV6_BITS)), strict=False)
         networks[network] = None
     return tuple(networks)
+
+
+def _covers(allowance: Allowance, host: str, address: IpAddress) -> bool:
+    if allowance.network is not None:
+        return address in allowance.network
+    # An allowed name may later resolve to this machine, or to a cloud metadata service.
+    is_nearer = address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast
+    return allowance.covers_host(host) and not is_nearer and not is_cloud_service(address)
+
+
+def _unmapped(address: IpAddress) -> IpAddress:
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
 
 
 def _is_of_internet(address: IpAddress, own: Sequence[IpNetwork]) -> bool:
@@ -135,9 +150,6 @@ def _networks(*written: str) -> tuple[IpNetwork, ...]:
     return tuple(map(ipaddress.ip_network, written))
 
 
-_GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
-"""The IPv6 range that is assigned: no loopback, link-local, unique local or multicast addresses."""
-
 _SPECIAL: Final = _networks(
     "0.0.0.0/8",  # this network
     "10.0.0.0/8",  # private
@@ -179,16 +191,3 @@ _CLOUD_SERVICES: Final = _networks(
 )
 _WRAPPERS: Final = _networks("::ffff:0:0/96", "64:ff9b::/96")
 """IPv4-mapped and NAT64 addresses, which are nothing but another form of an IPv4 address."""
-
-_6TO4: Final = ipaddress.IPv6Network("2002::/16")
-_ISATAP: Final = 0x5EFE
-_NOT_GLOBAL_BIT: Final = 0xFDFFFFFF
-
-_LEAF: Final = re.compile(r"\|-- ([\d.]+)((?:\n +/[^\n]*)+)")
-_ON_LINK: Final = re.compile(r"/(\d+) (?:link|host) (?:UNICAST|LOCAL)")
-_INTERFACE: Final = re.compile(r"^([0-9a-f]{32}) [0-9a-f]+ ([0-9a-f]+) ", re.MULTILINE)
-_WIDEST_BITS: Final = 8
-"""A wider network is not a link but a tunnel, such as 0.0.0.0/1 of a VPN: half of the internet."""
-
-_WIDEST_IPV6_BITS: Final = 32
-_BITS_OF_LINK: Final = 64

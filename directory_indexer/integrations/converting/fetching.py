@@ -3,10 +3,8 @@
 Each redirect is checked like the first URL. Content is decompressed incrementally within a size limit; declared lengths
 and types are not trusted.
 
-Network backend for fetching: a host name is resolved once, and the checked addresses are connected to.
-
-A second lookup with another result (DNS rebinding) is therefore impossible. All network waits share one deadline,
-however slowly a server sends.
+A host name is resolved once, and the checked addresses are connected to, so a second lookup with another result (DNS
+rebinding) is impossible. All network waits share one deadline, however slowly a server sends.
 """
 
 from __future__ import annotations
@@ -29,6 +27,58 @@ from directory_indexer.integrations.converting.addresses import address_of, disp
 from directory_indexer.integrations.converting.destinations import Destinations, IpNetwork, is_public, own_networks
 
 Lookup = Callable[[str, int], list[str]]
+
+_ALLOW: Final = "name it in fetching.allowed of the configuration, or at a terminal add --allow-private"
+_STEP_SECONDS: Final = 10.0
+
+
+MAX_BYTES: Final = 50_000_000
+MAX_SECONDS: Final = 60.0
+MAX_REDIRECTIONS: Final = 5
+
+_REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
+_NOT_MODIFIED: Final = 304
+_ERRORS: Final = 400
+_CHECK: Final = "check the address"
+_PUBLIC: Final = Destinations()
+_TYPES: Final = frozenset({"application", "image", "message", "text"})
+"""Top-level media types of documents; others are not read."""
+
+_NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
+_HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
+_PIECE_BYTES: Final = 1 << 20
+
+
+class FetchedContent(NamedTuple):
+    """A document from the web, and a file name that matches its type. `etag` and `last_modified` are its validators.
+
+    `etag` and `last_modified` are what its server knows this state of it by.
+    """
+
+    url: str
+    name: str
+    content: bytes
+    media_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Validators(NamedTuple):
+    """Cache validators of a document; empty if the server sends none."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Return the headers of a conditional request."""
+        conditions = ((b"if-none-match", self.etag), (b"if-modified-since", self.last_modified))
+        return tuple((name, value.encode("latin-1", "replace")) for name, value in conditions if value)
+
+
+Fetch = Callable[[str, Validators], FetchedContent | None]
+"""Fetches a document, or returns None if it is unchanged."""
+
+_MAX_HEADER_CHARS: Final = 200
 
 
 def addresses_of(host: str, port: int) -> list[str]:
@@ -114,90 +164,6 @@ class Network(httpcore.NetworkBackend):
         return _Stream(self._inner.connect_tcp(address, port, self.seconds(), local_address, socket_options), self)
 
 
-class _Stream(httpcore.NetworkStream):
-    def __init__(self, inner: httpcore.NetworkStream, network: Network) -> None:
-        self._inner = inner
-        self._network = network
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        return self._inner.read(max_bytes, self._network.seconds())
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        self._inner.write(buffer, self._network.seconds())
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> httpcore.NetworkStream:
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, self._network.seconds()), self._network)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
-_ALLOW: Final = "name it in fetching.allowed of the configuration, or at a terminal add --allow-private"
-_STEP_SECONDS: Final = 10.0
-
-
-MAX_BYTES: Final = 50_000_000
-MAX_SECONDS: Final = 60.0
-MAX_REDIRECTIONS: Final = 5
-
-_REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
-_NOT_MODIFIED: Final = 304
-_ERRORS: Final = 400
-_CHECK: Final = "check the address"
-_PUBLIC: Final = Destinations()
-_TYPES: Final = frozenset({"application", "image", "message", "text"})
-"""Top-level media types of documents; others are not read."""
-
-_NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
-_HEADERS: Final = ((b"accept", b"*/*"), (b"accept-encoding", b"gzip"), (b"user-agent", b"dirindex"))
-_PIECE_BYTES: Final = 1 << 20
-
-
-class FetchedContent(NamedTuple):
-    """A document from the web, and a file name that matches its type. `etag` and `last_modified` are its validators.
-
-    `etag` and `last_modified` are what its server knows this state of it by.
-    """
-
-    url: str
-    name: str
-    content: bytes
-    media_type: str = ""
-    etag: str = ""
-    last_modified: str = ""
-
-
-class Validators(NamedTuple):
-    """Cache validators of a document; empty if the server sends none."""
-
-    etag: str = ""
-    last_modified: str = ""
-
-    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        """Return the headers of a conditional request."""
-        conditions = ((b"if-none-match", self.etag), (b"if-modified-since", self.last_modified))
-        return tuple((name, value.encode("latin-1", "replace")) for name, value in conditions if value)
-
-
-Fetch = Callable[[str, Validators], FetchedContent | None]
-"""Fetches a document, or returns None if it is unchanged."""
-
-
-class _Response(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-    """Empty if the status has no body to read."""
-
-
 def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of) -> FetchedContent:
     """Fetch a document.
 
@@ -233,6 +199,39 @@ def fetch_changed(
                 return _fetched(address, response)
             address = address_of(response.headers.get("location", ""), address)
     raise UnavailableError(f"{display_url(address)}: more than {MAX_REDIRECTIONS} redirections", hint=_CHECK)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, inner: httpcore.NetworkStream, network: Network) -> None:
+        self._inner = inner
+        self._network = network
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        return self._inner.read(max_bytes, self._network.seconds())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        self._inner.write(buffer, self._network.seconds())
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, self._network.seconds()), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Response(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    """Empty if the status has no body to read."""
 
 
 def _fetched(address: httpx.URL, response: _Response) -> FetchedContent:
@@ -325,6 +324,3 @@ def _name_of(address: httpx.URL, headers: Mapping[str, str]) -> str:
     suffix = _NAMES.get(media_type) or mimetypes.guess_extension(media_type) or ""
     is_named = posixpath.splitext(name)[1] and (media_type not in _NAMES or mimetypes.guess_type(name)[0] == media_type)
     return name if not suffix or is_named else name + suffix
-
-
-_MAX_HEADER_CHARS: Final = 200

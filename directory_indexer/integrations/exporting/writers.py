@@ -1,8 +1,6 @@
-"""Interface of export writers: files are added one by one, then the export is finished.
+"""Writers of exports: files are added one by one as rows, then the export is finished.
 
-Files and chunks as rows of an export; `docs/export.md` describes every column.
-
-Export of passages as JSON Lines or CSV.
+JSON Lines and CSV are written here; `docs/export.md` describes every column.
 """
 
 from __future__ import annotations
@@ -18,44 +16,6 @@ from directory_indexer.core.ids import uuid_text
 from directory_indexer.core.paths import FilePath, display
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.files import IndexedFile
-
-
-class ExportStart(NamedTuple):
-    """Facts known before the first file: metadata of the export, and the tracked directories with their ids."""
-
-    facts: Mapping[str, str]
-    directories: Mapping[FilePath, int]
-    must_stop: Callable[[], bool]
-
-
-class ExportWriter(Protocol):
-    """Writes one export."""
-
-    def add(self, exported: ExportedFile) -> None:
-        """Write a file with its chunks, now or with the next ones.
-
-        Raises:
-            StopRequested: it should stop.
-        """
-
-    def finish(self) -> None:
-        """Write the rest.
-
-        Raises:
-            StopRequested: it should stop.
-        """
-
-
-class FileWriter(ExportWriter, Protocol):
-    """Writes one export into a file that it opens and closes."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class StopRequested(Exception):  # noqa: N818 - a request, not an error
-    """The export is to stop and to be discarded."""
-
 
 Row: TypeAlias = dict[str, str | int | None]
 
@@ -111,6 +71,35 @@ PASSAGE_COLUMNS = (
 )
 """The columns of CSV, the keys of JSON Lines objects, and the columns of the view `passages`."""
 
+_FORMULA = re.compile("['=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""First characters of cells that a spreadsheet would evaluate; and the apostrophe, so that it can always be removed."""
+
+
+class ExportStart(NamedTuple):
+    """Facts known before the first file: metadata of the export, and the tracked directories with their ids."""
+
+    facts: Mapping[str, str]
+    directories: Mapping[FilePath, int]
+    must_stop: Callable[[], bool]
+
+
+class ExportWriter(Protocol):
+    """Writes one export."""
+
+    def add(self, exported: ExportedFile) -> None:
+        """Write a file with its chunks, now or with the next ones.
+
+        Raises:
+            StopRequested: it should stop.
+        """
+
+    def finish(self) -> None:
+        """Write the rest.
+
+        Raises:
+            StopRequested: it should stop.
+        """
+
 
 class ExportedFile(NamedTuple):
     """A file with all of its chunks in order, and its tracked directory."""
@@ -118,6 +107,17 @@ class ExportedFile(NamedTuple):
     file: IndexedFile
     directory: FilePath
     chunks: Sequence[IndexedChunk]
+
+
+class FileWriter(ExportWriter, Protocol):
+    """Writes one export into a file that it opens and closes."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class StopRequested(Exception):  # noqa: N818 - a request, not an error
+    """The export is to stop and to be discarded."""
 
 
 def file_row(exported: ExportedFile) -> Row:
@@ -190,21 +190,6 @@ def utc(nanoseconds: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _place(stored: IndexedChunk) -> Row:
-    chunk = stored.chunk
-    return {
-        "chunk": chunk.ordinal + 1,
-        "page": chunk.page,
-        "start_line": chunk.start_line,
-        "end_line": chunk.end_line,
-        "tokens": chunk.n_tokens,
-    }
-
-
-_FORMULA = re.compile("['=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""First characters of cells that a spreadsheet would evaluate; and the apostrophe, so that it can always be removed."""
-
-
 class JsonLines:
     """One JSON object per line, in ASCII: some readers split lines at Unicode line separators."""
 
@@ -238,6 +223,17 @@ class CsvLines:
     def finish(self) -> None:
         """Flush the stream."""
         self._stream.flush()
+
+
+def _place(stored: IndexedChunk) -> Row:
+    chunk = stored.chunk
+    return {
+        "chunk": chunk.ordinal + 1,
+        "page": chunk.page,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "tokens": chunk.n_tokens,
+    }
 
 
 def _harmless(value: str | int | None) -> str | int | None:

@@ -1,7 +1,4 @@
-"""Work of the preview workers, in which all untrusted content is parsed.
-
-Tables as rows of cells: delimiter-separated files, and sheets as extractors write them.
-"""
+"""Work of the preview workers, in which all untrusted content is parsed, with tables as rows of cells."""
 
 from __future__ import annotations
 
@@ -13,12 +10,14 @@ from typing import Final
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.integrations.previewing.forms import DRAWN
 from directory_indexer.integrations.previewing.requests import (
     ColourRequest,
     Colours,
     MarkdownRequest,
     Row,
     Rows,
+    ScreenPage,
     ScreenRequest,
     TableRequest,
 )
@@ -26,9 +25,14 @@ from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.tasks import WorkerFailure
 
 with lazily:
+    from directory_indexer.formats.pdf.rendering import draw_for_screen, encode_page
     from directory_indexer.integrations.previewing.colours import colours_of
     from directory_indexer.integrations.previewing.markdown import tree_of
-    from directory_indexer.integrations.previewing.screen import screen_page
+    from directory_indexer.ocr.pages import content_of_page
+
+_SEPARATED: Final = {"csv": ",", "tsv": "\t"}
+_MOST_CELLS: Final = 64
+_LONGEST_CELL: Final = 2_000
 
 
 def answer(request: object) -> object:
@@ -50,7 +54,12 @@ def _answer(request: object) -> object:
 
 @_answer.register
 def _(request: ScreenRequest) -> object:
-    return screen_page(request)
+    content, kind = content_of_page(request.path, request.on_disk, request.policy)
+    if kind not in DRAWN:
+        raise ExtractionError(f"is not drawn: it is {kind}")
+    drawn = draw_for_screen(content, kind, request.page)
+    picture = encode_page(drawn.raster)
+    return ScreenPage(picture.content, picture.media_type, picture.width, picture.height, drawn.n_pages, drawn.words)
 
 
 @_answer.register
@@ -66,11 +75,6 @@ def _(request: MarkdownRequest) -> object:
 @_answer.register
 def _(request: TableRequest) -> object:
     return rows_of(request)
-
-
-_SEPARATED: Final = {"csv": ",", "tsv": "\t"}
-_MOST_CELLS: Final = 64
-_LONGEST_CELL: Final = 2_000
 
 
 def rows_of(request: TableRequest) -> Rows:

@@ -1,6 +1,6 @@
 """The two preview workers: one renders pages, the other parses texts.
 
-A worker process that is kept for the next request: starting one and importing its libraries takes a second.
+A process is kept for the next request: starting one and importing its libraries takes a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`dirindex serve --remote`: a remote index for assistants on this machine.
-
-Client of a remote index, and conversion of the local files that are sent to it.
-"""
+"""`dirindex serve --remote`: a remote index for assistants on this machine, with conversion of local files."""
 
 from __future__ import annotations
 

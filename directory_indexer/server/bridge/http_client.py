@@ -1,10 +1,7 @@
-"""A single HTTP exchange with a server that may be slow, broken or hostile; size and time are bounded.
+"""HTTP exchanges with a server that may be slow, broken or hostile: size and time are bounded, failures retried.
 
-Redirects are not followed, so the token goes to no other server than the configured one.
-
-Retries of failed requests, with exponential backoff, full jitter and a time limit.
-
-Address of a remote index; a token is never sent over an unencrypted network connection by mistake.
+Redirects are not followed, so the token goes to no other server than the configured one, and it is never sent over an
+unencrypted network connection by mistake. Retries have exponential backoff, full jitter and a time limit.
 """
 
 from __future__ import annotations
@@ -30,12 +27,22 @@ from directory_indexer.telemetry import spans
 with lazily:
     from directory_indexer.integrations.converting.addresses import address_of, display_url
 
-
 LONGEST_ANSWER: Final = 32_000_000
 _MOST_SECONDS: Final = 90.0
 """Longer than the longest wait that a server offers."""
 
 _ANYWHERE: Final = Destinations(allow_private=True)
+
+_RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
+_CONFLICT: Final = 409
+_MAX_DIGITS: Final = 10
+_BAD_GATEWAY: Final = 502
+_IN_PROGRESS: Final = b'"in_hand"'
+_UNREACHABLE: Final = b'"unreachable"'
+_MAX_RETRY_AFTER: Final = 3600
+"""Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
+
+_LOCAL_NAME = "localhost"
 
 
 class Request(NamedTuple):
@@ -161,26 +168,6 @@ class Exchange:
         return NoResponseError(f"{self.address.display_url} {'takes too long' if is_timeout else 'cannot be reached'}")
 
 
-def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in pairs}
-
-
-def _cause(error: BaseException) -> BaseException:
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return error
-
-
-_RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
-_CONFLICT: Final = 409
-_MAX_DIGITS: Final = 10
-_BAD_GATEWAY: Final = 502
-_IN_PROGRESS: Final = b'"in_hand"'
-_UNREACHABLE: Final = b'"unreachable"'
-_MAX_RETRY_AFTER: Final = 3600
-"""Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
-
-
 class Backoff(NamedTuple):
     """Backoff policy: a random wait (full jitter) whose maximum doubles each time, within an overall time limit."""
 
@@ -298,9 +285,6 @@ def retry_after_seconds(response: Response) -> float:
     )
 
 
-_LOCAL_NAME = "localhost"
-
-
 class RemoteAddress(NamedTuple):
     """The base URL of an index server."""
 
@@ -339,6 +323,16 @@ def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
 def is_loopback_address(address: str) -> bool:
     """Whether a numeric IP address is a loopback address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in pairs}
+
+
+def _cause(error: BaseException) -> BaseException:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
 
 
 def _is_loopback(host: str) -> bool:

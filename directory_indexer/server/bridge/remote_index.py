@@ -1,6 +1,6 @@
 """Client of the API of a remote index; each call is one request, which is retried while the server is unavailable.
 
-Responses of a remote index, validated as untrusted input: known fields only, with bounded types and lengths.
+Responses are untrusted input: known fields only, with bounded types and lengths.
 """
 
 from __future__ import annotations
@@ -34,6 +34,25 @@ _MAX_DETAIL_CHARS: Final = 300
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _Record = TypeVar("_Record")
+
+_ERRORS: Final[Mapping[int, tuple[type[DirIndexError], str | None]]] = {
+    400: (UsageError, None),
+    401: (UsageError, "the token in --token-file is not one of its keys"),
+    403: (UsageError, "the key needs the right to write for documents to be sent, and to read for all else"),
+    404: (NotIndexedError, None),
+    409: (UsageError, None),
+    413: (UsageError, None),
+    421: (UsageError, "start the server with --allow-host and the name by which it is called"),
+    422: (UsageError, None),
+}
+
+
+_Name = Field(max_length=4096)
+_Text = Field(max_length=16_000_000)
+_Short = Field(max_length=8192)
+_Answer = TypeVar("_Answer")
+_MOST_ENTRIES: Final = 10_000
+"""The length limit of any list in a response; pydantic would report an error for each entry of a longer one."""
 
 
 class OutgoingDocument(NamedTuple):
@@ -130,45 +149,6 @@ class RemoteIndex:
         return kind(f"the server refuses: {detail}", hint=hint)
 
 
-def _metadata(title: str, tags: tuple[str, ...]) -> dict[str, Any]:
-    """Return the metadata of a document that is sent, and how long the sender waits."""
-    return {
-        **({"title": title} if title else {}),
-        **({"metadata": {"tags": list(tags)}} if tags else {}),
-        "wait": "words",
-        "wait_seconds": _INGEST_WAIT_SECONDS,
-    }
-
-
-def _with_idempotency_key(request: Request) -> Request:
-    return request._replace(headers={**request.headers, "Idempotency-Key": str(uuid.uuid4())})
-
-
-def _post_request(path: str, content: Mapping[str, Any]) -> Request:
-    body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
-    return Request("POST", f"{_API}{path}", body=body, headers=_JSON)
-
-
-_ERRORS: Final[Mapping[int, tuple[type[DirIndexError], str | None]]] = {
-    400: (UsageError, None),
-    401: (UsageError, "the token in --token-file is not one of its keys"),
-    403: (UsageError, "the key needs the right to write for documents to be sent, and to read for all else"),
-    404: (NotIndexedError, None),
-    409: (UsageError, None),
-    413: (UsageError, None),
-    421: (UsageError, "start the server with --allow-host and the name by which it is called"),
-    422: (UsageError, None),
-}
-
-
-_Name = Field(max_length=4096)
-_Text = Field(max_length=16_000_000)
-_Short = Field(max_length=8192)
-_Answer = TypeVar("_Answer")
-_MOST_ENTRIES: Final = 10_000
-"""The length limit of any list in a response; pydantic would report an error for each entry of a longer one."""
-
-
 class RemoteHit(NamedTuple):
     """One hit."""
 
@@ -254,6 +234,25 @@ def parse_response(record: type[_Answer], body: bytes, *, source: str) -> _Answe
 def parse_problem(body: bytes) -> RemoteProblem:
     """Parse an error response; an empty one for any other body, such as that of a proxy."""
     return _parse(RemoteProblem, body) or RemoteProblem()
+
+
+def _metadata(title: str, tags: tuple[str, ...]) -> dict[str, Any]:
+    """Return the metadata of a document that is sent, and how long the sender waits."""
+    return {
+        **({"title": title} if title else {}),
+        **({"metadata": {"tags": list(tags)}} if tags else {}),
+        "wait": "words",
+        "wait_seconds": _INGEST_WAIT_SECONDS,
+    }
+
+
+def _with_idempotency_key(request: Request) -> Request:
+    return request._replace(headers={**request.headers, "Idempotency-Key": str(uuid.uuid4())})
+
+
+def _post_request(path: str, content: Mapping[str, Any]) -> Request:
+    body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+    return Request("POST", f"{_API}{path}", body=body, headers=_JSON)
 
 
 def _parse(record: type[_Answer], body: bytes) -> _Answer | None:

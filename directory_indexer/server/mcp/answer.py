@@ -1,9 +1,4 @@
-"""Record of the indexed directories, model and runs of a server.
-
-Answers of the tools.
-
-Resource links to the files of the best hits.
-"""
+"""Answers of the tools, with resource links to the files of the best hits, and the record of a server's state."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Identity of the client of a call; the SDK's session objects do not tell, since each call gets a new one.
+"""Clients of MCP calls: their identity, their roots, and the passages already returned in a session.
 
-Roots of MCP clients: a search without a path is restricted to them.
-
-Passages already returned in a session: they are named and not sent again.
-
-They are kept by session and key, up to a limit of the newest ones.
+The SDK's session objects do not identify a client, since each call gets a new one. A search without a path is
+restricted to the roots. Passages already returned are named and not sent again; they are kept by session and key, up to
+a limit of the newest ones.
 """
 
 from __future__ import annotations

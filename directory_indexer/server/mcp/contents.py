@@ -1,6 +1,6 @@
-"""Indexed text of a file as an answer within a token budget: whole lines, or passages of very long lines.
+"""Content for `get_content` within a token budget: the text of a file, or the listing of a directory.
 
-Content for `get_content`: the text of a file, or the listing of a directory.
+A text is whole lines, or passages of very long lines.
 """
 
 from __future__ import annotations

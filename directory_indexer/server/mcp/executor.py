@@ -1,8 +1,6 @@
-"""Execution of tools in worker threads, with separate queues for searches, reads, writes, fetches and worker processes.
+"""The table of the tools, in the order in which clients see them, and their execution in worker threads.
 
-So no kind of call blocks another.
-
-Table of the tools, in the order in which clients see them.
+Searches, reads, writes, fetches and worker processes have separate queues, so no kind of call blocks another.
 """
 
 from __future__ import annotations

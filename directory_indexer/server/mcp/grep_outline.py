@@ -1,6 +1,7 @@
-"""Matching lines as an answer within a token budget: the first ones, and counts of the rest by file.
+"""Matching lines and outlines as answers within a token budget.
 
-Outlines for the tool `outline`, folded until text and structured content are within the token budget.
+Of lines, the first ones are returned, and counts of the rest by file; outlines are folded until text and structured
+content fit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Implementation of the tool `index`: start, pause, resume and cancel index runs.
+"""The tool `index`: start, pause, resume and cancel index runs of directories that a client may index.
 
-Directories that a client may index: tracked ones, and those that the operator allows.
+Those are tracked ones, and those that the operator allows.
 """
 
 from __future__ import annotations

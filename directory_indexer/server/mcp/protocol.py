@@ -1,6 +1,6 @@
 """MCP server: the tools as protocol messages, for all transports.
 
-Toolsets of servers: all tools, or those that a cluster index can answer.
+A toolset is all tools, or those that a cluster index can answer.
 """
 
 from __future__ import annotations

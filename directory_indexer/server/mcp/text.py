@@ -1,8 +1,6 @@
-"""Search answers as self-contained text.
+"""Answers as self-contained text: searches, index runs, server information and converted documents.
 
-Text of index runs and of server information.
-
-Converted document as an answer within a token budget: whole lines, or the beginning of a very long one.
+A converted document is cut to a token budget: whole lines, or the beginning of a very long one.
 """
 
 from __future__ import annotations

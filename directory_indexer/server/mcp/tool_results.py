@@ -1,6 +1,6 @@
 """Tool listings for clients, and error results.
 
-Error messages for models: each names the call to make next.
+Error messages are for models: each names the call to make next.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""Authentication of requests by API keys, the operator's token or browser sessions.
+"""Authentication of requests by API keys, the operator's token or browser sessions, with a throttle.
 
-Browser sessions of the local user: opened by a single-use code, then authenticated by two secrets.
+A browser session is opened by a single-use code, then authenticated by two secrets. One is an HttpOnly cookie. Browsers
+send cookies to all ports of this machine, including servers of other users, so it is valid only together with the other
+secret, which the page stores for its own origin and sends in a header.
 
-One secret is an HttpOnly cookie. Browsers send cookies to all ports of this machine, including servers of other users,
-so it is valid only together with the other secret, which the page stores for its own origin and sends in a header.
+Failed authentication is rate-limited by client address, so that guessing keys takes time. Times of the last use of
+keys: collected during requests, and written periodically by a thread.
 
-Login throttle: failed authentication is rate-limited by client address, so that guessing keys takes time.
-
-Beyond the limit, keys from an address are not checked at all, so that a response reveals nothing about them; except
-keys that were valid there before, so that one client does not lock out all others behind the same gateway.
-
-Times of the last use of keys: collected during requests, and written periodically by a thread.
+Times of the last use of keys are collected during requests, and written periodically by a thread.
 """
 
 from __future__ import annotations
@@ -36,6 +33,22 @@ ANONYMOUS = Key("anyone", b"", Right.ADMIN)
 
 TOKEN_NAME = "token"  # noqa: S105 - the name of a key
 """The key name of the token in `--token-file`."""
+
+PAGE_HEADER: Final = b"x-dirindex-page"
+"""The header of the secret that the page sends."""
+
+CODE_SECONDS: Final = 120
+_MOST_PASSES: Final = 50
+_NAME: Final = "page"
+_SAME_ORIGIN: Final = b"same-origin"
+
+FAILURES: Final = Rate(a_second=1.0, at_once=30)
+_MOST_ADDRESSES: Final = 10_000
+_MAX_VALID_KEYS: Final = 256
+_PREFIX_BITS: Final = 64
+
+_PAUSE_SECONDS: Final = 60.0
+_log = logging.getLogger("dirindex.serve")
 
 
 class Authenticator:
@@ -88,15 +101,6 @@ class Authenticator:
             if key not in self._token:
                 self._on_use(key.digest)
         return key
-
-
-PAGE_HEADER: Final = b"x-dirindex-page"
-"""The header of the secret that the page sends."""
-
-CODE_SECONDS: Final = 120
-_MOST_PASSES: Final = 50
-_NAME: Final = "page"
-_SAME_ORIGIN: Final = b"same-origin"
 
 
 class SessionSecrets(NamedTuple):
@@ -166,23 +170,6 @@ class BrowserSessions:
         return self._clock() - self.seen_at
 
 
-def _cookie_values(cookies: bytes) -> Iterable[str]:
-    """Return the values of all cookies, which may include those of other ports with the same name."""
-    return (pair.partition("=")[2].strip() for pair in cookies.decode("latin-1").split(";"))
-
-
-FAILURES: Final = Rate(a_second=1.0, at_once=30)
-_MOST_ADDRESSES: Final = 10_000
-_MAX_VALID_KEYS: Final = 256
-_PREFIX_BITS: Final = 64
-
-
-class _Record(NamedTuple):
-    n_tokens: float
-    updated_at: float
-    valid: tuple[bytes, ...] = ()
-
-
 class LoginThrottle:
     """The addresses with failed attempts; the least recent are dropped beyond a limit."""
 
@@ -227,21 +214,6 @@ class LoginThrottle:
             self._records.popitem(last=False)
 
 
-def _network_of(address: str) -> str:
-    """Return the network of a client: an IPv4 address, or the /64 prefix of an IPv6 address."""
-    try:
-        ip_address = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(ip_address, ipaddress.IPv4Address):
-        return address
-    return str(ip_address.ipv4_mapped or ipaddress.ip_network((int(ip_address), _PREFIX_BITS), strict=False))
-
-
-_PAUSE_SECONDS: Final = 60.0
-_log = logging.getLogger("dirindex.serve")
-
-
 class KeyUses:
     """The unwritten times of use; the thread runs only while there are any, and for a minute afterwards."""
 
@@ -283,3 +255,25 @@ class KeyUses:
             if not used_at:
                 self._thread = None
             return used_at
+
+
+def _cookie_values(cookies: bytes) -> Iterable[str]:
+    """Return the values of all cookies, which may include those of other ports with the same name."""
+    return (pair.partition("=")[2].strip() for pair in cookies.decode("latin-1").split(";"))
+
+
+class _Record(NamedTuple):
+    n_tokens: float
+    updated_at: float
+    valid: tuple[bytes, ...] = ()
+
+
+def _network_of(address: str) -> str:
+    """Return the network of a client: an IPv4 address, or the /64 prefix of an IPv6 address."""
+    try:
+        ip_address = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(ip_address, ipaddress.IPv4Address):
+        return address
+    return str(ip_address.ipv4_mapped or ipaddress.ip_network((int(ip_address), _PREFIX_BITS), strict=False))

@@ -1,11 +1,10 @@
-"""Connection timeouts: clients that send or read nothing must not exhaust the connections.
+"""Connection timeouts, and graceful shutdown.
 
-The web server itself has no such limits: it waits for the rest of a request for ever, and stops responding at its
-connection limit.
+Clients that send or read nothing must not exhaust the connections. The web server itself has no such limits: it waits
+for the rest of a request for ever, and stops responding at its connection limit.
 
-Graceful shutdown: requests in flight are finished, and new ones are rejected with 503.
-
-The web server itself would either wait for streams that never end, or fail all requests in flight.
+At shutdown, requests in flight are finished, and new ones are rejected with 503. The web server itself would either
+wait for streams that never end, or fail all requests in flight.
 """
 
 from __future__ import annotations

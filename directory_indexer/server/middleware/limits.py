@@ -1,9 +1,7 @@
-"""Rate limits and concurrency budgets of keys.
+"""Rate limits and concurrency budgets of keys, and the limit of MCP sessions.
 
-Limit of MCP sessions: each belongs to the key that opened it; at the limit, an idle one is closed.
-
-Clients often disconnect without closing their sessions. The SDK keeps those for half an hour, and opens no new ones at
-its limit.
+A session belongs to the key that opened it; at the limit, an idle one is closed. Clients often disconnect without
+closing their sessions. The SDK keeps those for half an hour, and opens no new ones at its limit.
 """
 
 from __future__ import annotations

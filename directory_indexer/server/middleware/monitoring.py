@@ -1,13 +1,11 @@
-"""Log of a server, as text lines for people or as JSON for programs.
+"""Log of a server, as text lines for people or as JSON for programs, and metrics in the Prometheus text format.
 
 The JSON log contains no query, no path and no text of a file: of records of this program, it has the message template
 without its arguments; of records of libraries, the place in the code; of exceptions, the type and the lines of the
 traceback. Telemetry gets the same.
 
-Metrics of a server in the Prometheus text format.
-
-Labels are path templates, methods and statuses: never a path, a query or a user-defined name. The format takes few
-lines, and its library takes longer to import than everything else in the middleware.
+Labels of metrics are path templates, methods and statuses: never a path, a query or a user-defined name. The format
+takes few lines, and its library takes longer to import than everything else in the middleware.
 """
 
 from __future__ import annotations

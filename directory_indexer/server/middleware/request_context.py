@@ -1,7 +1,4 @@
-"""Request context: the id, the route and the key of a request.
-
-Problems: the uniform error responses of the HTTP server.
-"""
+"""Request context, which is the id, the route and the key of a request, and uniform error responses (problems)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Records of the health endpoints of a server.
-
-Operations below `/api/v1/admin`: background work on a whole index, one at a time.
-
-Operations below `/api/v1/collections`: list, create, describe and delete collections.
-
-Operations for monitoring: health, readiness and metrics, and the documentation of the API.
-"""
+"""Operations for administration and monitoring: collections, background work, health, metrics and documentation."""
 
 from __future__ import annotations
 
@@ -31,6 +24,17 @@ from directory_indexer.server.rest.operations import Content, Reply, Services
 from directory_indexer.server.startup import NAME
 from directory_indexer.storage.registry.operations import OperationKind
 
+_STARTED = 202
+OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
+ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
+
+_CREATED, _OK, _ACCEPTED, _GONE = 201, 200, 202, 204
+_PATH = "/api/v1/collections"
+_DELETION_SECONDS = 20.0
+
+_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
+_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5)
+
 
 class Health(NamedTuple):
     """That a server is there."""
@@ -45,11 +49,6 @@ class Readiness(NamedTuple):
 
     status: Annotated[str, "ready"]
     model: Annotated[str, "The model that searches by meaning: ready, or failed, where words alone answer."]
-
-
-_STARTED = 202
-OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
-ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
 
 
 def begin(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
@@ -75,31 +74,6 @@ def back_up(services: Services, call: BackupCall) -> Reply:
     if directory.exists():
         raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
     return _start(services, OperationKind.BACKUP, "", {"name": directory.name})
-
-
-def _start(services: Services, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> Reply:
-    try:
-        row = services.administration.start(kind, collection, options)
-    except OperationRunningError as error:
-        raise RefusedError(_occupied_problem(services, error)) from error
-    name = operation_id(collection or DEFAULT, row.name)
-    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
-
-
-def _occupied_problem(services: Services, error: OperationRunningError) -> Problem:
-    """Return the problem, with the operation in progress if the key may see it."""
-    row = error.operation
-    if row is None or services.caller is None:
-        return OCCUPIED
-    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
-    if not is_visible:
-        return OCCUPIED
-    return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")
-
-
-_CREATED, _OK, _ACCEPTED, _GONE = 201, 200, 202, 204
-_PATH = "/api/v1/collections"
-_DELETION_SECONDS = 20.0
 
 
 def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
@@ -147,10 +121,6 @@ def delete_collection(services: Services, call: CollectionCall) -> Reply:
     return Reply(None, _GONE, {})
 
 
-_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
-_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5)
-
-
 def health(_: Services, __: object) -> Health:
     """Return that the server is alive."""
     return Health("ok", NAME, __version__)
@@ -186,3 +156,23 @@ def documentation_page(path: str) -> Callable[[Services, object], Content]:
         return pages(services.operations)[path]
 
     return run
+
+
+def _start(services: Services, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> Reply:
+    try:
+        row = services.administration.start(kind, collection, options)
+    except OperationRunningError as error:
+        raise RefusedError(_occupied_problem(services, error)) from error
+    name = operation_id(collection or DEFAULT, row.name)
+    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
+
+
+def _occupied_problem(services: Services, error: OperationRunningError) -> Problem:
+    """Return the problem, with the operation in progress if the key may see it."""
+    row = error.operation
+    if row is None or services.caller is None:
+        return OCCUPIED
+    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+    if not is_visible:
+        return OCCUPIED
+    return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")

@@ -1,6 +1,6 @@
-"""ASGI application of the API, driven by the table of operations.
+"""ASGI application of the API, driven by the table of operations, with idempotency keys.
 
-Idempotency keys: a repeated request gets the stored response and is executed once.
+A repeated request with the same key gets the stored response and is executed once.
 """
 
 from __future__ import annotations

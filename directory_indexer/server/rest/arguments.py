@@ -1,9 +1,4 @@
-"""Arguments of the operations of the API; shared ones are described as for the MCP tools.
-
-Arguments of the search operations.
-
-Arguments of operations on directories and settings, and of the neighbours of a document.
-"""
+"""Arguments of the operations of the API; shared ones are described as for the MCP tools."""
 
 from __future__ import annotations
 

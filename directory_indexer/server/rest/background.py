@@ -1,6 +1,6 @@
 """Operations `/api/v1/index` and `/api/v1/operations`: start, list, pause, resume and cancel background work.
 
-Index runs as operations: a run that this server started has its id before it is recorded, and keeps it.
+An index run that this server started has its id before it is recorded, and keeps it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ with lazily:
     from directory_indexer.storage.registry.operations import OperationRow
     from directory_indexer.storage.registry.stored_documents import StoredDocument
 
-
 _ACCEPTED = 202
 _POLL_SECONDS = 0.25
 _MOST_INGESTS = 50
 _ACTIVE_STATES = frozenset({"queued", "running"})
 _ADMINISTRATIVE = frozenset(OperationKind)
+
+PATH: Final = "/api/v1/operations"
+_MOST_RUNS = 50
+_MOST_JOBS = 1000
+HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
 
 
 def start(services: Services, call: IndexCall) -> Reply:
@@ -99,97 +103,6 @@ def resume(services: Services, call: NamedOperationCall) -> OperationEntry:
         of_run=services.runs.resume,
         of_work=services.administration.resume,
     )
-
-
-def _entry(services: Services, identifier: str) -> OperationEntry:
-    collection, name = _locate(services, identifier)
-    kind = name.partition("-")[0]
-    if kind in _ADMINISTRATIVE:
-        return _administrative_entry(_find_row(services, collection, name))
-    if kind == "ingest":
-        return _ingest_entry(*_find_version(services, collection, name))
-    return services.runs.state(collection, name)
-
-
-def _apply(
-    services: Services,
-    identifier: str,
-    *,
-    of_ingest: Callable[[StoredDocument], object],
-    of_run: Callable[[str, str], OperationEntry],
-    of_work: Callable[[str], OperationRow],
-) -> OperationEntry:
-    """Apply a change to an operation, by its kind.
-
-    Raises:
-        NotIndexedError: there is no operation with this id.
-        RefusedError: the operation has ended.
-    """
-    collection, name = _locate(services, identifier)
-    kind = name.partition("-")[0]
-    if kind in _ADMINISTRATIVE:
-        _find_row(services, collection, name)
-        return _administrative_entry(of_work(name))
-    if kind != "ingest":
-        return of_run(collection, name)
-    document, version = _find_version(services, collection, name)
-    if document.version != version or _ingest_entry(document, version).state not in {*_ACTIVE_STATES, "paused"}:
-        raise RefusedError(HAS_ENDED)
-    of_ingest(document)
-    return _entry(services, identifier)
-
-
-def _locate(services: Services, identifier: str) -> tuple[str, str]:
-    collection, name = collection_and_name(identifier)
-    if not services.reaches(collection):
-        raise _not_found(identifier)
-    try:
-        services.collections.key(collection)
-    except NotIndexedError as error:
-        raise _not_found(identifier) from error
-    return collection, name
-
-
-def _find_version(services: Services, collection: str, name: str) -> tuple[StoredDocument, int]:
-    doc_id, _, version = name.removeprefix("ingest-").partition("-")
-    with services.collections.using(collection) as opened:
-        document = opened.documents.get(doc_id)
-        if document is None or not version.isdecimal() or int(version) > document.version:
-            raise _not_found(operation_id(collection, name))
-        return opened.queue.refreshed([document])[0], int(version)
-
-
-def _find_row(services: Services, collection: str, name: str) -> OperationRow:
-    row = services.administration.get(name)
-    is_visible = _is_listed(services, row, collection) and collection == (row.collection or DEFAULT)
-    if not is_visible:
-        raise _not_found(operation_id(collection, name))
-    return row
-
-
-def _is_listed(services: Services, row: OperationRow, collection: str) -> bool:
-    """Whether an operation is in the list of a collection; one about all collections needs a key for all."""
-    is_for_all = services.caller is not None and services.caller.collections is None
-    return row.collection == collection or (not row.collection and is_for_all)
-
-
-def _administrative_entry(row: OperationRow) -> OperationEntry:
-    return administrative_entry(row, name=operation_id(row.collection or DEFAULT, row.name))
-
-
-def _ingest_entry(document: StoredDocument, version: int) -> OperationEntry:
-    name = ingest_name(document._replace(version=version))
-    return ingest_entry(document, name=operation_id(document.collection, name), version=version)
-
-
-def _not_found(identifier: str) -> NotIndexedError:
-    return NotIndexedError(f"there is no operation '{identifier}'")
-
-
-PATH: Final = "/api/v1/operations"
-_MOST_RUNS = 50
-_MOST_JOBS = 1000
-HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
 
 
 def operation_id(collection: str, name: str) -> str:
@@ -329,6 +242,91 @@ class IndexRuns:
         state: Run = self._tools.jobs.of(collection).state_of(run)
         public_state = state._replace(joined=None, counts=None, next_step=None)
         return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))
+
+
+def _entry(services: Services, identifier: str) -> OperationEntry:
+    collection, name = _locate(services, identifier)
+    kind = name.partition("-")[0]
+    if kind in _ADMINISTRATIVE:
+        return _administrative_entry(_find_row(services, collection, name))
+    if kind == "ingest":
+        return _ingest_entry(*_find_version(services, collection, name))
+    return services.runs.state(collection, name)
+
+
+def _apply(
+    services: Services,
+    identifier: str,
+    *,
+    of_ingest: Callable[[StoredDocument], object],
+    of_run: Callable[[str, str], OperationEntry],
+    of_work: Callable[[str], OperationRow],
+) -> OperationEntry:
+    """Apply a change to an operation, by its kind.
+
+    Raises:
+        NotIndexedError: there is no operation with this id.
+        RefusedError: the operation has ended.
+    """
+    collection, name = _locate(services, identifier)
+    kind = name.partition("-")[0]
+    if kind in _ADMINISTRATIVE:
+        _find_row(services, collection, name)
+        return _administrative_entry(of_work(name))
+    if kind != "ingest":
+        return of_run(collection, name)
+    document, version = _find_version(services, collection, name)
+    if document.version != version or _ingest_entry(document, version).state not in {*_ACTIVE_STATES, "paused"}:
+        raise RefusedError(HAS_ENDED)
+    of_ingest(document)
+    return _entry(services, identifier)
+
+
+def _locate(services: Services, identifier: str) -> tuple[str, str]:
+    collection, name = collection_and_name(identifier)
+    if not services.reaches(collection):
+        raise _not_found(identifier)
+    try:
+        services.collections.key(collection)
+    except NotIndexedError as error:
+        raise _not_found(identifier) from error
+    return collection, name
+
+
+def _find_version(services: Services, collection: str, name: str) -> tuple[StoredDocument, int]:
+    doc_id, _, version = name.removeprefix("ingest-").partition("-")
+    with services.collections.using(collection) as opened:
+        document = opened.documents.get(doc_id)
+        if document is None or not version.isdecimal() or int(version) > document.version:
+            raise _not_found(operation_id(collection, name))
+        return opened.queue.refreshed([document])[0], int(version)
+
+
+def _find_row(services: Services, collection: str, name: str) -> OperationRow:
+    row = services.administration.get(name)
+    is_visible = _is_listed(services, row, collection) and collection == (row.collection or DEFAULT)
+    if not is_visible:
+        raise _not_found(operation_id(collection, name))
+    return row
+
+
+def _is_listed(services: Services, row: OperationRow, collection: str) -> bool:
+    """Whether an operation is in the list of a collection; one about all collections needs a key for all."""
+    is_for_all = services.caller is not None and services.caller.collections is None
+    return row.collection == collection or (not row.collection and is_for_all)
+
+
+def _administrative_entry(row: OperationRow) -> OperationEntry:
+    return administrative_entry(row, name=operation_id(row.collection or DEFAULT, row.name))
+
+
+def _ingest_entry(document: StoredDocument, version: int) -> OperationEntry:
+    name = ingest_name(document._replace(version=version))
+    return ingest_entry(document, name=operation_id(document.collection, name), version=version)
+
+
+def _not_found(identifier: str) -> NotIndexedError:
+    return NotIndexedError(f"there is no operation '{identifier}'")
 
 
 def _name(record: RunRecord) -> str:

@@ -1,8 +1,6 @@
-"""OpenAPI document of the API, generated from the table of operations.
+"""Documentation of the API, generated from the table of operations: an OpenAPI document and a web page.
 
-Documentation of the API as a web page without scripts, generated from the table of operations.
-
-JSON schemas of records for programs: with references, nulls and required keys.
+The page has no scripts. The JSON schemas of records are those for programs: with references, nulls and required keys.
 """
 
 from __future__ import annotations
@@ -56,6 +54,19 @@ _IDEMPOTENCY_PARAMETER = {
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 }
 
+OPENAPI_PATH, DOCS_PATH = "/openapi.json", "/docs"
+
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
+h2 { border-top: 1px solid; margin-top: 2.5rem; padding-top: 1rem }
+code, pre { font: 0.9em ui-monospace, monospace }
+table { border-collapse: collapse; width: 100% }
+td, th { border-bottom: 1px solid #8884; padding: 0.3rem 0.6rem 0.3rem 0; text-align: left; vertical-align: top }
+"""
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 
 def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
     """Return the OpenAPI document of operations."""
@@ -99,6 +110,71 @@ def description_over_http(operation: Operation) -> str:
 def right_of(operation: Operation) -> str:
     """Return a sentence about the key that an operation needs."""
     return f"Needs a key with the right `{operation.needs}`." if operation.needs else "Needs no key."
+
+
+@functools.cache
+def pages(operations: tuple[Operation, ...]) -> Mapping[str, Content]:
+    """Build the OpenAPI document and the documentation page, on the first request for either."""
+    document = json.dumps(openapi(operations, version=__version__), separators=(",", ":")).encode()
+    page = "".join(_page(operations)).encode()
+    return {
+        OPENAPI_PATH: Content(document, "application/json"),
+        DOCS_PATH: Content(page, "text/html; charset=utf-8", {"Content-Security-Policy": _POLICY}),
+    }
+
+
+class Components:
+    """The schemas of records by their names."""
+
+    def __init__(self) -> None:
+        self.schemas: dict[str, JsonObject] = {}
+
+    def reference(self, record: type) -> JsonObject:
+        """Return a reference to the schema of a record, which is added if missing."""
+        name = record.__name__
+        if name not in self.schemas:
+            self.schemas[name] = {}  # a record may contain itself
+            self.schemas[name] = self._schema(record)
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def _schema(self, record: type) -> JsonObject:
+        fields = [field for field in fields_of(record) if field.only is not Only.MODELS]
+        required = [field.name for field in fields if field.default is not None]
+        return {
+            "type": "object",
+            "description": (record.__doc__ or "").partition("\n")[0],
+            "properties": {field.name: self._of_field(field) for field in fields},
+            **({"required": required} if required else {}),
+        }
+
+    def _of_field(self, field: Field) -> JsonObject:
+        schema = self._of_type(field.type, is_nullable=field.default is MISSING)
+        if "$ref" in schema:
+            return {"allOf": [schema], "description": field.description} if field.description else schema
+        return {**schema, "description": field.description} if field.description else schema
+
+    def _of_type(self, hint: Any, *, is_nullable: bool = True) -> JsonObject:
+        """Return the schema of a type; an optional field is omitted where others are null."""
+        hint = plain_type(hint)
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+        if origin in {typing.Union, types.UnionType}:
+            schema = self._of_type(next(member for member in inner if member is not types.NoneType))
+            return _with_null(schema) if is_nullable else schema
+        if origin is tuple:
+            return self._of_tuple(inner)
+        if origin is Mapping:
+            return {"type": "object", "additionalProperties": self._of_type(inner[1])}
+        if hasattr(hint, "_fields"):
+            return self.reference(hint)
+        if hint in PLAIN_SCHEMAS:
+            return dict(PLAIN_SCHEMAS[hint])
+        return {"type": "string", "enum": [str(member) for member in hint]}
+
+    def _of_tuple(self, inner: tuple[Any, ...]) -> JsonObject:
+        items = self._of_type(inner[0])
+        if inner[-1] is ...:
+            return {"type": "array", "items": items}
+        return {"type": "array", "items": items, "minItems": len(inner), "maxItems": len(inner)}
 
 
 def _operation_object(operation: Operation, components: Components) -> JsonObject:
@@ -204,31 +280,6 @@ def _error_object(meaning: str) -> JsonObject:
     return {"description": meaning, "content": {"application/json": {"schema": schema}}}
 
 
-OPENAPI_PATH, DOCS_PATH = "/openapi.json", "/docs"
-
-_STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
-h2 { border-top: 1px solid; margin-top: 2.5rem; padding-top: 1rem }
-code, pre { font: 0.9em ui-monospace, monospace }
-table { border-collapse: collapse; width: 100% }
-td, th { border-bottom: 1px solid #8884; padding: 0.3rem 0.6rem 0.3rem 0; text-align: left; vertical-align: top }
-"""
-_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-
-@functools.cache
-def pages(operations: tuple[Operation, ...]) -> Mapping[str, Content]:
-    """Build the OpenAPI document and the documentation page, on the first request for either."""
-    document = json.dumps(openapi(operations, version=__version__), separators=(",", ":")).encode()
-    page = "".join(_page(operations)).encode()
-    return {
-        OPENAPI_PATH: Content(document, "application/json"),
-        DOCS_PATH: Content(page, "text/html; charset=utf-8", {"Content-Security-Policy": _POLICY}),
-    }
-
-
 def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
     yield "<!doctype html><html lang=en><meta charset=utf-8><title>dirindex: API</title>"
     yield f'<meta name=viewport content="width=device-width"><style>{_STYLE}</style>'
@@ -292,60 +343,6 @@ def _type(schema: Any) -> str:
     kinds = schema.get("type", "any value")  # settings, for example, have any type
     plain = " or ".join(kinds) if isinstance(kinds, list) else kinds
     return f"{plain} of {_type(schema['items'])}" if "items" in schema else plain
-
-
-class Components:
-    """The schemas of records by their names."""
-
-    def __init__(self) -> None:
-        self.schemas: dict[str, JsonObject] = {}
-
-    def reference(self, record: type) -> JsonObject:
-        """Return a reference to the schema of a record, which is added if missing."""
-        name = record.__name__
-        if name not in self.schemas:
-            self.schemas[name] = {}  # a record may contain itself
-            self.schemas[name] = self._schema(record)
-        return {"$ref": f"#/components/schemas/{name}"}
-
-    def _schema(self, record: type) -> JsonObject:
-        fields = [field for field in fields_of(record) if field.only is not Only.MODELS]
-        required = [field.name for field in fields if field.default is not None]
-        return {
-            "type": "object",
-            "description": (record.__doc__ or "").partition("\n")[0],
-            "properties": {field.name: self._of_field(field) for field in fields},
-            **({"required": required} if required else {}),
-        }
-
-    def _of_field(self, field: Field) -> JsonObject:
-        schema = self._of_type(field.type, is_nullable=field.default is MISSING)
-        if "$ref" in schema:
-            return {"allOf": [schema], "description": field.description} if field.description else schema
-        return {**schema, "description": field.description} if field.description else schema
-
-    def _of_type(self, hint: Any, *, is_nullable: bool = True) -> JsonObject:
-        """Return the schema of a type; an optional field is omitted where others are null."""
-        hint = plain_type(hint)
-        origin, inner = typing.get_origin(hint), typing.get_args(hint)
-        if origin in {typing.Union, types.UnionType}:
-            schema = self._of_type(next(member for member in inner if member is not types.NoneType))
-            return _with_null(schema) if is_nullable else schema
-        if origin is tuple:
-            return self._of_tuple(inner)
-        if origin is Mapping:
-            return {"type": "object", "additionalProperties": self._of_type(inner[1])}
-        if hasattr(hint, "_fields"):
-            return self.reference(hint)
-        if hint in PLAIN_SCHEMAS:
-            return dict(PLAIN_SCHEMAS[hint])
-        return {"type": "string", "enum": [str(member) for member in hint]}
-
-    def _of_tuple(self, inner: tuple[Any, ...]) -> JsonObject:
-        items = self._of_type(inner[0])
-        if inner[-1] is ...:
-            return {"type": "array", "items": items}
-        return {"type": "array", "items": items, "minItems": len(inner), "maxItems": len(inner)}
 
 
 def _with_null(schema: JsonObject) -> JsonObject:

@@ -189,7 +189,7 @@ def _sending(call: IngestCall | UrlCall | FileCall, *, metadata: Mapping[str, An
         client_id=call.id,
         filename=call.filename,
         title=call.title,
-        said=metadata,
+        sender_metadata=metadata,
         on_conflict=call.on_conflict,
         allows_secrets=call.allow_secrets,
         wait=call.wait,

@@ -1,7 +1,4 @@
-"""Operations of the API: the definition of route, documentation and response, and the services that handlers use.
-
-Routing of paths and methods to operations.
-"""
+"""Operations of the API: routes, documentation, responses, and the services that handlers use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operation `/api/v1/documents/{doc_id}/original`: a document as it was sent, as an attachment or byte ranges of it.
 
-HTTP range requests (RFC 9110, section 14) and conditional requests.
+Range requests and conditional requests are those of RFC 9110, section 14.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ _ATTEMPTS = 5
 
 UNSATISFIABLE = Problem(416, "unsatisfiable_range", "no byte that is asked for is there")
 
+_RANGE: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
+_MOST_RANGES: Final = 20
+_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
+
 
 def original(services: Services, call: OriginalCall) -> Reply | StreamedFile:
     """Return a document as it was sent.
@@ -44,6 +48,50 @@ def original(services: Services, call: OriginalCall) -> Reply | StreamedFile:
         file.close()
         raise RefusedError(UNSATISFIABLE._replace(detail=f"the document has {size} bytes")) from error
     return _byte_ranges(file, spans, size, headers) if spans else _whole_file(file, size, headers)
+
+
+class Span(NamedTuple):
+    """A byte range; `end` is exclusive."""
+
+    start: int
+    end: int
+
+
+class UnsatisfiableError(Exception):
+    """No requested byte exists."""
+
+
+def spans_of(header: str, size: int) -> tuple[Span, ...]:
+    """Parse a Range header; an invalid or unsupported one yields no spans, and the whole file is sent.
+
+    Spans are in the requested order; adjacent or overlapping ones are joined.
+
+    Raises:
+        UnsatisfiableError: no requested byte exists.
+    """
+    unit, separator, text = header.partition("=")
+    parts = [_RANGE.fullmatch(part) for part in text.split(",")]
+    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
+        return ()
+    bounds = [(part[1], part[2]) for part in parts if part]
+    if len(bounds) < len(parts) or any(not first and not last for first, last in bounds):
+        return ()
+    if any(first and last and int(last) < int(first) for first, last in bounds):
+        return ()
+    spans = [span for first, last in bounds if (span := _span(first, last, size)).start < span.end]
+    if not spans:
+        raise UnsatisfiableError
+    return _join_touching(spans)
+
+
+def is_known(header: str, etag: str) -> bool:
+    """Whether an If-None-Match header contains an entity tag, by weak comparison."""
+    return header.strip() == "*" or any(tag.removeprefix("W/") == etag for tag in _TAG.findall(header))
+
+
+def still_fits(header: str, etag: str) -> bool:
+    """Whether an If-Range header allows a partial response; a date is never precise enough."""
+    return not header or header.strip() == etag
 
 
 def _open_unchanged(services: Services, call: OriginalCall) -> tuple[Original, BinaryIO]:
@@ -100,55 +148,6 @@ def _byte_ranges(file: BinaryIO, spans: Sequence[Span], size: int, headers: Mapp
 
 def _content_range(span: Span, size: int) -> str:
     return f"bytes {span.start}-{span.end - 1}/{size}"
-
-
-_RANGE: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
-_MOST_RANGES: Final = 20
-_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
-
-
-class Span(NamedTuple):
-    """A byte range; `end` is exclusive."""
-
-    start: int
-    end: int
-
-
-class UnsatisfiableError(Exception):
-    """No requested byte exists."""
-
-
-def spans_of(header: str, size: int) -> tuple[Span, ...]:
-    """Parse a Range header; an invalid or unsupported one yields no spans, and the whole file is sent.
-
-    Spans are in the requested order; adjacent or overlapping ones are joined.
-
-    Raises:
-        UnsatisfiableError: no requested byte exists.
-    """
-    unit, separator, text = header.partition("=")
-    parts = [_RANGE.fullmatch(part) for part in text.split(",")]
-    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
-        return ()
-    bounds = [(part[1], part[2]) for part in parts if part]
-    if len(bounds) < len(parts) or any(not first and not last for first, last in bounds):
-        return ()
-    if any(first and last and int(last) < int(first) for first, last in bounds):
-        return ()
-    spans = [span for first, last in bounds if (span := _span(first, last, size)).start < span.end]
-    if not spans:
-        raise UnsatisfiableError
-    return _join_touching(spans)
-
-
-def is_known(header: str, etag: str) -> bool:
-    """Whether an If-None-Match header contains an entity tag, by weak comparison."""
-    return header.strip() == "*" or any(tag.removeprefix("W/") == etag for tag in _TAG.findall(header))
-
-
-def still_fits(header: str, etag: str) -> bool:
-    """Whether an If-Range header allows a partial response; a date is never precise enough."""
-    return not header or header.strip() == etag
 
 
 def _span(first: str, last: str, size: int) -> Span:

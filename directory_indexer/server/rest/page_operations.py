@@ -1,10 +1,7 @@
 """Operations that only the page of `dirindex ui` may call: the owner's administration of the index.
 
-A directory is added or forgotten only with the confirmation token of its preview.
-
-Skipped files for the page of `dirindex ui` only; other clients see only those that their own query names.
-
-Confirmation tokens for actions that the owner has previewed on the page; each is valid once.
+A directory is added or forgotten only with the confirmation token of its preview, which is valid once. Skipped files
+are listed for the page only; other clients see only those that their own query names.
 """
 
 from __future__ import annotations
@@ -76,7 +73,6 @@ with lazily:
     from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.storage.documents.store import Snapshot
 
-
 _ACCEPTED = 202
 _PREVIEW_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
@@ -89,6 +85,14 @@ _CHANGEABLE = frozenset(
 
 _DEFAULT_NAMES = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
 """Default names of the directories in `user-dirs.dirs`, which desktops translate."""
+
+_SCAN_SECONDS = 4.0
+_IGNORED = "ignored"
+_MAX_ROWS = 100_000
+_MOST_CAUSES, _MOST_FILES = 6, 8
+
+VALID_SECONDS: Final = 600
+_MAX_PENDING: Final = 100
 
 
 def settings(services: Services, _: NoArguments) -> SettingsAnswer:
@@ -119,22 +123,6 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
     except EditRefusedError as error:
         raise ConflictError(f"'{path}' was not changed: {error}", hint="change it in an editor") from error
     return settings_answer(_reload_config(services))
-
-
-def _with_setting(text: str, keys: list[str], value: object) -> str:
-    written = list(value) if isinstance(value, tuple) else value
-    if JSON.standing(text, keys, written) is not Standing.ABSENT:
-        text = JSON.without_entry(text, keys, None, made=0)
-    return text if value is None else JSON.with_entry(text, keys, written)
-
-
-def _reload_config(services: Services) -> LoadedConfig:
-    loaded = services.collections.loaded
-    # The places were set when the server started, and their origin remains that: an option of its command line.
-    places = {setting.key: setting for setting in loaded.settings if setting.key in {"config_file", "data_dir"}}
-    file = Path(str(places["config_file"].value)) if loaded.file else None
-    reloaded = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
-    return reloaded._replace(settings=tuple(places.get(setting.key, setting) for setting in reloaded.settings))
 
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:
@@ -233,6 +221,104 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
+def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
+    """List the files that are not in the index, with reasons.
+
+    Raises:
+        NotIndexedError: the path is not in a tracked directory.
+    """
+    within = file_path(call.path) if call.path else None
+    with services.collections.using(DEFAULT) as opened:
+        with opened.app.docstore.snapshot() as snapshot:
+            counts = dict(snapshot.left_out.counts(within))
+        if call.reason == _IGNORED:
+            return _ignored(_ExclusionScan(opened, within), call)._replace(reasons=counts)
+        with opened.app.docstore.snapshot() as snapshot:
+            rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
+    files = tuple(map(left_out_entry, rows[: call.limit]))
+    return LeftOutList(counts, files, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
+
+
+def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
+    """Return failed and skipped files in the scope of a query, those with its words in their names first."""
+    within = file_path(call.path) if call.path else None
+    query = parse_query(call.query)
+    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+        rows = snapshot.left_out.listed(within, reason="", limit=_MAX_ROWS, offset=0)
+        in_scope = filter(_scope_test(snapshot, call, query), map(left_out_entry, rows))
+        misses = _near_misses(((file.reason, file) for file in in_scope), name_test(query))
+    return misses._replace(truncated=len(rows) == _MAX_ROWS)
+
+
+def near_misses_by_rules(services: Services, call: NearMissesCall) -> NearMisses:
+    """Return paths excluded by rules in the scope of a query, those with its words in their names first.
+
+    Raises:
+        NotIndexedError: the path is not in a tracked directory.
+    """
+    within = file_path(call.path) if call.path else None
+    query = parse_query(call.query)
+    with services.collections.using(DEFAULT) as opened:
+        scan = _ExclusionScan(opened, within)
+        with opened.app.docstore.snapshot() as snapshot:
+            in_scope = filter(_scope_test(snapshot, call, query), scan.paths())
+            misses = _near_misses(((file.detail or "", file) for file in in_scope), name_test(query))
+    return misses._replace(truncated=not scan.is_complete)
+
+
+class Action(StrEnum):
+    """Actions that need a confirmation."""
+
+    ADD = "add"
+    FORGET = "forget"
+
+
+class Confirmations:
+    """The pending confirmations."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: OrderedDict[str, _Pending] = OrderedDict()
+
+    def new(self, act: Action, path: FilePath) -> str:
+        """Return a new token that confirms a previewed action."""
+        confirmation = secrets.token_urlsafe(24)
+        with self._lock:
+            self._pending[confirmation] = _Pending(act, path, self._clock() + VALID_SECONDS)
+            while len(self._pending) > _MAX_PENDING:
+                self._pending.popitem(last=False)
+        return confirmation
+
+    def use(self, act: Action, confirmation: str) -> FilePath:
+        """Consume a token, and return the directory of the confirmed action.
+
+        Raises:
+            ConflictError: the token is unknown, used, expired or for another action.
+        """
+        with self._lock:
+            pending = self._pending.pop(confirmation, None)
+        if pending is None or pending.act is not act or self._clock() > pending.expires_at:
+            raise ConflictError("the confirmation is unknown, used or expired", hint="look at the directory again")
+        return pending.path
+
+
+def _with_setting(text: str, keys: list[str], value: object) -> str:
+    written = list(value) if isinstance(value, tuple) else value
+    if JSON.standing(text, keys, written) is not Standing.ABSENT:
+        text = JSON.without_entry(text, keys, None, made=0)
+    return text if value is None else JSON.with_entry(text, keys, written)
+
+
+def _reload_config(services: Services) -> LoadedConfig:
+    loaded = services.collections.loaded
+    # The places were set when the server started, and their origin remains that: an option of its command line.
+    places = {setting.key: setting for setting in loaded.settings if setting.key in {"config_file", "data_dir"}}
+    file = Path(str(places["config_file"].value)) if loaded.file else None
+    reloaded = load_config(file=file, data_dir=loaded.data_dir, environ=os.environ)
+    return reloaded._replace(settings=tuple(places.get(setting.key, setting) for setting in reloaded.settings))
+
+
 def _current_moment(services: Services) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
@@ -289,57 +375,6 @@ def _completions(typed: str) -> list[str]:
     return sorted(paths, key=str.casefold)[:_MOST_COMPLETIONS]
 
 
-_SCAN_SECONDS = 4.0
-_IGNORED = "ignored"
-_MAX_ROWS = 100_000
-_MOST_CAUSES, _MOST_FILES = 6, 8
-
-
-def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
-    """List the files that are not in the index, with reasons.
-
-    Raises:
-        NotIndexedError: the path is not in a tracked directory.
-    """
-    within = file_path(call.path) if call.path else None
-    with services.collections.using(DEFAULT) as opened:
-        with opened.app.docstore.snapshot() as snapshot:
-            counts = dict(snapshot.left_out.counts(within))
-        if call.reason == _IGNORED:
-            return _ignored(_ExclusionScan(opened, within), call)._replace(reasons=counts)
-        with opened.app.docstore.snapshot() as snapshot:
-            rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
-    files = tuple(map(left_out_entry, rows[: call.limit]))
-    return LeftOutList(counts, files, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
-
-
-def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
-    """Return failed and skipped files in the scope of a query, those with its words in their names first."""
-    within = file_path(call.path) if call.path else None
-    query = parse_query(call.query)
-    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
-        rows = snapshot.left_out.listed(within, reason="", limit=_MAX_ROWS, offset=0)
-        in_scope = filter(_scope_test(snapshot, call, query), map(left_out_entry, rows))
-        misses = _near_misses(((file.reason, file) for file in in_scope), name_test(query))
-    return misses._replace(truncated=len(rows) == _MAX_ROWS)
-
-
-def near_misses_by_rules(services: Services, call: NearMissesCall) -> NearMisses:
-    """Return paths excluded by rules in the scope of a query, those with its words in their names first.
-
-    Raises:
-        NotIndexedError: the path is not in a tracked directory.
-    """
-    within = file_path(call.path) if call.path else None
-    query = parse_query(call.query)
-    with services.collections.using(DEFAULT) as opened:
-        scan = _ExclusionScan(opened, within)
-        with opened.app.docstore.snapshot() as snapshot:
-            in_scope = filter(_scope_test(snapshot, call, query), scan.paths())
-            misses = _near_misses(((file.detail or "", file) for file in in_scope), name_test(query))
-    return misses._replace(truncated=not scan.is_complete)
-
-
 def _scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[LeftOutOne], bool]:
     scope = (file_path(call.path),) if call.path else ()
     is_in_scope = scope_and_kind_test(snapshot, SearchRequest(call.query, scope=scope, kinds=call.types), query)
@@ -391,48 +426,7 @@ class _ExclusionScan:
                     return
 
 
-VALID_SECONDS: Final = 600
-_MAX_PENDING: Final = 100
-
-
-class Action(StrEnum):
-    """Actions that need a confirmation."""
-
-    ADD = "add"
-    FORGET = "forget"
-
-
 class _Pending(NamedTuple):
     act: Action
     path: FilePath
     expires_at: float
-
-
-class Confirmations:
-    """The pending confirmations."""
-
-    def __init__(self, *, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._pending: OrderedDict[str, _Pending] = OrderedDict()
-
-    def new(self, act: Action, path: FilePath) -> str:
-        """Return a new token that confirms a previewed action."""
-        confirmation = secrets.token_urlsafe(24)
-        with self._lock:
-            self._pending[confirmation] = _Pending(act, path, self._clock() + VALID_SECONDS)
-            while len(self._pending) > _MAX_PENDING:
-                self._pending.popitem(last=False)
-        return confirmation
-
-    def use(self, act: Action, confirmation: str) -> FilePath:
-        """Consume a token, and return the directory of the confirmed action.
-
-        Raises:
-            ConflictError: the token is unknown, used, expired or for another action.
-        """
-        with self._lock:
-            pending = self._pending.pop(confirmation, None)
-        if pending is None or pending.act is not act or self._clock() > pending.expires_at:
-            raise ConflictError("the confirmation is unknown, used or expired", hint="look at the directory again")
-        return pending.path

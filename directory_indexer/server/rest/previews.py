@@ -1,13 +1,8 @@
-"""Document previews, and files similar to a document.
+"""Previews of documents, with the positions of the words of a query, and files similar to a document.
 
-Parsing happens in worker processes; this module only selects lines and highlights of indexed texts.
-
-Rendering of document pages in a worker process, with the positions of the words of a query.
-
-Resolution of the links of a document to indexed files.
-
-A link is looked up among the paths of the index only: no link touches the disk, and none leads out of the archive that
-contains its document.
+Parsing and rendering happen in worker processes; this module only selects lines and highlights of indexed texts. A link
+in a document is looked up among the paths of the index only: no link touches the disk, and none leads out of the
+archive that contains its document.
 """
 
 from __future__ import annotations
@@ -57,21 +52,22 @@ from directory_indexer.storage.documents.store import Snapshot
 with lazily:
     from directory_indexer.collections.collections import OpenCollection
 
-
 _LINES: Final = 1_200
 _LONGEST_TEXT: Final = 300_000
 _MAX_MATCHING_LINES: Final = 2_000
 _MOST_MEMBERS: Final = 200
 
+_MOST_LINKS: Final = 2_000
 
-class _PreviewSource(NamedTuple):
-    """A document to preview."""
 
-    path: FilePath
-    text: FileText
-    plan: MatchPlan
-    page_starts: tuple[int, ...]
-    n_masked: int
+class LinkedFile(NamedTuple):
+    """The target of a link."""
+
+    doc_id: str
+    heading: str
+
+
+NO_TARGET: Final = LinkedFile("", "")
 
 
 def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
@@ -103,6 +99,69 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
         result = opened.app.similar_files.find(path, within=(), limit=call.limit)
         hits = tuple(_passage(services, call.collection, hit) for hit in with_collection(opened, result.hits))
         return search_answer(result, index=opened.app.status.checked(result.summary), hits=hits, next_cursor=None)
+
+
+def page(services: Services, call: PageCall) -> PageAnswer:
+    """Render a page of a document.
+
+    Raises:
+        NotIndexedError: there is no such file or document.
+        UsageError: the document has no such page, or cannot be rendered.
+    """
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        path = indexed_path(services, opened, snapshot, call.doc_id)
+        if snapshot.files.masked(path):
+            raise UsageError("it holds secrets, which can only be masked in its text")
+        if change_on_disk(snapshot, path):
+            raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
+        plan = plan_of(snapshot, call.query)
+        on_disk = _source_of(snapshot, path)
+        read = _recognised_words(opened, snapshot, path, call.page)
+        policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
+    drawn = services.previews.drawing.ask(ScreenRequest(path, on_disk, call.page, policy))
+    if not isinstance(drawn, ScreenPage):
+        raise UsageError(drawn.message if isinstance(drawn, WorkerFailure) else "it cannot be drawn")
+    return PageAnswer(
+        page=call.page,
+        pages=drawn.n_pages,
+        width=drawn.width,
+        height=drawn.height,
+        media_type=drawn.media_type,
+        picture=base64.b64encode(drawn.content).decode(),
+        marked=tuple(_marked_boxes((*drawn.words, *read), plan)),
+    )
+
+
+def plan_of(snapshot: Snapshot, query: str) -> MatchPlan:
+    """Return the plan for the words that a query highlights."""
+    query_terms, _ = correct_spelling(select_informative_words(parse_query(query), snapshot.words), snapshot.words)
+    return plan_match(query_terms, snapshot.words)
+
+
+def linked_files(
+    services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
+) -> Mapping[str, LinkedFile]:
+    """Return the indexed files that the links of a document lead to, by their addresses as written."""
+    addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
+    targets = {address: target for address in addresses if (target := _target(path, address))}
+    with opened.app.docstore.snapshot() as snapshot:
+        indexed = snapshot.files.with_text(targets.values())
+    own = documents_of(opened.app.loaded)
+    return {
+        address: LinkedFile(services.document_ids.of(opened.name, target), unquote(address.partition("#")[2]))
+        for address, target in targets.items()
+        if target in indexed and not lies_in(target, own)
+    }
+
+
+class _PreviewSource(NamedTuple):
+    """A document to preview."""
+
+    path: FilePath
+    text: FileText
+    plan: MatchPlan
+    page_starts: tuple[int, ...]
+    n_masked: int
 
 
 def _passage(services: Services, collection: str, hit: Hit) -> Passage:
@@ -217,43 +276,6 @@ class _RelatedFiles(NamedTuple):
         )
 
 
-def page(services: Services, call: PageCall) -> PageAnswer:
-    """Render a page of a document.
-
-    Raises:
-        NotIndexedError: there is no such file or document.
-        UsageError: the document has no such page, or cannot be rendered.
-    """
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-        path = indexed_path(services, opened, snapshot, call.doc_id)
-        if snapshot.files.masked(path):
-            raise UsageError("it holds secrets, which can only be masked in its text")
-        if change_on_disk(snapshot, path):
-            raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
-        plan = plan_of(snapshot, call.query)
-        on_disk = _source_of(snapshot, path)
-        read = _recognised_words(opened, snapshot, path, call.page)
-        policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
-    drawn = services.previews.drawing.ask(ScreenRequest(path, on_disk, call.page, policy))
-    if not isinstance(drawn, ScreenPage):
-        raise UsageError(drawn.message if isinstance(drawn, WorkerFailure) else "it cannot be drawn")
-    return PageAnswer(
-        page=call.page,
-        pages=drawn.n_pages,
-        width=drawn.width,
-        height=drawn.height,
-        media_type=drawn.media_type,
-        picture=base64.b64encode(drawn.content).decode(),
-        marked=tuple(_marked_boxes((*drawn.words, *read), plan)),
-    )
-
-
-def plan_of(snapshot: Snapshot, query: str) -> MatchPlan:
-    """Return the plan for the words that a query highlights."""
-    query_terms, _ = correct_spelling(select_informative_words(parse_query(query), snapshot.words), snapshot.words)
-    return plan_match(query_terms, snapshot.words)
-
-
 def _source_of(snapshot: Snapshot, path: FilePath) -> SourceFile:
     try:
         return source_file(snapshot.files.container_of(path) or path)
@@ -282,35 +304,6 @@ def _marked_boxes(words: Sequence[Word], plan: MatchPlan) -> Iterator[tuple[floa
         if box is not None:
             left, top, right, bottom = (side / WHOLE for side in box)
             yield left, top, right, bottom
-
-
-_MOST_LINKS: Final = 2_000
-
-
-class LinkedFile(NamedTuple):
-    """The target of a link."""
-
-    doc_id: str
-    heading: str
-
-
-NO_TARGET: Final = LinkedFile("", "")
-
-
-def linked_files(
-    services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
-) -> Mapping[str, LinkedFile]:
-    """Return the indexed files that the links of a document lead to, by their addresses as written."""
-    addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
-    targets = {address: target for address in addresses if (target := _target(path, address))}
-    with opened.app.docstore.snapshot() as snapshot:
-        indexed = snapshot.files.with_text(targets.values())
-    own = documents_of(opened.app.loaded)
-    return {
-        address: LinkedFile(services.document_ids.of(opened.name, target), unquote(address.partition("#")[2]))
-        for address, target in targets.items()
-        if target in indexed and not lies_in(target, own)
-    }
 
 
 def _addresses(nodes: Iterable[Node]) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Request bodies: JSON, JSON Lines, and files, which are spooled to disk before they are processed.
+"""Requests: bodies of JSON, JSON Lines and files, and arguments parsed strictly by the schema.
 
-Parsing of the arguments of an operation from a request, strictly by the schema.
+Files are spooled to disk before they are processed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ JSON, LINES = "application/json", "application/x-ndjson"
 _LINES = frozenset({LINES, "application/ndjson", "application/jsonl"})
 _MAX_MEMORY_BYTES = 1_048_576
 _DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+_INTEGER = re.compile("-?[0-9]{1,18}")
 
 
 def media_type_of(request: Request) -> str:
@@ -111,24 +113,6 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
             yield stripped
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> JsonObject:
-    """Return an object of names and values; a repeated name is an error, since one value would be ignored."""
-    body = dict(pairs)
-    if len(body) == len(pairs):
-        return body
-    name = next(name for name, n_times in Counter(name for name, _ in pairs).items() if n_times > 1)
-    values = " and ".join(quoted(value) for other, value in pairs if other == name)
-    raise UsageError(f"{quoted(name)} is given twice: {values}", hint="give it once")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """Reject NaN and Infinity, which are not JSON."""
-    raise ValueError(name)
-
-
-_INTEGER = re.compile("-?[0-9]{1,18}")
-
-
 def parse_call(operation: Operation, arguments: Mapping[str, object]) -> Any:
     """Validate the arguments of an operation.
 
@@ -164,6 +148,21 @@ def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -
 def arguments_in_headers(operation: Operation, headers: Mapping[str, str]) -> JsonObject:
     """Return the arguments of an operation in headers."""
     return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return an object of names and values; a repeated name is an error, since one value would be ignored."""
+    body = dict(pairs)
+    if len(body) == len(pairs):
+        return body
+    name = next(name for name, n_times in Counter(name for name, _ in pairs).items() if n_times > 1)
+    values = " and ".join(quoted(value) for other, value in pairs if other == name)
+    raise UsageError(f"{quoted(name)} is given twice: {values}", hint="give it once")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Reject NaN and Infinity, which are not JSON."""
+    raise ValueError(name)
 
 
 def _is_valid(schema: JsonObject, value: object) -> bool:

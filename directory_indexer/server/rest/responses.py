@@ -1,6 +1,6 @@
-"""HTTP responses for the answers of operations.
+"""HTTP responses for the answers and errors of operations.
 
-Errors as HTTP problems, with no more detail than a client may see.
+An error is a problem with no more detail than a client may see.
 """
 
 from __future__ import annotations

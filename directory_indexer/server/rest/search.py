@@ -1,10 +1,6 @@
-"""Operations that search: passages, matching lines and outlines.
+"""Operations that search: passages, matching lines, outlines, semantic neighbours and directories.
 
 Hits have the form of `--json`, and additionally a plain form with text, score and metadata.
-
-Semantic neighbours of a document.
-
-Operation `/api/v1/directories`: the directory breakdown of an index.
 """
 
 from __future__ import annotations
@@ -38,6 +34,9 @@ with lazily:
     from directory_indexer.core.paths import FilePath
     from directory_indexer.search.neighbourhood import Neighbour
     from directory_indexer.storage.documents.store import Snapshot
+
+_EXCERPT_CHARS = 200
+_DIGITS = 4
 
 
 def search(services: Services, call: SearchCall) -> SearchAnswer:
@@ -80,18 +79,6 @@ def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
         return outline_answer(outline_within(outline_named(snapshot, call.path), max_tokens=call.max_tokens))
 
 
-def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
-    passage = passage_of(hit, full=call.full, explain=call.explain)
-    if hit.sent or not hit.is_passage:
-        return passage
-    doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
-    return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
-
-
-_EXCERPT_CHARS = 200
-_DIGITS = 4
-
-
 def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
     """Return a map of the passages of other documents that are nearest to a document.
 
@@ -103,6 +90,26 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
         neighbourhood = opened.app.neighbourhoods.around(path, limit=call.limit)
         entries = tuple(_entries(services, opened, neighbourhood.neighbours))
     return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
+
+
+def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
+    """Return the directory breakdown of the index.
+
+    Raises:
+        NotIndexedError: nothing is indexed at the path.
+    """
+    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        own = documents_of(opened.app.loaded)
+        usage = directory_usage(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
+    return directory_part(usage)
+
+
+def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
+    passage = passage_of(hit, full=call.full, explain=call.explain)
+    if hit.sent or not hit.is_passage:
+        return passage
+    doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
+    return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
 
 
 def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
@@ -143,18 +150,6 @@ def _entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
         y=round(neighbour.y, _DIGITS),
         topic=neighbour.topic,
     )
-
-
-def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
-    """Return the directory breakdown of the index.
-
-    Raises:
-        NotIndexedError: nothing is indexed at the path.
-    """
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-        own = documents_of(opened.app.loaded)
-        usage = directory_usage(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
-    return directory_part(usage)
 
 
 def _within(snapshot: Snapshot, path: str) -> FilePath | None:

@@ -1,10 +1,7 @@
-"""ASGI application of the page: its static files, which are public, and the exchange of a code for a session.
+"""ASGI application of the page: its static files, security headers, and the exchange of a code for a session.
 
-For everything else the page calls the API.
-
-Static files of the page, and the security headers that they are served with.
-
-There is no build step: the files in the package are the sources.
+The files in the package are the sources: there is no build step. They are public; for everything else the page calls
+the API.
 """
 
 from __future__ import annotations
@@ -40,7 +37,6 @@ from directory_indexer.storage.registry.keys import Right
 with lazily:
     from starlette.types import Receive, Scope, Send
 
-
 ROOT = "/ui/"
 _SESSION = "/ui/session"
 _LONGEST_CODE = 1024
@@ -54,6 +50,37 @@ UNAVAILABLE = Problem(503, "unavailable", "")
 BAD_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
 STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
 FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
+
+INDEX: Final = "index.html"
+_STATIC: Final = "static"
+_MEDIA_TYPES: Final[Mapping[str, str]] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_POLICY: Final[Mapping[str, str]] = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' blob:",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+    # No script may turn text into markup, not even by mistake.
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _POLICY.items()),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
 
 
 def route_of(path: str) -> Route | None:
@@ -131,6 +158,20 @@ class PageApplication:
         return _json_response({"is_allowed": True, "program": program})
 
 
+class Asset(NamedTuple):
+    """A file of the page."""
+
+    content: bytes
+    media_type: str
+    etag: str
+
+
+@functools.cache
+def assets() -> Mapping[str, Asset]:
+    """Read all static files, by name: only these can be requested."""
+    return dict(_assets(files(__package__) / _STATIC, ""))
+
+
 def _json_response(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(answer).encode(), 200, headers, "application/json")
 
@@ -156,52 +197,6 @@ def _file(request: Request, name: str) -> Response:
     if request.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)
     return Response(asset.content, 200, headers, asset.media_type)
-
-
-INDEX: Final = "index.html"
-_STATIC: Final = "static"
-_MEDIA_TYPES: Final[Mapping[str, str]] = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-_POLICY: Final[Mapping[str, str]] = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "img-src": "'self' blob:",
-    "connect-src": "'self'",
-    "base-uri": "'none'",
-    "form-action": "'none'",
-    "frame-ancestors": "'none'",
-    # No script may turn text into markup, not even by mistake.
-    "require-trusted-types-for": "'script'",
-    "trusted-types": "'none'",
-}
-HEADERS: Final[Mapping[str, str]] = {
-    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _POLICY.items()),
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-cache",
-}
-
-
-class Asset(NamedTuple):
-    """A file of the page."""
-
-    content: bytes
-    media_type: str
-    etag: str
-
-
-@functools.cache
-def assets() -> Mapping[str, Asset]:
-    """Read all static files, by name: only these can be requested."""
-    return dict(_assets(files(__package__) / _STATIC, ""))
 
 
 def _assets(directory: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:

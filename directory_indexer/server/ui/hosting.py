@@ -1,11 +1,8 @@
-"""Lifetime of a server for the page: it opens the page in the browser, and ends when the page is idle.
+"""Lifetime of a server for the page: it opens the page by a login link, and ends when the page is idle.
 
-Login link of the page, which only the local user can open.
-
-The URL contains a code that opens one session. On most systems all users can read the arguments of processes, so the
-browser gets the path of a private file that redirects to the URL.
-
-Default port of the page, always the same so that links to the page stay valid.
+Only the local user can open the link, whose code opens one session. On most systems all users can read the arguments of
+processes, so the browser gets the path of a private file that redirects to the URL. The default port is always the
+same, so that links to the page stay valid.
 """
 
 from __future__ import annotations

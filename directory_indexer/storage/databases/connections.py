@@ -1,8 +1,6 @@
-"""Open connections to the database, reused for later transactions.
+"""Open connections to the database, reused for later transactions, and ownership of its files.
 
 Opening one costs as much as a small query: SQLite reads the schema and starts with an empty cache.
-
-Ownership of database files.
 """
 
 from __future__ import annotations

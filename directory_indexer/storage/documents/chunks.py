@@ -54,7 +54,7 @@ _LAST_ROW = "rows_given"
 _NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
     SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
     UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_LAST_ROW}')"""  # noqa: S608 - made of constants
-"""No row id is reused: static vectors and the `vocabulary` file refer to rows and may outlive their chunks."""
+"""No row id is reused: static vectors and the cached vocabulary refer to rows and may outlive their chunks."""
 
 
 class IndexedChunk(NamedTuple):

@@ -1,9 +1,8 @@
 """In-memory index of a server without a database, loaded from the cluster index at every start.
 
 It has the tables of an index, in a file that is removed when the server ends, and no texts: passages are read from the
-cluster. So files, words and passages are queried as in any other index.
-
-Passages of a cluster index, in place of the tables of chunks and of the full-text index.
+cluster, in place of the tables of chunks and of the full-text index. So files, words and passages are queried as in any
+other index.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ with lazily:
     from directory_indexer.storage.databases.connections import Connection
     from directory_indexer.storage.vectors.cluster_reader import ClusterReader, ClusterSnapshot
 
-
 Answer = TypeVar("Answer")
 
 _ATTEMPTS: Final = 10
 _NOTHING_YET: Final = -1
+
+_MANIFEST: Final = "cluster_manifest"
 
 
 class CatalogueSnapshot(Snapshot):
@@ -180,70 +180,6 @@ class Catalogue(DocStore):
             connection.raw.execute("COMMIT")
 
 
-def _put_directories(connection: sqlite3.Connection, manifest: Manifest) -> None:
-    kept = {directory.path for directory in manifest.directories}
-    known = [path for (path,) in connection.execute("SELECT path FROM directories") if path not in kept]
-    connection.executemany("DELETE FROM files WHERE directory_id = ?", [(file_key(path),) for path in known])
-    connection.executemany("DELETE FROM directories WHERE path = ?", [(path,) for path in known])
-    connection.executemany(
-        """INSERT INTO directories (id, path, added_at, completed_at) VALUES (?, ?, 0, ?)
-           ON CONFLICT (id) DO UPDATE SET completed_at = excluded.completed_at""",
-        [(file_key(directory.path), directory.path, directory.completed_at) for directory in manifest.directories],
-    )
-
-
-def _put_files(connection: sqlite3.Connection, files: Iterable[ClusterFile | FilePath]) -> None:
-    for file in files:
-        path = file.path if isinstance(file, ClusterFile) else file
-        connection.execute("DELETE FROM files WHERE id = ?", (file_key(path),))
-        if isinstance(file, ClusterFile):
-            _put_file(connection, file)
-
-
-def _put_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
-    directory_id = file_key(file.directory)
-    # The files of a new directory may arrive before the manifest that names it.
-    connection.execute(
-        "INSERT INTO directories (id, path, added_at) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
-        (directory_id, file.directory),
-    )
-    connection.execute(
-        """INSERT INTO files (id, directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title,
-               language, page_starts, n_masked, dated_at, container_id)
-           VALUES (?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            *(file.key, directory_id, file.path, file.state, file.size, file.mtime_ns, bytes.fromhex(file.hash)),
-            *(file.facts.kind, file.facts.title, file.facts.language, file.page_starts, file.n_masked, file.dated_at),
-            file_key(file.container) if file.container else None,
-        ),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
-        [(file.key, name, value, folded(value)) for name, value in file.metadata],
-    )
-
-
-def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> None:
-    for word in words:
-        if word.n_chunks:
-            connection.execute("INSERT OR REPLACE INTO chunks_vocab VALUES (?, ?)", word)
-        else:
-            connection.execute("DELETE FROM chunks_vocab WHERE term = ?", (word.word,))
-
-
-def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
-    values = {
-        _MANIFEST: json.dumps(manifest.to_json()),
-        "space": json.dumps(manifest.space._asdict()),
-        "generation_on_server": str(manifest.version),
-        "index_id": manifest.index_id,
-    }
-    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-
-
-_MANIFEST: Final = "cluster_manifest"
-
-
 class ClusterChunks(Chunks):
     """The passages of one version; passages that were read are cached."""
 
@@ -351,6 +287,67 @@ class CatalogueWords(Words):
             "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (chunk.holder_id,)
         ).fetchone()
         return str(row[0]) if row else ""
+
+
+def _put_directories(connection: sqlite3.Connection, manifest: Manifest) -> None:
+    kept = {directory.path for directory in manifest.directories}
+    known = [path for (path,) in connection.execute("SELECT path FROM directories") if path not in kept]
+    connection.executemany("DELETE FROM files WHERE directory_id = ?", [(file_key(path),) for path in known])
+    connection.executemany("DELETE FROM directories WHERE path = ?", [(path,) for path in known])
+    connection.executemany(
+        """INSERT INTO directories (id, path, added_at, completed_at) VALUES (?, ?, 0, ?)
+           ON CONFLICT (id) DO UPDATE SET completed_at = excluded.completed_at""",
+        [(file_key(directory.path), directory.path, directory.completed_at) for directory in manifest.directories],
+    )
+
+
+def _put_files(connection: sqlite3.Connection, files: Iterable[ClusterFile | FilePath]) -> None:
+    for file in files:
+        path = file.path if isinstance(file, ClusterFile) else file
+        connection.execute("DELETE FROM files WHERE id = ?", (file_key(path),))
+        if isinstance(file, ClusterFile):
+            _put_file(connection, file)
+
+
+def _put_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
+    directory_id = file_key(file.directory)
+    # The files of a new directory may arrive before the manifest that names it.
+    connection.execute(
+        "INSERT INTO directories (id, path, added_at) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
+        (directory_id, file.directory),
+    )
+    connection.execute(
+        """INSERT INTO files (id, directory_id, path, state, size, mtime_ns, checked_ns, hash, recipe, kind, title,
+               language, page_starts, n_masked, dated_at, container_id)
+           VALUES (?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            *(file.key, directory_id, file.path, file.state, file.size, file.mtime_ns, bytes.fromhex(file.hash)),
+            *(file.facts.kind, file.facts.title, file.facts.language, file.page_starts, file.n_masked, file.dated_at),
+            file_key(file.container) if file.container else None,
+        ),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
+        [(file.key, name, value, folded(value)) for name, value in file.metadata],
+    )
+
+
+def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> None:
+    for word in words:
+        if word.n_chunks:
+            connection.execute("INSERT OR REPLACE INTO chunks_vocab VALUES (?, ?)", word)
+        else:
+            connection.execute("DELETE FROM chunks_vocab WHERE term = ?", (word.word,))
+
+
+def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
+    values = {
+        _MANIFEST: json.dumps(manifest.to_json()),
+        "space": json.dumps(manifest.space._asdict()),
+        "generation_on_server": str(manifest.version),
+        "index_id": manifest.index_id,
+    }
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
 def _indexed_chunk(passage: ClusterPassage) -> IndexedChunk:

@@ -1,9 +1,7 @@
-"""The contents of a cluster index, read from one snapshot: every file with text, and every word.
+"""Contents of a cluster index, read from one snapshot, and the ledger of what has been published of them.
 
-Ledger of what this machine has published to its cluster index, in a database beside the index.
-
-It saves reading the cluster at every run. It is never the truth: if its version differs from that of the manifest, it
-is discarded and read again from the cluster.
+The ledger is a database beside the index. It saves reading the cluster at every run. It is never the truth: if its
+version differs from that of the manifest, it is discarded and read again from the cluster.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from directory_indexer.storage.vectors.cluster import ClusterFile, TrackedDirect
 with lazily:
     from directory_indexer.storage.documents.chunks import IndexedChunk
 
-
 _STATE = """
     SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),
         (SELECT count(*) FROM chunks WHERE is_embedded = 0), count(*), total(id),
@@ -47,6 +44,14 @@ _FILES = f"""
     FROM files f JOIN directories d ON d.id = f.directory_id
     WHERE f.hash IS NOT NULL AND d.path <> ? ORDER BY f.path
 """  # noqa: S608 - made of constants
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, digest TEXT NOT NULL, revision TEXT NOT NULL, n_vectors INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, n_chunks INTEGER NOT NULL) WITHOUT ROWID;
+"""
 
 
 class ClusterRows(SnapshotQueries):
@@ -95,38 +100,6 @@ class ClusterRows(SnapshotQueries):
             (without,),
         )
         return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)
-
-
-def _cluster_file(row: Sequence[Any]) -> ClusterFile:
-    path, directory, container, state, size, mtime_ns, hash_, recipe, *rest = row
-    kind, title, language, page_starts, dated_at, n_masked, metadata, text_hashes, n_passages, _ = rest
-    facts = FileFacts(kind, title, language)
-    record = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
-    return ClusterFile(
-        path=FilePath(path),
-        directory=FilePath(directory),
-        container=FilePath(container) if container else None,
-        state=state,
-        size=size,
-        mtime_ns=mtime_ns,
-        hash=hash_,
-        facts=facts,
-        page_starts=page_starts,
-        dated_at=dated_at,
-        n_masked=n_masked,
-        metadata=tuple((name, value) for name, value in sorted(json.loads(metadata))),
-        revision=content_hash(record.encode()).hex(),
-        n_passages=n_passages,
-    )
-
-
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS files (
-    path TEXT PRIMARY KEY, digest TEXT NOT NULL, revision TEXT NOT NULL, n_vectors INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, n_chunks INTEGER NOT NULL) WITHOUT ROWID;
-"""
 
 
 class PublishedFile(NamedTuple):
@@ -214,6 +187,29 @@ class ClusterLedger:
             connection.begin_writing()
             yield connection.raw
             connection.raw.execute("COMMIT")
+
+
+def _cluster_file(row: Sequence[Any]) -> ClusterFile:
+    path, directory, container, state, size, mtime_ns, hash_, recipe, *rest = row
+    kind, title, language, page_starts, dated_at, n_masked, metadata, text_hashes, n_passages, _ = rest
+    facts = FileFacts(kind, title, language)
+    record = json.dumps([path, directory, hash_, recipe, *facts, text_hashes])
+    return ClusterFile(
+        path=FilePath(path),
+        directory=FilePath(directory),
+        container=FilePath(container) if container else None,
+        state=state,
+        size=size,
+        mtime_ns=mtime_ns,
+        hash=hash_,
+        facts=facts,
+        page_starts=page_starts,
+        dated_at=dated_at,
+        n_masked=n_masked,
+        metadata=tuple((name, value) for name, value in sorted(json.loads(metadata))),
+        revision=content_hash(record.encode()).hex(),
+        n_passages=n_passages,
+    )
 
 
 def _parse_standing(written: object) -> LedgerState:

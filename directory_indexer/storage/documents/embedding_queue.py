@@ -1,14 +1,11 @@
-"""Queue of the chunks that wait for a vector, and existing vectors of the same texts.
+"""Queue of the chunks that wait for a vector, and their vectors: existing ones, those of searches, and static ones.
 
-Vectors that searches computed for waiting chunks, stored until a run takes them over.
+A search stores the vectors that it computes for waiting chunks until a run takes them over. It never waits to write
+them and never has to: a missing one is computed again. They are keyed by the hash of their text, so they cannot belong
+to another one.
 
-A search never waits to write them and never has to: a missing one is computed again. They are keyed by the hash of
-their text, so they cannot belong to another one.
-
-Static vectors of the chunks that wait for a vector of the model, a block per row, and the model that made them.
-
-They only generate candidates, so a few that are missing or of a removed text do no harm: each chunk is looked up. They
-are dropped when no chunk waits any more.
+Static vectors are stored in blocks, with the model that made them. They only generate candidates, so a few that are
+missing or of a removed text do no harm: each chunk is looked up. They are dropped when no chunk waits any more.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""Insertion and removal of files with their chunks, metadata, members and settled directories.
-
-Bulk insertion of files that are new to the index: nearly all of a first run, and the commits of a history.
-
-Nothing has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that
-have a row already, and files whose text may equal that of another file, which has to be compared.
-
-Rows of files: the columns of indexed, skipped and failed ones.
+"""Insertion and removal of files with their rows, chunks, metadata, members and settled directories.
 
 A row keeps its id while the file is known, since chunks, metadata and members refer to it.
+
+Files that are new to the index, nearly all of a first run and the commits of a history, are inserted in bulk: nothing
+has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that have a
+row already, and files whose text may equal that of another file, which has to be compared.
 """
 
 from __future__ import annotations
@@ -31,6 +28,18 @@ from directory_indexer.storage.documents.shared_texts import IdenticalFile, Shar
 
 with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile
+
+_STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode, is_settled, checked_ns"
+_FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broken_recipe"
+_EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
+_FILE_COLUMNS = (
+    f"{_STAMP_COLUMNS}, directory_id, container_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
+    "page_starts, reason, detail, n_masked, dated_at, broken_hash, broken_recipe, holder_id"
+)
+_FILE_MARKS = placeholders(_FILE_COLUMNS.split(","))
+_ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
+_ADD_NUMBERED = f"INSERT INTO files ({_FILE_COLUMNS}, id) VALUES ({_FILE_MARKS}, ?)"  # noqa: S608 - made of constants
+_CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
 
 
 class FileWrites:
@@ -323,34 +332,6 @@ class FileRows:
         return file_id
 
 
-def _read_values(
-    place: FileLocation, parsed: ParsedFile, recipe: int, *, dated: float | None, holder_id: int | None
-) -> tuple[object, ...]:
-    return (
-        *_stamp_values(parsed.source, parsed.seen_ns),
-        *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
-        *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated),
-        *(None, None, holder_id),
-    )
-
-
-def _stamp_values(source: SourceFile, seen_ns: int) -> tuple[object, ...]:
-    return (*source, source.is_settled(seen_ns), seen_ns)
-
-
-_STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode, is_settled, checked_ns"
-_FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broken_recipe"
-_EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
-_FILE_COLUMNS = (
-    f"{_STAMP_COLUMNS}, directory_id, container_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
-    "page_starts, reason, detail, n_masked, dated_at, broken_hash, broken_recipe, holder_id"
-)
-_FILE_MARKS = placeholders(_FILE_COLUMNS.split(","))
-_ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
-_ADD_NUMBERED = f"INSERT INTO files ({_FILE_COLUMNS}, id) VALUES ({_FILE_MARKS}, ?)"  # noqa: S608 - made of constants
-_CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
-
-
 class PlacedFile(NamedTuple):
     """A parsed file and where it lies."""
 
@@ -457,6 +438,21 @@ class BulkFileInsert:
             for directory_id, paths_of_directory in paths.items()
             for path in self._shared.elsewhere(paths_of_directory, directory_id)
         }
+
+
+def _read_values(
+    place: FileLocation, parsed: ParsedFile, recipe: int, *, dated: float | None, holder_id: int | None
+) -> tuple[object, ...]:
+    return (
+        *_stamp_values(parsed.source, parsed.seen_ns),
+        *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),
+        *(" ".join(map(str, parsed.page_starts)), "", "", parsed.n_masked, dated),
+        *(None, None, holder_id),
+    )
+
+
+def _stamp_values(source: SourceFile, seen_ns: int) -> tuple[object, ...]:
+    return (*source, source.is_settled(seen_ns), seen_ns)
 
 
 def _is_plain(path: FilePath) -> bool:

@@ -1,9 +1,4 @@
-"""Files of the index, and those that match a filter.
-
-Lookup of files and directories by a part of their paths.
-
-File filters, and their translation to SQL conditions.
-"""
+"""Files of the index: filters and their SQL conditions, and lookup by a part of a path."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Maintenance of the database file: size, log, removal of deleted content and integrity checks.
+"""Maintenance of the database file: size, log, removal of deleted content, integrity checks and repair.
 
-Detection and repair of values that this program cannot have written.
-
-A disk, another program or whoever could write to a backup may have put anything into the database. Values that can be
-recomputed are dropped. If the damaged value defines the meaning of others, the database is rebuilt.
-
-Damage of a database, and remains of removed content outside its tables.
+A disk, another program or whoever could write to a backup may have put anything into the database: values that this
+program cannot have written are detected. Those that can be recomputed are dropped. If the damaged value defines the
+meaning of others, the database is rebuilt.
 """
 
 from __future__ import annotations
@@ -43,8 +40,40 @@ from directory_indexer.storage.documents.words import decompress_text
 with lazily:
     from directory_indexer.embedding.static_table import static_model
 
-
 _CHECKPOINT_MS = 500
+
+_ROW_BYTES: Final = 8
+
+_UNRESOLVED: Final = (
+    " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
+    + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
+)
+"""A condition that no resolved path meets, on any operating system."""
+
+_BELOW: Final = """substr(f.path, 1, length(d.path)) = d.path
+    AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
+
+_FOREIGN_PATHS: Final = {
+    "directories.path": f"SELECT 1 FROM directories WHERE {_UNRESOLVED} LIMIT 1",  # noqa: S608 - constants
+    "files.path": f"""SELECT 1 FROM files WHERE {_UNRESOLVED} UNION ALL
+        SELECT 1 FROM files f LEFT JOIN directories d ON d.id = f.directory_id
+        WHERE d.path IS NULL OR NOT (f.path = d.path OR {_BELOW}) LIMIT 1""",  # noqa: S608 - constants
+    "files.tagged_below": f"""SELECT 1 FROM (SELECT tagged_below AS path FROM files WHERE tagged_below IS NOT NULL)
+        WHERE {_UNRESOLVED} LIMIT 1""",  # noqa: S608 - constants
+}
+
+_FORGET: Final = "DELETE FROM meta WHERE key = ?"
+_UNSETTLE: Final = "DELETE FROM settled_directories"
+_DROP_STATIC: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
+_NAMES: Final = ", ".join(f"'{name}'" for name in NAMES.values())
+
+_TYPES = {
+    "TEXT": "'text', 'null'",
+    "INTEGER": "'integer', 'null'",
+    "REAL": "'real', 'null'",
+    "BLOB": "'blob', 'null'",
+}
+"""The SQL types allowed for each declared type of a column."""
 
 
 class Upkeep:
@@ -125,24 +154,6 @@ class Upkeep:
             raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD)
 
 
-def _empty_log(connection: sqlite3.Connection) -> None:
-    # A reader that was suspended in the middle of a query must not block the writer.
-    connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-class _Values(NamedTuple):
-    """Rows of a table to parse, and the statement that repairs a row, whose argument is the first column.
-
-    Without a statement, the database has to be rebuilt.
-    """
-
-    name: str
-    query: str
-    parse: Callable[..., object]
-    mend: str = ""
-
-
 def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
     """Yield the name of each damaged value, the statement that repairs it, and the key of its row."""
     for values in _VALUES:
@@ -184,6 +195,80 @@ def require_safe_paths(path: Path, *, name: str) -> None:
         raise StoreError(f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint=ANOTHER_BACKUP)
 
 
+def find_damage(connection: sqlite3.Connection) -> list[str]:
+    """Return the damage that SQLite finds in pages, indexes other than the full-text one, and types of values.
+
+    Raises:
+        sqlite3.OperationalError, zlib.error: a text cannot be read.
+    """
+    lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+    # SQLite 3.44 and newer check the full-text index, too, which can be rebuilt on its own.
+    problems = [line for line in lines if line != "ok" and "FTS5 table" not in line]
+    if not problems:
+        for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
+            decompress_text(stored)
+        _read_texts(connection)
+        if column := mistyped_column(connection):
+            problems.append(f"'{column}' of a row is of another type")
+    return problems
+
+
+def mistyped_column(connection: sqlite3.Connection) -> str:
+    """Return a column with a value of another type than declared; empty if there is none."""
+    for table, columns in _columns(connection):
+        wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
+        query = f"SELECT * FROM (SELECT CASE {wrong} END AS name FROM {table}) WHERE name IS NOT NULL LIMIT 1"  # noqa: S608
+        if row := connection.execute(query).fetchone():
+            return f"{table}.{row[0]}"
+    return ""
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged database, so that a new one can take its place; return its new name."""
+    damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return path.rename(damaged)
+
+
+def remove_damaged(path: Path) -> None:
+    """Remove the damaged databases that were set aside."""
+    for damaged in _damaged(path):
+        with contextlib.suppress(OSError):
+            damaged.unlink()
+
+
+def find_remains(path: Path) -> list[str]:
+    """Return messages about what may still contain removed content after compaction."""
+    log = path.with_name(path.name + "-wal")
+    messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
+    messages += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size:  # a truncated log is empty
+            messages.append(
+                "another command is reading the index; what it still holds on to leaves the disk with the next run"
+            )
+    return messages
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    # A reader that was suspended in the middle of a query must not block the writer.
+    connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class _Values(NamedTuple):
+    """Rows of a table to parse, and the statement that repairs a row, whose argument is the first column.
+
+    Without a statement, the database has to be rebuilt.
+    """
+
+    name: str
+    query: str
+    parse: Callable[..., object]
+    mend: str = ""
+
+
 def _foreign_path(connection: sqlite3.Connection) -> str:
     """Return the column of a path that lies outside its tracked directory; empty if there is none."""
     for column, query in _FOREIGN_PATHS.items():
@@ -217,30 +302,27 @@ def _meta_values(parse: Callable[..., object], *keys: str, mend: str = "") -> _V
     return _Values(f"meta.{keys[0]}", f"SELECT key, value FROM meta WHERE key IN ({listed})", parse, mend)  # noqa: S608
 
 
-_ROW_BYTES: Final = 8
+def _read_texts(connection: sqlite3.Connection) -> None:
+    """Read every text that is stored uncompressed: names, headings, titles, messages."""
+    for table, columns in _columns(connection):
+        if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
+            for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
+                pass
 
-_UNRESOLVED: Final = (
-    " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
-    + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
-)
-"""A condition that no resolved path meets, on any operating system."""
 
-_BELOW: Final = """substr(f.path, 1, length(d.path)) = d.path
-    AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
+def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the tables, except those of FTS5 and of packed texts, with the names and types of their columns."""
+    tables = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*' AND name <> 'chunk_texts'"
+    )
+    for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'sqlite_*'").fetchall():
+        rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
+        yield table, [(name, kind) for name, kind in rows if kind in _TYPES]
 
-_FOREIGN_PATHS: Final = {
-    "directories.path": f"SELECT 1 FROM directories WHERE {_UNRESOLVED} LIMIT 1",  # noqa: S608 - constants
-    "files.path": f"""SELECT 1 FROM files WHERE {_UNRESOLVED} UNION ALL
-        SELECT 1 FROM files f LEFT JOIN directories d ON d.id = f.directory_id
-        WHERE d.path IS NULL OR NOT (f.path = d.path OR {_BELOW}) LIMIT 1""",  # noqa: S608 - constants
-    "files.tagged_below": f"""SELECT 1 FROM (SELECT tagged_below AS path FROM files WHERE tagged_below IS NOT NULL)
-        WHERE {_UNRESOLVED} LIMIT 1""",  # noqa: S608 - constants
-}
 
-_FORGET: Final = "DELETE FROM meta WHERE key = ?"
-_UNSETTLE: Final = "DELETE FROM settled_directories"
-_DROP_STATIC: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
-_NAMES: Final = ", ".join(f"'{name}'" for name in NAMES.values())
+def _damaged(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}.damaged-*"))
+
 
 _VALUES: Final = (
     _meta_values(parse_space, "space", f"{FORMER}space"),
@@ -310,90 +392,3 @@ _VALUES: Final = (
     ),
 )
 """Every column that holds more than a number, a text or a name, with its parser."""
-
-
-def find_damage(connection: sqlite3.Connection) -> list[str]:
-    """Return the damage that SQLite finds in pages, indexes other than the full-text one, and types of values.
-
-    Raises:
-        sqlite3.OperationalError, zlib.error: a text cannot be read.
-    """
-    lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
-    # SQLite 3.44 and newer check the full-text index, too, which can be rebuilt on its own.
-    problems = [line for line in lines if line != "ok" and "FTS5 table" not in line]
-    if not problems:
-        for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
-            decompress_text(stored)
-        _read_texts(connection)
-        if column := mistyped_column(connection):
-            problems.append(f"'{column}' of a row is of another type")
-    return problems
-
-
-def mistyped_column(connection: sqlite3.Connection) -> str:
-    """Return a column with a value of another type than declared; empty if there is none."""
-    for table, columns in _columns(connection):
-        wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
-        query = f"SELECT * FROM (SELECT CASE {wrong} END AS name FROM {table}) WHERE name IS NOT NULL LIMIT 1"  # noqa: S608
-        if row := connection.execute(query).fetchone():
-            return f"{table}.{row[0]}"
-    return ""
-
-
-def _read_texts(connection: sqlite3.Connection) -> None:
-    """Read every text that is stored uncompressed: names, headings, titles, messages."""
-    for table, columns in _columns(connection):
-        if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
-            for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
-                pass
-
-
-def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the tables, except those of FTS5 and of packed texts, with the names and types of their columns."""
-    tables = (
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*' AND name <> 'chunk_texts'"
-    )
-    for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'sqlite_*'").fetchall():
-        rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
-        yield table, [(name, kind) for name, kind in rows if kind in _TYPES]
-
-
-_TYPES = {
-    "TEXT": "'text', 'null'",
-    "INTEGER": "'integer', 'null'",
-    "REAL": "'real', 'null'",
-    "BLOB": "'blob', 'null'",
-}
-"""The SQL types allowed for each declared type of a column."""
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a damaged database, so that a new one can take its place; return its new name."""
-    damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return path.rename(damaged)
-
-
-def remove_damaged(path: Path) -> None:
-    """Remove the damaged databases that were set aside."""
-    for damaged in _damaged(path):
-        with contextlib.suppress(OSError):
-            damaged.unlink()
-
-
-def find_remains(path: Path) -> list[str]:
-    """Return messages about what may still contain removed content after compaction."""
-    log = path.with_name(path.name + "-wal")
-    messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
-    messages += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
-    with contextlib.suppress(FileNotFoundError):
-        if log.stat().st_size:  # a truncated log is empty
-            messages.append(
-                "another command is reading the index; what it still holds on to leaves the disk with the next run"
-            )
-    return messages
-
-
-def _damaged(path: Path) -> list[Path]:
-    return sorted(path.parent.glob(f"{glob.escape(path.name)}.damaged-*"))

@@ -1,6 +1,4 @@
-"""Base of all queries on one snapshot of the index.
-
-The part of an index that a run, an estimate or a count covers, and its SQL conditions.
+"""Base of all queries on one snapshot of the index, and the part of the index that a run or a count covers.
 
 A chunk lies in each tracked directory that has a file with its text, whichever of these files owns it.
 """

@@ -1,10 +1,7 @@
-"""Totals of the whole index and of its tracked directories.
+"""Totals of an index and its directories, an identifier of its state, and the facets of a scope.
 
-Totals of the whole index in one snapshot, and an identifier of its state.
-
-Facet counts of a scope: types, directories, years, languages, authors and tags.
-
-Counts of the indexed, failed and skipped files of each directory.
+Facets are types, directories, years, languages, authors and tags; directories have counts of indexed, failed and
+skipped files.
 """
 
 from __future__ import annotations
@@ -20,6 +17,36 @@ from directory_indexer.storage.documents.queries import SnapshotQueries
 from directory_indexer.storage.documents.runs import Runs
 from directory_indexer.storage.documents.schema import PARENT
 from directory_indexer.storage.documents.vector_sets import VectorSets
+
+_DATED_AT = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
+_PLACEHOLDER_AUTHORS = ", ".join(
+    f"'{name}'"
+    for name in (
+        *("", "admin", "administrator", "anonymous", "author", "microsoft office user", "none", "owner", "root"),
+        *("unknown", "user", "windows user"),
+    )
+)
+"""Placeholders that programs write for an unknown author."""
+
+
+_BY_DIRECTORY = f"""
+SELECT d.path, {PARENT.replace("path", "disk_path")},
+    count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),
+    count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'skipped'),
+    max(mtime_ns) FILTER (WHERE state = 'indexed'), iif(state = 'indexed', kind, '')
+FROM (
+    SELECT f.directory_id, coalesce(k.path, f.path) AS disk_path, f.state, f.mtime_ns, coalesce(f.kind, '') AS kind,
+        iif(f.container_id IS NULL AND f.state = 'indexed', f.size, 0) AS n_bytes,
+        coalesce(c.n, 0) AS n_chunks, coalesce(c.n_embedded, 0) AS n_embedded
+    FROM files f
+    LEFT JOIN files k ON k.id = f.container_id
+    LEFT JOIN (SELECT file_id, count(*) AS n, sum(is_embedded) AS n_embedded FROM chunks GROUP BY file_id) c
+        ON c.file_id = coalesce(f.holder_id, f.id)
+) JOIN directories d ON d.id = directory_id
+GROUP BY directory_id, 2, 10
+"""  # noqa: S608 - made of constants
+_NS = 1e9
+_N_SUMS = 6
 
 
 class DirectoryStatus(NamedTuple):
@@ -152,42 +179,6 @@ class FacetCounts(SnapshotQueries):
         return tuple(map(FacetValue._make, rows))
 
 
-def _most_frequent(counter: Counter[str], limit: int) -> tuple[FacetValue, ...]:
-    known = [(value, count) for value, count in counter.items() if value]
-    return tuple(FacetValue(*pair) for pair in sorted(known, key=lambda pair: (-pair[1], pair[0]))[:limit])
-
-
-_DATED_AT = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
-_PLACEHOLDER_AUTHORS = ", ".join(
-    f"'{name}'"
-    for name in (
-        *("", "admin", "administrator", "anonymous", "author", "microsoft office user", "none", "owner", "root"),
-        *("unknown", "user", "windows user"),
-    )
-)
-"""Placeholders that programs write for an unknown author."""
-
-
-_BY_DIRECTORY = f"""
-SELECT d.path, {PARENT.replace("path", "disk_path")},
-    count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),
-    count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'skipped'),
-    max(mtime_ns) FILTER (WHERE state = 'indexed'), iif(state = 'indexed', kind, '')
-FROM (
-    SELECT f.directory_id, coalesce(k.path, f.path) AS disk_path, f.state, f.mtime_ns, coalesce(f.kind, '') AS kind,
-        iif(f.container_id IS NULL AND f.state = 'indexed', f.size, 0) AS n_bytes,
-        coalesce(c.n, 0) AS n_chunks, coalesce(c.n_embedded, 0) AS n_embedded
-    FROM files f
-    LEFT JOIN files k ON k.id = f.container_id
-    LEFT JOIN (SELECT file_id, count(*) AS n, sum(is_embedded) AS n_embedded FROM chunks GROUP BY file_id) c
-        ON c.file_id = coalesce(f.holder_id, f.id)
-) JOIN directories d ON d.id = directory_id
-GROUP BY directory_id, 2, 10
-"""  # noqa: S608 - made of constants
-_NS = 1e9
-_N_SUMS = 6
-
-
 class DirectoryCount(NamedTuple):
     """The totals of the files directly in one directory; members count where their container lies.
 
@@ -239,3 +230,8 @@ def sum_counts(path: FilePath, counts: Sequence[DirectoryCount]) -> DirectoryCou
         kinds.update(dict(directory.kinds))
     changed_at = max((directory.changed_at for directory in counts if directory.changed_at is not None), default=None)
     return DirectoryCount._make((path, *sums, changed_at, tuple(kinds.most_common())))
+
+
+def _most_frequent(counter: Counter[str], limit: int) -> tuple[FacetValue, ...]:
+    known = [(value, count) for value, count in counter.items() if value]
+    return tuple(FacetValue(*pair) for pair in sorted(known, key=lambda pair: (-pair[1], pair[0]))[:limit])

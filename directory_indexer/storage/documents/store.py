@@ -1,17 +1,11 @@
-"""Access to the SQLite database of an index.
+"""Access to the SQLite database of an index: its creation, migrations, snapshots and transactions.
 
 Readers get a `Snapshot`: everything read through it is consistent. Writers get a `Transaction`, which is atomic. Only a
 holder of the write lock opens transactions, except those that store results of a search and the one that pauses a run;
 readers never wait for them (WAL).
 
-A consistent snapshot of the index, by table.
-
-An atomic batch of writes to the index.
-
-The invariant it guards: a chunk, its text and its full-text row are inserted and deleted together, and a vector whose
-chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
-
-Creation, migration and version repair of the database file, private to the user.
+The invariant that a transaction guards: a chunk, its text and its full-text row are inserted and deleted together, and
+a vector whose chunk is deleted is recorded as stale, with the hash of its text, until the vector store has dropped it.
 """
 
 from __future__ import annotations
@@ -62,7 +56,6 @@ with lazily:
     from directory_indexer.storage.documents.vectors import StalePoints, Vectors, VectorWrites
     from directory_indexer.storage.documents.words import Words, WordWrites
 
-
 __all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
 
 _MEMORY_FRACTION = 8
@@ -72,6 +65,15 @@ THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "ser
 """Whether SQLite was built so that two threads may query one connection at the same time."""
 
 Answer = TypeVar("Answer")
+
+_READ_BY_SEARCHES = (
+    "chunks INDEXED BY sqlite_autoindex_chunks_1",
+    "chunks NOT INDEXED WHERE heading IS NOT NULL",
+    "chunk_texts WHERE text IS NOT NULL",
+    "chunks_fts_data WHERE block IS NOT NULL",
+    "chunks_fts_docsize WHERE sz IS NOT NULL",
+    "files NOT INDEXED WHERE title IS NOT NULL",
+)
 
 
 class DocStore:
@@ -167,24 +169,6 @@ class DocStore:
     def close(self) -> None:
         """Close the connections; a later call opens the database again."""
         self._connections.close()
-
-
-def _memory_bytes() -> int:
-    """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 0
-
-
-_READ_BY_SEARCHES = (
-    "chunks INDEXED BY sqlite_autoindex_chunks_1",
-    "chunks NOT INDEXED WHERE heading IS NOT NULL",
-    "chunk_texts WHERE text IS NOT NULL",
-    "chunks_fts_data WHERE block IS NOT NULL",
-    "chunks_fts_docsize WHERE sz IS NOT NULL",
-    "files NOT INDEXED WHERE title IS NOT NULL",
-)
 
 
 class Snapshot(SnapshotQueries):
@@ -352,6 +336,14 @@ def open_database(path: Path) -> Connections:
     if version < SCHEMA_VERSION:
         _create(path, connections)
     return connections
+
+
+def _memory_bytes() -> int:
+    """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
 
 
 def _create(path: Path, connections: Connections) -> None:

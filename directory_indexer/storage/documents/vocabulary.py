@@ -1,11 +1,9 @@
-"""Cache of the full-text vocabulary, in a file beside the database, for searches by part of a word.
+"""Vocabulary of the full-text index: a cache for searches by part of a word, and retention of removed words.
 
-FTS5 can list its words only by reading every position: a second of processor time for half a million chunks. The file
-has the words of the chunks up to a row. Later chunks may add any word, and words of removed chunks do no harm. A search
-for a part of a word writes the file if it is missing or too many chunks were added since. If it cannot be written,
-results are the same, but slower.
-
-Retention of removed words in the full-text index.
+FTS5 can list its words only by reading every position: a second of processor time for half a million chunks. The cache
+is a file beside the database, with the words of the chunks up to a row. Later chunks may add any word, and words of
+removed chunks do no harm. A search for a part of a word writes the file if it is missing or too many chunks were added
+since. If it cannot be written, results are the same, but slower.
 
 FTS5 removes words by writing a tombstone: they stay in older segments until these are merged, which for a large segment
 may never happen. So all segments are merged, step by step, once the oldest removal is a day old.
@@ -30,9 +28,20 @@ with lazily:
     import glob
     import sqlite3
 
-
 VOCABULARY_SUFFIX: Final = "-words"
 """The suffix added to the name of the database, as for its log."""
+
+_FARTHEST: Final = 10_000
+
+
+RETENTION_SECONDS = 86_400
+"""Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
+
+_STEP_PAGES = 1000
+"""Less than half a second of work, and 4 MB in the write-ahead log."""
+
+_REMOVED_AT = "words_removed_at"
+_N_DROPS = "words_drops"
 
 
 class Anchor(NamedTuple):
@@ -89,6 +98,48 @@ def remove_cached_vocabulary(database: Path) -> None:
     file = _cache_path(database)
     for path in (file, *file.parent.glob(f"{glob.escape(file.name)}.*")):
         path.unlink(missing_ok=True)
+
+
+def record_removal(connection: sqlite3.Connection, *, now: float) -> None:
+    """Store the time of the first removal since the segments were merged."""
+    if _removed_at(connection) is None:
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (_REMOVED_AT, str(now)))
+
+
+def purge_removed_words(
+    connection: sqlite3.Connection,
+    *,
+    now: float,
+    kept_seconds: float,
+    must_stop: Callable[[], bool],
+    forget_words: Callable[[], None],
+) -> None:
+    """Merge the segments of the full-text index if the oldest removal is old enough; resumable after a stop.
+
+    `forget_words` removes the vocabulary cache, both before and after the removal is recorded as done.
+    """
+    removed_at = _removed_at(connection)
+    # A clock that was set back must not keep them for years.
+    if removed_at is None or 0 <= now - removed_at < kept_seconds:
+        return
+    while not must_stop():
+        if not _merge_step(connection):
+            forget_words()  # a kill after the next line must leave nothing
+            _forget_removal(connection)
+            forget_words()
+            return
+
+
+def purge_all_words(connection: sqlite3.Connection) -> None:
+    """Merge the full-text index in one step."""
+    connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+    _forget_removal(connection)
+
+
+def count_purges(connection: sqlite3.Connection) -> int:
+    """Return how often removed words were purged."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
+    return 0 if row is None else parse_stored("meta.words_drops", int, row[0])
 
 
 def _cache_path(database: Path) -> Path:
@@ -156,55 +207,6 @@ def _write(file: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-_FARTHEST: Final = 10_000
-
-
-RETENTION_SECONDS = 86_400
-"""Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
-
-_STEP_PAGES = 1000
-"""Less than half a second of work, and 4 MB in the write-ahead log."""
-
-_REMOVED_AT = "words_removed_at"
-_N_DROPS = "words_drops"
-
-
-def record_removal(connection: sqlite3.Connection, *, now: float) -> None:
-    """Store the time of the first removal since the segments were merged."""
-    if _removed_at(connection) is None:
-        connection.execute("INSERT INTO meta VALUES (?, ?)", (_REMOVED_AT, str(now)))
-
-
-def purge_removed_words(
-    connection: sqlite3.Connection,
-    *,
-    now: float,
-    kept_seconds: float,
-    must_stop: Callable[[], bool],
-    forget_words: Callable[[], None],
-) -> None:
-    """Merge the segments of the full-text index if the oldest removal is old enough; resumable after a stop.
-
-    `forget_words` removes the vocabulary cache, both before and after the removal is recorded as done.
-    """
-    removed_at = _removed_at(connection)
-    # A clock that was set back must not keep them for years.
-    if removed_at is None or 0 <= now - removed_at < kept_seconds:
-        return
-    while not must_stop():
-        if not _merge_step(connection):
-            forget_words()  # a kill after the next line must leave nothing
-            _forget_removal(connection)
-            forget_words()
-            return
-
-
-def purge_all_words(connection: sqlite3.Connection) -> None:
-    """Merge the full-text index in one step."""
-    connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
-    _forget_removal(connection)
-
-
 def _merge_step(connection: sqlite3.Connection) -> bool:
     """Merge `_STEP_PAGES` pages; return whether there was anything to merge."""
     before = connection.total_changes
@@ -216,12 +218,6 @@ def _merge_step(connection: sqlite3.Connection) -> bool:
 def _removed_at(connection: sqlite3.Connection) -> float | None:
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (_REMOVED_AT,)).fetchone()
     return None if row is None else parse_stored("meta.words_removed_at", float, row[0])
-
-
-def count_purges(connection: sqlite3.Connection) -> int:
-    """Return how often removed words were purged."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
-    return 0 if row is None else parse_stored("meta.words_drops", int, row[0])
 
 
 def _forget_removal(connection: sqlite3.Connection) -> None:

@@ -1,6 +1,6 @@
-"""Queries and writes of the FTS5 full-text index.
+"""Queries and writes of the FTS5 full-text index, and compression of the texts of chunks.
 
-Compression of the texts of chunks, the largest values of the database.
+The texts are the largest values of the database.
 """
 
 from __future__ import annotations
@@ -248,16 +248,6 @@ class FtsSource(NamedTuple):
     directory: str
 
 
-def _stored_source(row: Sequence[object]) -> FtsSource:
-    id_, stored, *rest = row
-    return FtsSource(id_, decompress_text(stored), *rest)  # type: ignore[arg-type]  # the columns are in the order of the fields
-
-
-def _fts_row(source: FtsSource) -> tuple[object, ...]:
-    below = source.path[len(source.directory) :].lstrip(os.sep)
-    return (source.id, *index_fields(text=source.text, heading=source.heading, title=source.title, path=below))
-
-
 def compress_text(text: str) -> bytes:
     """Return the compressed text: less than half the size for prose and code, in 20 µs."""
     return zlib.compress(text.encode())
@@ -270,3 +260,13 @@ def decompress_text(stored: bytes | str) -> str:
         zlib.error: the row is damaged.
     """
     return stored if isinstance(stored, str) else zlib.decompress(stored).decode()
+
+
+def _stored_source(row: Sequence[object]) -> FtsSource:
+    id_, stored, *rest = row
+    return FtsSource(id_, decompress_text(stored), *rest)  # type: ignore[arg-type]  # the columns are in the order of the fields
+
+
+def _fts_row(source: FtsSource) -> tuple[object, ...]:
+    below = source.path[len(source.directory) :].lstrip(os.sep)
+    return (source.id, *index_fields(text=source.text, heading=source.heading, title=source.title, path=below))

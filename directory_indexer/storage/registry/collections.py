@@ -1,6 +1,6 @@
-"""The collections of a server; the default one needs no row.
+"""The collections of a server, and their named scopes: sets of directories within a collection.
 
-Named scopes: sets of directories within a collection.
+The default collection needs no row.
 """
 
 from __future__ import annotations

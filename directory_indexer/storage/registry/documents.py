@@ -1,10 +1,7 @@
-"""The documents sent to a collection, and their states.
+"""The documents sent to a collection: their states, replacements, and the metadata of their senders.
 
-A row exists from the moment a document is accepted until it is removed everywhere else.
-
-Replacement of a document by a new version; the old one stays until the new one is indexed, or is restored.
-
-Metadata that senders provide for their documents, mapped to the fields of the index.
+A row exists from the moment a document is accepted until it is removed everywhere else. A replaced document stays until
+the new version is indexed, or is restored. Metadata are mapped to the fields of the index.
 """
 
 from __future__ import annotations
@@ -284,7 +281,7 @@ class StoredDescriptions(NamedTuple):
             registry.close()
         if document is None:
             return None
-        metadata = described_by(document.said())
+        metadata = described_by(document.sender_metadata())
         if containers_around(path):
             return Description(metadata=metadata)
         return Description(document.title, metadata, is_fetched=document.source is Source.URL)

@@ -1,8 +1,6 @@
-"""Access to the registry, a database of its own that neither index runs lock nor damage to an index affects.
+"""Access to the registry: a database of its own, with its tables and the migrations from older versions.
 
-Unlike an index, it cannot be rebuilt from files.
-
-The tables of the registry, and the migrations from older versions.
+Neither index runs lock it nor does damage to an index affect it. Unlike an index, it cannot be rebuilt from files.
 """
 
 from __future__ import annotations

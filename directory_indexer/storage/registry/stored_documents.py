@@ -85,7 +85,7 @@ class StoredDocument(NamedTuple):
     cancelled: int = 0
     """The last cancelled version, whose predecessor stayed; 0 for none."""
 
-    def said(self) -> dict[str, Any]:
+    def sender_metadata(self) -> dict[str, Any]:
         """Return the sender's metadata."""
         return parse_mapping(self.metadata)
 

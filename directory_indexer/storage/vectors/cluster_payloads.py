@@ -1,6 +1,6 @@
 """Conversion of records of a cluster index to the payloads of points, and back.
 
-Strict parsing of payloads: anybody with write access to the cluster may have written anything.
+Payloads are parsed strictly: anybody with write access to the cluster may have written anything.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ FILE, WORD, MANIFEST = "file", "word", "manifest"
 
 _LONGEST_TEXT: Final = 262_144
 """Twice the possible size of a passage without white space; a search of 20 million characters took half a minute."""
+
+Record = TypeVar("Record")
+Point: TypeAlias = models.Record | models.ScoredPoint
+
+REPAIR_HINT: Final = "on the machine that indexes, dirindex doctor --repair writes it again"
+_MAX_BITS: Final = 63
+"""The number of bits of the largest integer that SQLite stores."""
 
 
 def passage_id(new: NewPassage) -> str:
@@ -129,29 +136,6 @@ def parse_manifest(payload: dict[str, Any]) -> Manifest:
     return parse_record(Manifest, payload)
 
 
-class _Location(NamedTuple):
-    chunk_id: str
-    path: FilePath
-
-
-class _RemovedFile(NamedTuple):
-    path: FilePath
-
-
-def _record_point(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:
-    return models.PointStruct(
-        id=point_id(kind, name), vector={}, payload={"record": kind, "version": version, **payload}
-    )
-
-
-Record = TypeVar("Record")
-Point: TypeAlias = models.Record | models.ScoredPoint
-
-REPAIR_HINT: Final = "on the machine that indexes, dirindex doctor --repair writes it again"
-_MAX_BITS: Final = 63
-"""The number of bits of the largest integer that SQLite stores."""
-
-
 class StoredPoint(NamedTuple):
     """A point and its Qdrant collection."""
 
@@ -187,6 +171,21 @@ def parse_record(kind: type[Record], payload: dict[str, Any]) -> Record:
     if not _fits_sqlite(record):
         raise ValueError("it has a number that is too large")
     return cast("Record", record)
+
+
+class _Location(NamedTuple):
+    chunk_id: str
+    path: FilePath
+
+
+class _RemovedFile(NamedTuple):
+    path: FilePath
+
+
+def _record_point(kind: str, name: str, payload: dict[str, Any], version: int) -> models.PointStruct:
+    return models.PointStruct(
+        id=point_id(kind, name), vector={}, payload={"record": kind, "version": version, **payload}
+    )
 
 
 def _fits_sqlite(value: object) -> bool:

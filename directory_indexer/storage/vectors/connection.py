@@ -1,7 +1,4 @@
-"""Connection to a Qdrant server, with retries of transient failures.
-
-Translation of failures of a Qdrant server into messages, and whether a retry may help.
-"""
+"""Connection to a Qdrant server, with retries of transient failures, and messages for the others."""
 
 from __future__ import annotations
 
@@ -32,6 +29,70 @@ _CONNECT_SECONDS = 3.0
 _ATTEMPTS = 4
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 60.0
+
+# The client raises a plain ValueError for a response that it takes for a mistake of its caller.
+CLIENT_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)
+
+_LONGEST_QUOTE = 300
+_LATER = "nothing is lost: run the same command again when the server is well"
+
+
+@dataclass(frozen=True, slots=True)
+class QdrantFailure:
+    """A failure in words; `may_pass` means that the same request may succeed a little later."""
+
+    message: str
+    hint: str = _LATER
+    may_pass: bool = True
+    has_lost_vectors: bool = False
+    retry_after_seconds: float = 0.0
+
+    @property
+    def error(self) -> VectorStoreError:
+        """Return the failure as an exception."""
+        return (VectorsLostError if self.has_lost_vectors else VectorStoreError)(self.message, hint=self.hint)
+
+
+_KEY_REFUSED = QdrantFailure(
+    "{server} refuses the API key, or wants one: {text}",
+    "set storage.qdrant.api_key_file, storage.qdrant.api_key or DIRINDEX_STORAGE__QDRANT__API_KEY",
+    may_pass=False,
+)
+_REFUSALS: Mapping[int, QdrantFailure] = {
+    401: _KEY_REFUSED,
+    403: _KEY_REFUSED,
+    404: QdrantFailure(
+        "{server} does not have the vectors of this index: {text}",
+        "dirindex index makes the vectors again from the stored texts",
+        may_pass=False,
+        has_lost_vectors=True,
+    ),
+    # Another process has just created the collection.
+    409: QdrantFailure("{server} could not {doing}: {text}"),
+    413: QdrantFailure(
+        "{server} takes no requests as large as those to {doing}",
+        "raise QDRANT__SERVICE__MAX_REQUEST_SIZE_MB on the server, or the limit of the proxy before it",
+        may_pass=False,
+    ),
+    429: QdrantFailure("{server} is overloaded"),
+    504: QdrantFailure("{server} took too long to {doing}: {text}"),
+}
+_NOT_FOUND = 404
+_COLLECTION_GONE = re.compile(r"Collection .* doesn't exist")
+"""Only the server itself says so: a 404 of a proxy does not mean that vectors are lost."""
+_SERVER_ERRORS = 500
+_UNAVAILABLE = -1
+_HTTP_STATUS = {
+    grpc.StatusCode.UNAVAILABLE: _UNAVAILABLE,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+}
+"""The HTTP status codes that correspond to those of gRPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +158,26 @@ class Connection:
             return self._client
 
 
+def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
+    """Translate an exception of the client; `doing` describes the request, such as `search`."""
+    cause = error.source if isinstance(error, ResponseHandlingException) else error
+    match cause:
+        case ResourceExhaustedResponse():
+            return QdrantFailure(
+                f"the Qdrant server at {url} is overloaded", retry_after_seconds=float(cause.retry_after_s)
+            )
+        case UnexpectedResponse():
+            return _http_failure(cause.status_code or 0, _error_text(cause.content), url, doing)
+        case grpc.Call():
+            return _http_failure(_HTTP_STATUS.get(cause.code(), 500), str(cause.details()), url, doing)
+        case httpx.ConnectError() | httpx.ConnectTimeout():
+            return _unreachable(_describe(cause), url)
+        case httpx.HTTPError() | OSError():
+            return _connection_failure(cause, url, doing)
+    message = f"what answers at {url} does not speak as a Qdrant server does, or not of this version"
+    return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", may_pass=False)
+
+
 def _client(address: Address) -> QdrantClient:
     is_safe = urlsplit(address.url).scheme == "https"
     roots = _read_certificates(address.ca_file) if is_safe and address.ca_file else None
@@ -131,49 +212,6 @@ def _read_certificates(path: Path) -> str:
 
 def _connect_quickly(request: httpx.Request) -> None:
     request.extensions["timeout"]["connect"] = _CONNECT_SECONDS
-
-
-# The client raises a plain ValueError for a response that it takes for a mistake of its caller.
-CLIENT_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)
-
-_LONGEST_QUOTE = 300
-_LATER = "nothing is lost: run the same command again when the server is well"
-
-
-@dataclass(frozen=True, slots=True)
-class QdrantFailure:
-    """A failure in words; `may_pass` means that the same request may succeed a little later."""
-
-    message: str
-    hint: str = _LATER
-    may_pass: bool = True
-    has_lost_vectors: bool = False
-    retry_after_seconds: float = 0.0
-
-    @property
-    def error(self) -> VectorStoreError:
-        """Return the failure as an exception."""
-        return (VectorsLostError if self.has_lost_vectors else VectorStoreError)(self.message, hint=self.hint)
-
-
-def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
-    """Translate an exception of the client; `doing` describes the request, such as `search`."""
-    cause = error.source if isinstance(error, ResponseHandlingException) else error
-    match cause:
-        case ResourceExhaustedResponse():
-            return QdrantFailure(
-                f"the Qdrant server at {url} is overloaded", retry_after_seconds=float(cause.retry_after_s)
-            )
-        case UnexpectedResponse():
-            return _http_failure(cause.status_code or 0, _error_text(cause.content), url, doing)
-        case grpc.Call():
-            return _http_failure(_HTTP_STATUS.get(cause.code(), 500), str(cause.details()), url, doing)
-        case httpx.ConnectError() | httpx.ConnectTimeout():
-            return _unreachable(_describe(cause), url)
-        case httpx.HTTPError() | OSError():
-            return _connection_failure(cause, url, doing)
-    message = f"what answers at {url} does not speak as a Qdrant server does, or not of this version"
-    return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", may_pass=False)
 
 
 def _unreachable(words: str, url: str) -> QdrantFailure:
@@ -228,45 +266,3 @@ def _error_text(content: bytes) -> str:
 
 def _describe(error: Exception) -> str:
     return str(error) or type(error).__name__
-
-
-_KEY_REFUSED = QdrantFailure(
-    "{server} refuses the API key, or wants one: {text}",
-    "set storage.qdrant.api_key_file, storage.qdrant.api_key or DIRINDEX_STORAGE__QDRANT__API_KEY",
-    may_pass=False,
-)
-_REFUSALS: Mapping[int, QdrantFailure] = {
-    401: _KEY_REFUSED,
-    403: _KEY_REFUSED,
-    404: QdrantFailure(
-        "{server} does not have the vectors of this index: {text}",
-        "dirindex index makes the vectors again from the stored texts",
-        may_pass=False,
-        has_lost_vectors=True,
-    ),
-    # Another process has just created the collection.
-    409: QdrantFailure("{server} could not {doing}: {text}"),
-    413: QdrantFailure(
-        "{server} takes no requests as large as those to {doing}",
-        "raise QDRANT__SERVICE__MAX_REQUEST_SIZE_MB on the server, or the limit of the proxy before it",
-        may_pass=False,
-    ),
-    429: QdrantFailure("{server} is overloaded"),
-    504: QdrantFailure("{server} took too long to {doing}: {text}"),
-}
-_NOT_FOUND = 404
-_COLLECTION_GONE = re.compile(r"Collection .* doesn't exist")
-"""Only the server itself says so: a 404 of a proxy does not mean that vectors are lost."""
-_SERVER_ERRORS = 500
-_UNAVAILABLE = -1
-_HTTP_STATUS = {
-    grpc.StatusCode.UNAVAILABLE: _UNAVAILABLE,
-    grpc.StatusCode.UNAUTHENTICATED: 401,
-    grpc.StatusCode.PERMISSION_DENIED: 403,
-    grpc.StatusCode.NOT_FOUND: 404,
-    grpc.StatusCode.INVALID_ARGUMENT: 400,
-    grpc.StatusCode.ALREADY_EXISTS: 409,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
-    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
-}
-"""The HTTP status codes that correspond to those of gRPC."""

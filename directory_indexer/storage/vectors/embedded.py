@@ -2,8 +2,6 @@
 
 Every published generation is immutable: the engine allows no second opener beside a writer, but any number of openers
 of a directory that nobody writes.
-
-Read access to one generation of the embedded engine.
 """
 
 from __future__ import annotations

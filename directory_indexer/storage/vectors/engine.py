@@ -1,10 +1,7 @@
-"""Qdrant's engine in this process: writing of drafts, and translation of errors.
+"""Qdrant's engine in this process: drafts, points, filters, the open generation, and translation of errors.
 
-The engine holds Python's interpreter lock for the whole of a call.
-
-Points and filters of the embedded engine.
-
-The open generation of this process, kept open until another one is needed.
+The engine holds Python's interpreter lock for the whole of a call. A generation is kept open until another one is
+needed.
 """
 
 from __future__ import annotations
@@ -40,6 +37,10 @@ _POINTS_AT_ONCE = 25_000
 Item = TypeVar("Item")
 
 _DISK_FULL_MESSAGES = ("No space left on device", "Disk quota exceeded")
+
+_TAG_BYTES = 6
+
+_OLD_CODES = "quantized.data"
 
 
 class EngineShape(NamedTuple):
@@ -100,67 +101,11 @@ def translated_errors(doing: str, kind: type[VectorStoreError] = VectorStoreErro
         raise
 
 
-def _open_shard(draft: Path, shape: EngineShape, *, is_new: bool) -> edge.EdgeShard:
-    if not is_new:
-        # Opened with its own configuration: with another one the engine would rebuild it in one segment.
-        return edge.EdgeShard.load(str(draft))
-    shard = edge.EdgeShard.create(str(draft), _engine_config(shape))
-    for field in ("file_path", "parent_directories"):
-        # An index in memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
-        index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
-        shard.update(edge.UpdateOperation.create_field_index(field, index))
-    return shard
-
-
-def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
-    """Return the configuration: codes of eight bits a number and a graph, in the page cache, without full vectors.
-
-    Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a
-    vector that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space
-    and find 0.4 % more. The graph takes 45 bytes a vector.
-    """
-    return edge.EdgeConfig(
-        vectors=edge.EdgeVectorParams(
-            size=shape.dimensions,
-            distance=edge.Distance.Cosine,
-            datatype=edge.VectorStorageDatatype.Turbo8,
-            # The engine would fault them in page by page; `bring_into_memory` reads them sequentially.
-            memory=edge.Memory.Cold,
-        ),
-        hnsw_config=edge.HnswIndexConfig(
-            m=_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
-        ),
-        optimizers=edge.EdgeOptimizersConfig(
-            default_segment_number=1, max_segment_size=shape.max_segment_kb, indexing_threshold=shape.graph_from_kb
-        ),
-        # In memory, the ids of a million vectors take 60 ms of every opening, and 40 MB while it is open.
-        id_tracker_memory=edge.Memory.Cold,
-        # An unpublished draft is never opened again, so there is nothing to recover.
-        wal_enabled=False,
-    )
-
-
-def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
-    for ids in batches(deletes):
-        shard.update(edge.UpdateOperation.delete_points([UUID(bytes=chunk_id) for chunk_id in ids]))
-    n_new = 0
-    for points in batches(upserts):
-        shard.update(edge.UpdateOperation.upsert_points([engine_point(point) for point in points]))
-        n_new += len(points)
-        if n_new % _POINTS_AT_ONCE == 0:
-            shard.optimize()
-    shard.optimize()
-    shard.flush()
-
-
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield lists of at most `ENGINE_BATCH` items."""
     iterator = iter(items)
     while batch := list(islice(iterator, ENGINE_BATCH)):
         yield batch
-
-
-_TAG_BYTES = 6
 
 
 def engine_point(point: VectorPoint) -> edge.Point:
@@ -196,30 +141,6 @@ def scope_filter(scope: VectorScope) -> edge.Filter | None:
     ]
     # A filter that everything satisfies costs as much as the search itself.
     return edge.Filter(should=conditions) if conditions else None
-
-
-@lru_cache(maxsize=1 << 12)
-def _tag(path: FilePath) -> str:
-    """Return a short hash of a path for payloads, whose indexes repeat it for every chunk.
-
-    Two paths in a million million share a tag, so callers check the paths of results.
-    """
-    return urlsafe_b64encode(content_hash(path.encode())[:_TAG_BYTES]).decode()
-
-
-_OLD_CODES = "quantized.data"
-
-
-class _OpenGeneration(NamedTuple):
-    number: int
-    shard: edge.EdgeShard
-    held: HeldGeneration
-
-    def close(self) -> None:
-        try:
-            self.shard.close()
-        finally:
-            self.held.release()
 
 
 class GenerationReader:
@@ -296,3 +217,77 @@ class GenerationReader:
         except BaseException:
             held.release()
             raise
+
+
+def _open_shard(draft: Path, shape: EngineShape, *, is_new: bool) -> edge.EdgeShard:
+    if not is_new:
+        # Opened with its own configuration: with another one the engine would rebuild it in one segment.
+        return edge.EdgeShard.load(str(draft))
+    shard = edge.EdgeShard.create(str(draft), _engine_config(shape))
+    for field in ("file_path", "parent_directories"):
+        # An index in memory is rebuilt at every opening: 220 ms at 100 000 vectors against 10.
+        index = edge.KeywordIndexParams(memory=edge.Memory.Cold, enable_hnsw=False)
+        shard.update(edge.UpdateOperation.create_field_index(field, index))
+    return shard
+
+
+def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
+    """Return the configuration: codes of eight bits a number and a graph, in the page cache, without full vectors.
+
+    Each vector is rotated before it is rounded, so that no model has numbers too large for the codes; writing a
+    vector that was read gives the same code again. Half-precision vectors for rescoring would take thrice the space
+    and find 0.4 % more. The graph takes 45 bytes a vector.
+    """
+    return edge.EdgeConfig(
+        vectors=edge.EdgeVectorParams(
+            size=shape.dimensions,
+            distance=edge.Distance.Cosine,
+            datatype=edge.VectorStorageDatatype.Turbo8,
+            # The engine would fault them in page by page; `bring_into_memory` reads them sequentially.
+            memory=edge.Memory.Cold,
+        ),
+        hnsw_config=edge.HnswIndexConfig(
+            m=_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=1, max_segment_size=shape.max_segment_kb, indexing_threshold=shape.graph_from_kb
+        ),
+        # In memory, the ids of a million vectors take 60 ms of every opening, and 40 MB while it is open.
+        id_tracker_memory=edge.Memory.Cold,
+        # An unpublished draft is never opened again, so there is nothing to recover.
+        wal_enabled=False,
+    )
+
+
+def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
+    for ids in batches(deletes):
+        shard.update(edge.UpdateOperation.delete_points([UUID(bytes=chunk_id) for chunk_id in ids]))
+    n_new = 0
+    for points in batches(upserts):
+        shard.update(edge.UpdateOperation.upsert_points([engine_point(point) for point in points]))
+        n_new += len(points)
+        if n_new % _POINTS_AT_ONCE == 0:
+            shard.optimize()
+    shard.optimize()
+    shard.flush()
+
+
+@lru_cache(maxsize=1 << 12)
+def _tag(path: FilePath) -> str:
+    """Return a short hash of a path for payloads, whose indexes repeat it for every chunk.
+
+    Two paths in a million million share a tag, so callers check the paths of results.
+    """
+    return urlsafe_b64encode(content_hash(path.encode())[:_TAG_BYTES]).decode()
+
+
+class _OpenGeneration(NamedTuple):
+    number: int
+    shard: edge.EdgeShard
+    held: HeldGeneration
+
+    def close(self) -> None:
+        try:
+            self.shard.close()
+        finally:
+            self.held.release()

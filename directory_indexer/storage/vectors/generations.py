@@ -4,7 +4,7 @@ A generation is written as a draft that nobody reads, flushed to the disk, and r
 only drafts and unreferenced generations; the next writer discards both. The caller ensures that one process writes at a
 time; any number may read.
 
-The files of one generation: their lengths and checksums, by which damage is detected, and their durability.
+The lengths and checksums of its files are stored with a generation, so that damage is detected.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """The vector store on a Qdrant server or cluster, which any number of indexes may share.
 
 A merge changes the points in place: until the database names the new generation, it takes the new vectors from its own
-tables, so that a failure anywhere loses nothing.
-
-Read access to the vectors on a Qdrant server, which only has the newest generation; the empty one has none.
-
-Requests to a collection on a Qdrant server, one method each.
-
-The points of one index in a collection that others may share: ids, payloads and filters.
+tables, so that a failure anywhere loses nothing. Only the newest generation can be read; the empty one has no points.
 
 The invariant it guards: an index touches only its own points. Its id is part of every point id, every payload and every
 filter.

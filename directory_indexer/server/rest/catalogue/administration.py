@@ -1,11 +1,4 @@
-"""Table of the operations on collections.
-
-Table of the operations on background work.
-
-Table of the administrative operations.
-
-Table of the operations for monitoring and documentation.
-"""
+"""Table of the operations on collections and background work, for administration, monitoring and documentation."""
 
 from __future__ import annotations
 

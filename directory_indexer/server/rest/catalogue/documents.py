@@ -1,9 +1,4 @@
-"""Table of the operations that search, list, read and delete documents.
-
-Table of the operations that send documents to collections.
-
-Descriptions of statuses, and links to other operations, that several rows of the table share.
-"""
+"""Table of the operations that search, list, read, send and delete documents, with shared descriptions."""
 
 from __future__ import annotations
 
