@@ -11,7 +11,7 @@ from directory_indexer.search.locating import Located, LocateRequest, Spot, loca
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp.budget import cost
 from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.symbols import located_within_budget
+from directory_indexer.server.mcp.tools import located_within_budget
 
 if TYPE_CHECKING:
     from indexes import Index

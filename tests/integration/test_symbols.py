@@ -11,7 +11,7 @@ from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, sym
 from directory_indexer.server.mcp.arguments import SymbolArguments
 from directory_indexer.server.mcp.budget import cost
 from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.symbols import answer_text, symbol_within_budget
+from directory_indexer.server.mcp.tools import answer_text, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.symbols import symbol_lines
 

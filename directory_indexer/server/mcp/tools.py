@@ -1,14 +1,15 @@
-"""Implementation of the tools, independent of MCP: from arguments to an answer."""
+"""Implementation of the tools, independent of MCP: from arguments to an answer within a budget of tokens."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer import __version__
 from directory_indexer.api.cursors import parse_cursor
 from directory_indexer.api.hits import SearchAnswer, index_state
 from directory_indexer.api.status import Model, directory_of
+from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer, locate_answer, symbol_answer
 from directory_indexer.collections.search import search_collections
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ProviderError, UsageError
@@ -16,11 +17,13 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.search.locating import LocateRequest, locate
+from directory_indexer.search.locating import Located, LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
+from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.index_jobs import CollectionJobs
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, links
 from directory_indexer.server.mcp.arguments import (
+    ArgumentError,
     ContentArguments,
     ConvertArguments,
     GrepArguments,
@@ -31,7 +34,7 @@ from directory_indexer.server.mcp.arguments import (
     SimilarArguments,
     SymbolArguments,
 )
-from directory_indexer.server.mcp.budget import Budgets, cost
+from directory_indexer.server.mcp.budget import Budgets, cost, most_that_fit
 from directory_indexer.server.mcp.contents import content_answer, content_text, read_named
 from directory_indexer.server.mcp.grep_outline import (
     grep_request,
@@ -52,10 +55,12 @@ from directory_indexer.server.mcp.search_requests import (
     search_in,
     with_collection,
 )
-from directory_indexer.server.mcp.text import converted_text, info_text, part_of_converted, search_text
+from directory_indexer.server.mcp.text import converted_text, info_text, one_line, part_of_converted, search_text
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_lines
-from directory_indexer.server.symbols import answer_text, located_within_budget, symbol_within_budget
+from directory_indexer.storage.documents.store import Snapshot
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.symbols import located_lines, symbol_lines
 
 with lazily:
     from directory_indexer.collections.collections import Collections
@@ -260,3 +265,50 @@ class Tools:
 def _search_answer(result: SearchResult, page: Page) -> Answer:
     answer = fitting_answer(result, page)
     return Answer(search_text(answer), answer, links(answer, result))
+
+
+_READ_NEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
+_NOWHERE = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
+_NOTHING = "Nothing in the index speaks for a place. Next: search with other words.\n"
+_STEP = 20
+_LEAST_ROOM = 0
+
+
+def symbol_within_budget(
+    snapshot: Snapshot, call: SymbolArguments, scope: tuple[FilePath, ...], notes: Iterable[str]
+) -> SymbolAnswer:
+    """Return the answer on a name, as much of it as fits.
+
+    Raises:
+        UsageError: the call has no valid name.
+        ArgumentError: not even a definition fits.
+    """
+    symbol = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
+    whole = symbol_answer(symbol, notes=notes)
+    for room in range(call.max_tokens, _LEAST_ROOM, -_STEP):
+        text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
+        answer = whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
+        if cost(object_for_models(answer)) <= call.max_tokens and cost(answer_text(answer)) <= call.max_tokens:
+            return answer
+    raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
+
+
+def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
+    """Return the places to read, as many as fit."""
+    whole = locate_answer(located, notes=notes)
+    lines = plain(located_lines(located, paths=PathStyle())).splitlines(keepends=True)
+    n_lines = most_that_fit(len(lines), lambda n: _fits(_with_lines(whole, lines[:n]), max_tokens))
+    return _with_lines(whole, lines[:n_lines])
+
+
+def answer_text(answer: SymbolAnswer | LocateAnswer) -> str:
+    """Return an answer as text that is complete by itself."""
+    return "".join((answer.answer or "", *(f"Note: {one_line(note)}\n" for note in answer.notes)))
+
+
+def _with_lines(whole: LocateAnswer, lines: Sequence[str]) -> LocateAnswer:
+    return whole._replace(answer="".join((*lines, _READ_NEXT if lines else _NOTHING)))
+
+
+def _fits(answer: LocateAnswer, max_tokens: int) -> bool:
+    return cost(object_for_models(answer)) <= max_tokens and cost(answer_text(answer)) <= max_tokens
