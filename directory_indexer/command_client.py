@@ -13,8 +13,10 @@ from directory_indexer import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket  # noqa: N812 - the class has a lower-case name
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import TextIO
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TextIO, TypeVar
+
+    Result = TypeVar("Result")
 
 COMMANDS = frozenset(("search", "grep", "get", "similar", "outline", "status"))
 """The commands that only read, and end by themselves."""
@@ -33,6 +35,8 @@ _COMPLETES = "_DIRINDEX_COMPLETE"
 _REPLY_SECONDS = 0.03
 _READ_BYTES = 1 << 16
 _UNAVAILABLE = 3
+_MAX_ADDRESS_BYTES = 103
+"""Of a Unix socket; Linux takes 107, macOS 103."""
 
 
 def answered(arguments: "Sequence[str]") -> int | None:
@@ -71,6 +75,18 @@ def socket_path(data_dir: str) -> str:
     return os.path.join(data_dir, f"commands-{os.geteuid()}.socket")
 
 
+def at_socket(path: str, use: "Callable[[str], Result]") -> "Result":
+    """Call `connect` or `bind` with the path of a socket; Linux reaches one that is too long through its directory."""
+    if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES or sys.platform != "linux":
+        return use(path)
+    directory, name = os.path.split(path)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return use(f"/proc/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)
+
+
 def version() -> bytes:
     """Return what client and server must have in common: the program, where it is, and how it reads names."""
     place = os.path.dirname(os.path.abspath(__file__))
@@ -102,7 +118,7 @@ def _answer(arguments: "Sequence[str]") -> "list[tuple[int, bytes]] | None":
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_REPLY_SECONDS)
-        connection.connect(socket_path(data_directory(arguments)))
+        at_socket(socket_path(data_directory(arguments)), connection.connect)
         return _exchange(connection, arguments)
     finally:
         connection.close()

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -144,6 +145,12 @@ _VARYING: Final = (
     (re.compile(r"\b\d+(\.\d+)? (KiB|MiB|GiB) (in the database|in Qdrant|of disk|free)"), r"<size> \3"),
     (re.compile(r"\b(just now|\d+ (?:second|minute|day|week|month|year)s? ago)\b"), "<age>"),
 )
+
+
+def made_goldens() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each golden; its paths are as long as in every other run."""
+    with tempfile.TemporaryDirectory(prefix="golden-", dir="/tmp") as work:
+        yield from Session(Path(work).resolve()).make()
 
 
 class Session:

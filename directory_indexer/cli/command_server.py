@@ -29,6 +29,7 @@ from directory_indexer.command_client import (
     FIELD_END,
     LENGTH_BYTES,
     MAX_REQUEST_BYTES,
+    at_socket,
     compared,
     peer_uid,
     socket_path,
@@ -106,7 +107,7 @@ class CommandServer:
         path = socket_path(os.fspath(data_dir))
         with lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             Path(path).unlink(missing_ok=True)  # a server that was killed left it
-            listener.bind(path)
+            at_socket(path, listener.bind)
             os.chmod(path, 0o600)
             listener.listen(_BACKLOG)
             listener.settimeout(_LOOK_SECONDS)

@@ -23,7 +23,15 @@ from terminals import run_on_terminal
 from directory_indexer import command_client
 from directory_indexer.app import App
 from directory_indexer.cli.command_server import CommandServer
-from directory_indexer.command_client import ACCEPTED, DECLINED, FIELD_END, LENGTH_BYTES, answered, socket_path
+from directory_indexer.command_client import (
+    ACCEPTED,
+    DECLINED,
+    FIELD_END,
+    LENGTH_BYTES,
+    answered,
+    at_socket,
+    socket_path,
+)
 from directory_indexer.config import load_config
 from directory_indexer.core.cancellation import CancelledError, cancelled_by
 from directory_indexer.matching import PatternOptions
@@ -225,7 +233,7 @@ def test_a_server_that_dies_before_it_has_answered_leaves_the_command_to_its_pro
     monkeypatch.setenv("DIRINDEX_DATA_DIR", str(tmp_path))
     whole = _reply(place, _sent(("grep", "ferry")))
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(socket_path(str(tmp_path)))
+        at_socket(socket_path(str(tmp_path)), listener.bind)
         listener.listen()
         for n_bytes in range(0, len(whole), 7):
             thread = threading.Thread(target=_answer_partly, args=(listener, whole[:n_bytes]))
@@ -237,7 +245,7 @@ def test_a_server_that_dies_before_it_has_answered_leaves_the_command_to_its_pro
 def test_a_socket_that_nobody_answers_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIRINDEX_DATA_DIR", str(tmp_path))
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(socket_path(str(tmp_path)))
+        at_socket(socket_path(str(tmp_path)), listener.bind)
         assert answered(("grep", "ferry")) is None
         listener.listen()
         assert answered(("grep", "ferry")) is None
@@ -281,7 +289,7 @@ def _wait_for(data_dir: Path) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX) as connection:
-            if not connection.connect_ex(socket_path(str(data_dir))):
+            if not at_socket(socket_path(str(data_dir)), connection.connect_ex):
                 return
         threading.Event().wait(_POLL_SECONDS)
     raise AssertionError("nothing listens")
@@ -298,7 +306,7 @@ def _sent(arguments: Sequence[str], variables: Mapping[str, str] | None = None) 
 
 def _connected(place: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(socket_path(str(place / "d")))
+    at_socket(socket_path(str(place / "d")), connection.connect)
     return connection
 
 

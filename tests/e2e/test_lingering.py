@@ -17,7 +17,7 @@ from directory_indexer import command_client
 from directory_indexer.app import App
 from directory_indexer.cli.command_server import CommandServer, end_lingering
 from directory_indexer.cli.lingering import leave_process
-from directory_indexer.command_client import DECLINED, LENGTH_BYTES, answered, socket_path
+from directory_indexer.command_client import DECLINED, LENGTH_BYTES, answered, at_socket, socket_path
 from directory_indexer.config import load_config
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_a_server_is_outdated_when_another_version_has_asked(monkeypatch: pytest
         other.setattr(command_client, "__version__", "0.0.0")
         sent = command_client._request(("grep", "nothing"))  # noqa: SLF001 - what another version sends
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(socket_path(os.environ["DIRINDEX_DATA_DIR"]))
+        at_socket(socket_path(os.environ["DIRINDEX_DATA_DIR"]), connection.connect)
         connection.sendall(len(sent).to_bytes(LENGTH_BYTES, "big") + sent)
         assert connection.recv(1) == DECLINED
     answering.join()
