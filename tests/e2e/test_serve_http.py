@@ -59,7 +59,7 @@ def guarded(data_dir: Path) -> Iterator[WebServer]:
 def test_a_client_searches_in_both_protocols(server: WebServer, mode: Any) -> None:
     async def session() -> None:
         async with Client(server.url, mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 15
+            assert len((await client.list_tools()).tools) == 17
             result = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
             assert isinstance(result.structured_content, dict)
             assert len(result.structured_content["hits"]) == 1
