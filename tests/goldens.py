@@ -224,7 +224,7 @@ class Session:
         return self._settled("".join(f"{sql}\n" for _, sql in tables) + "".join(rows))
 
     def _settled(self, text: str) -> str:
-        text = text.replace(str(self.work), "/work").replace(str(self.environ["HOME"]), "/home")
+        text = text.replace(str(self.work), "/session").replace(str(self.environ["HOME"]), "/home")
         for pattern, replacement in _VARYING:
             text = pattern.sub(replacement, text)
         return text

@@ -55,7 +55,7 @@ with lazily:
 
 _MAX_AT_ONCE: Final = 4
 _MAX_ANSWER_BYTES: Final = 8 << 20
-"""What writes more is a stream, which its caller may end at any moment."""
+"""A command that writes more is a stream, which its caller may end at any moment."""
 
 _READ_SECONDS: Final = 1.0
 _WRITE_SECONDS: Final = 30.0

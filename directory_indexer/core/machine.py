@@ -36,7 +36,7 @@ _IO_OF_PROCESS, _LAST_OF_BEST_EFFORT = 1, 2 << 13 | 7
 _DISK, _WHOLE_PROCESS, _UTILITY = 0, 0, 4
 
 POWER_SUPPLIES = Path("/sys/class/power_supply")
-"""Where Linux exposes batteries and mains."""
+"""The directory in which Linux exposes batteries and mains."""
 
 _PMSET_SECONDS = 5
 _PERCENT = re.compile(r"\b(\d{1,3})%")

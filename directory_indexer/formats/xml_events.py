@@ -185,7 +185,7 @@ class _Events:
         self._skipped = skipped
         self._open: list[str] = []
         self._n_reported = MAX_DEPTH
-        """How many of the open elements are reported, from the outermost; MAX_DEPTH if all are."""
+        """The number of open elements that are reported, from the outermost; MAX_DEPTH if all are."""
 
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True

@@ -31,7 +31,7 @@ with lazily:
 
 
 _GRACE_SECONDS = 5.0
-"""How long a stopping run waits for batches that a provider still has."""
+"""The time for which a stopping run waits for batches that a provider still has."""
 
 _LOOK_SECONDS = 0.2
 

@@ -41,7 +41,7 @@ class ParsePolicy(NamedTuple):
     """Whether all files are parsed in worker processes, however small."""
 
     members: WalkPolicy = WalkPolicy()
-    """What is excluded from containers."""
+    """The members that are excluded from containers."""
 
     added: tuple[AddedFormat, ...] = ()
     """Configured formats."""

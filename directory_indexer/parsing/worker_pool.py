@@ -205,7 +205,7 @@ class Worker:
     def __init__(self, function: bytes, events: SimpleQueue[WorkerEvent], scratch: Path | None = None) -> None:
         self.tasks: deque[Task[Any]] = deque()
         self.items: deque[Any] = deque()
-        """What is left of the first task."""
+        """The rest of the first task."""
 
         self.was_ready = False
         self._function = function

@@ -17,7 +17,7 @@ class Level(NamedTuple):
     prefix: str = ""
     suffix: str = ""
     n_shown: int = 1
-    """How many levels the number of an item includes: two for `2.1`."""
+    """The number of levels that the number of an item includes: two for `2.1`."""
 
     start: int = 1
 

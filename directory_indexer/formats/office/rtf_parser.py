@@ -49,7 +49,7 @@ class _Group:
     def __init__(self, outer: _Group | None = None) -> None:
         self.encoding: str = outer.encoding if outer else ""
         self.n_fallbacks: int = outer.n_fallbacks if outer else 1
-        """How many fallback characters follow a Unicode one, for programs without Unicode."""
+        """The number of fallback characters that follow a Unicode one, for programs without Unicode."""
 
         self.hiding_words: frozenset[str] = outer.hiding_words if outer else frozenset()
         """The control words in force that hide text."""

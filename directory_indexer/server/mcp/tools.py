@@ -270,8 +270,6 @@ def _search_answer(result: SearchResult, page: Page) -> Answer:
 _READ_NEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
 _NOWHERE = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
 _NOTHING = "Nothing in the index speaks for a place. Next: search with other words.\n"
-_STEP = 20
-_LEAST_ROOM = 0
 
 
 def symbol_within_budget(
@@ -285,12 +283,15 @@ def symbol_within_budget(
     """
     symbol = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
     whole = symbol_answer(symbol, notes=notes)
-    for room in range(call.max_tokens, _LEAST_ROOM, -_STEP):
+
+    def answer(room: int) -> SymbolAnswer:
         text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
-        answer = whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
-        if cost(object_for_models(answer)) <= call.max_tokens and cost(answer_text(answer)) <= call.max_tokens:
-            return answer
-    raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
+        return whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
+
+    room = most_that_fit(call.max_tokens, lambda room: _fits(answer(room), call.max_tokens))
+    if not room:
+        raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
+    return answer(room)
 
 
 def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
@@ -310,5 +311,5 @@ def _with_lines(whole: LocateAnswer, lines: Sequence[str]) -> LocateAnswer:
     return whole._replace(answer="".join((*lines, _READ_NEXT if lines else _NOTHING)))
 
 
-def _fits(answer: LocateAnswer, max_tokens: int) -> bool:
+def _fits(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
     return cost(object_for_models(answer)) <= max_tokens and cost(answer_text(answer)) <= max_tokens
