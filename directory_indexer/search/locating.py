@@ -196,7 +196,7 @@ class _Report:
 
     def of_names(self) -> Iterator[Evidence]:
         """Yield the definitions of names in the report, rare ones first."""
-        names = _names_in(self._text)
+        names = names_in(self._text)
         for name, n_times in names.items():
             chunks = self._headed(name)
             if len(chunks) <= _MOST_ALIKE:
@@ -265,8 +265,7 @@ class _Report:
 
     def of_paths(self) -> Iterator[Evidence]:
         """Yield the files that the report names."""
-        named = dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(self._text))
-        paths = list(named)[:_MOST_PATHS]
+        paths = paths_in(self._text)
         indexed = self._snapshot.path_lookup.called([path.rpartition("/")[2] for path in paths])
         for typed in paths:
             parts = [part for part in typed.split("/") if part not in (".", "..", "")]
@@ -313,7 +312,7 @@ def _hunks(text: str) -> Iterator[Frame]:
             yield Frame(path, max(int(hunk["line"]), 1) + _HUNK_CONTEXT, line)
 
 
-def _names_in(text: str) -> dict[str, int]:
+def names_in(text: str) -> dict[str, int]:
     """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
     counts: defaultdict[str, int] = defaultdict(int)
     for match in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
@@ -322,6 +321,11 @@ def _names_in(text: str) -> dict[str, int]:
             if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
                 counts[name] += 1
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MOST_NAMES])
+
+
+def paths_in(text: str) -> list[str]:
+    """Return the first paths in a text, with slashes."""
+    return list(dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(text)))[:_MOST_PATHS]
 
 
 def _without_file(match: re.Match[str]) -> str:
@@ -411,11 +415,11 @@ _LONGEST_LINE: Final = 1000
 _LONGEST_ONLY_LINE: Final = 400
 _SHORTEST_NAME: Final = 3
 _WORDS: Final = re.compile(r"\w[\w.'-]*\w|\w")
-_PATH: Final = re.compile(r"(?<![\w./@-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
+_PATH: Final = re.compile(r"(?<![\w./\\@-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
 _DIFF_PATH: Final = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?(?P<path>[^\t\n]+)")
 _HUNK_HEAD: Final = re.compile(r"@@ -(?P<line>\d+)")
 _IDENTIFIER: Final = re.compile(
-    r"`(?P<code>[\w.:#>()-]{2,80})`|(?P<name>(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|->|\#))*"
+    r"`(?P<code>[\w.:#>()-]{2,80})`|(?P<name>(?<![\w.])(?:[A-Za-z_]\w{0,100}(?:\.|::|->|\#)){0,8}"
     r"(?:[a-z]\w*_\w+|_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|[A-Z]+_[A-Z_]+|\w+(?=\(\))"
     r"|(?<=\.)\w+|(?<=::)\w+))"
 )
