@@ -53,7 +53,7 @@ class Group(NamedTuple):
     """Commands below one name; `default` runs if none of them is named."""
 
     commands: Mapping[str, Command]
-    help: str | None = None
+    help: str
     default: Command | None = None
 
 

@@ -59,5 +59,6 @@ COMMAND = Group(
     {
         "init": Command(InitConfigCall, init_config),
     },
+    help="Show every value of the configuration and where it comes from.",
     default=Command(ShowConfigCall, show_config),
 )

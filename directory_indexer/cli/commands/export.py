@@ -95,4 +95,4 @@ def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     app.exporter.to_stream(output.stream(), request)
 
 
-COMMAND = Command(ExportCall, export)
+COMMAND = Command(ExportCall, export, help=f"Write what is indexed as {_TITLES}.")
