@@ -9,9 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from directory_indexer import __version__
-from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, command_named
-from directory_indexer.cli.output import Output
+from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, command_named, show_version
 from directory_indexer.cli.parameters import Argument, Command, Option, OptionTable, Parameter, parameters_of
 
 _HELP = "help"
@@ -167,8 +165,7 @@ cli = typer.Typer(
 
 def _show_version(*, version: bool) -> None:
     if version:
-        Output(as_json=False).data(f"dirindex {__version__}")
-        raise typer.Exit
+        raise typer.Exit(show_version())
 
 
 @cli.callback()

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from directory_indexer import __version__
+from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Group, parse_call
+from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -94,6 +97,12 @@ def is_command(name: str) -> bool:
     return name in COMMANDS or name in ALIASES
 
 
+def show_version() -> int:
+    """Print the version."""
+    Output().data(f"dirindex {__version__}")
+    return ExitCode.DONE
+
+
 def parsed_command(words: Sequence[str]) -> Callable[[], int | None] | None:
     """Return what runs a command line; None if Typer has to parse it.
 
@@ -102,6 +111,8 @@ def parsed_command(words: Sequence[str]) -> Callable[[], int | None] | None:
     """
     if not words or _COMPLETES in os.environ:
         return None
+    if words[0] in {"--version", "-V"}:
+        return show_version
     name, *rest = words
     name = ALIASES.get(name, name)
     if name not in COMMANDS:

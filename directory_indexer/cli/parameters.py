@@ -104,7 +104,7 @@ class _NotPlainError(Exception):
 
 
 class _Target(NamedTuple):
-    """What an option sets: a field, or a key of a field; `switch` is the value of a flag."""
+    """The field that an option sets, or a key of it; `switch` is the value of a flag."""
 
     parameter: Parameter
     option: Option
