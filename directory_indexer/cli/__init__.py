@@ -29,8 +29,8 @@ with lazily:
     import traceback
 
     from directory_indexer.cli.caller import current_caller
-    from directory_indexer.cli.command_line import cli, is_command
-    from directory_indexer.cli.grep import grep_call, run_grep
+    from directory_indexer.cli.command_line import cli
+    from directory_indexer.cli.command_table import is_command, parsed_command
     from directory_indexer.cli.lingering import leave_process
     from directory_indexer.cli.output import Output
 
@@ -102,8 +102,8 @@ def _exit_code() -> int:
 
 
 def _run() -> int | None:
-    if (call := grep_call(sys.argv[1:])) is not None:
-        return run_grep(call)
+    if run := parsed_command(sys.argv[1:]):
+        return run()
     # Typer prints usage errors itself, unless they have to be JSON.
     code: int | None = cli(prog_name="dirindex", windows_expand_args=False, standalone_mode=not _as_json())
     return code
@@ -141,7 +141,7 @@ def _as_json() -> bool:
 
 
 def _report_error(error: DirIndexError) -> int:
-    output = Output(quiet=False, verbose=False, as_json=_as_json())
+    output = Output(as_json=_as_json())
     try:
         output.error(error)
     except (OSError, UnavailableError) as unwritable:

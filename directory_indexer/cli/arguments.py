@@ -1,9 +1,10 @@
-"""Parsers of argument values, shared by Typer and the fast path of `grep`."""
+"""Parsers of argument values."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 
 from directory_indexer.core.errors import UsageError
@@ -50,3 +51,21 @@ def parse_seconds(text: str) -> float:
     if not seconds >= 0:  # NaN fails this comparison, too
         raise UsageError(f"'{text}' is no number of seconds", hint="write for instance 600")
     return seconds
+
+
+_RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
+_END = 2**31
+
+
+def parse_range(text: str, option: str) -> tuple[int, int]:
+    """Parse `3`, `3-7` or `3-` into the first and the last number.
+
+    Raises:
+        UsageError: the text is no range.
+    """
+    match = re.fullmatch(_RANGE, text.strip())
+    if not match:
+        raise UsageError(f"invalid range '{text}' for {option}", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
+    if match[2]:
+        return int(match[1]), int(match[2])
+    return int(match[1]), _END if text.strip().endswith("-") else int(match[1])

@@ -1,99 +1,23 @@
-"""The command line as a whole: the commands and their groups.
+"""The command line as Typer reads it, for help, for completion and for what `parameters` does not parse."""
 
-A command is imported when its name is looked up; only `--help` and completion load all of them.
-"""
+from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from directory_indexer import __version__
-from directory_indexer.cli.output import Output
-from directory_indexer.core.lazy import lazily
+from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, command_named, show_version
+from directory_indexer.cli.parameters import Argument, Command, Option, OptionTable, Parameter, parameters_of
 
-with lazily:
-    from directory_indexer.cli.commands import (
-        add,
-        backup,
-        collection,
-        config,
-        convert,
-        doctor,
-        documents,
-        export,
-        forget,
-        get,
-        grep,
-        index,
-        install,
-        key,
-        locate,
-        migrate,
-        outline,
-        restore,
-        scope,
-        search,
-        serve,
-        similar,
-        status,
-        symbol,
-        ui,
-        usage,
-    )
-
-_GROUPS: Mapping[str, Mapping[str, Any]] = {
-    "Find and read": {
-        "index": index,
-        "search": search,
-        "grep": grep,
-        "similar": similar,
-        "get": get,
-        "outline": outline,
-        "symbol": symbol,
-        "locate": locate,
-        "ui": ui,
-    },
-    "Keep the index": {
-        "status": status,
-        "forget": forget,
-        "config": config,
-        "doctor": doctor,
-        "backup": backup,
-        "restore": restore,
-        "migrate": migrate,
-    },
-    "Assistants and other programs": {
-        "install": install,
-        "serve": serve,
-        "usage": usage,
-        "convert": convert,
-        "export": export,
-    },
-    "Teams": {
-        "collection": collection,
-        "add": add,
-        "documents": documents,
-        "scope": scope,
-        "key": key,
-    },
-}
-"""Groups of commands in the order of `--help`, the most used commands first."""
-
-_COMMANDS: Mapping[str, Any] = {name: module for group in _GROUPS.values() for name, module in group.items()}
-_ALIASES: Mapping[str, str] = {"ls": "status", "rm": "forget", "remove": "forget"}
 _HELP = "help"
 _FIRST_STEPS = (
     ("dirindex index ~/Documents", "Index a directory; search it seconds later."),
     ('dirindex search "a question"', "Find passages by meaning and by words."),
     ("dirindex help search", "Show the arguments and options of a command."),
 )
-
-
-def is_command(name: str) -> bool:
-    """Whether there is a command of this name."""
-    return name in _COMMANDS or name in _ALIASES
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -103,23 +27,99 @@ def run_command(arguments: Sequence[str]) -> int:
         Exception: it did not end by itself.
     """
     name, *rest = arguments
-    command = typer.main.get_command(_COMMANDS[name].cli)
+    command = _typer_command(name)
     return int(command.main(rest, prog_name=f"dirindex {name}", standalone_mode=False, help_option_names=[]) or 0)
+
+
+def _typer_command(name: str) -> Any:
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    command = command_named(name)
+    if isinstance(command, Command):
+        app.command(name, help=command.help)(typer_callback(command))
+    else:
+        default = command.default
+        app.callback(invoke_without_command=bool(default), no_args_is_help=not default, help=command.help)(
+            typer_callback(default, is_above_others=True) if default else lambda: None
+        )
+        for sub_name, sub_command in command.commands.items():
+            app.command(sub_name, help=sub_command.help)(typer_callback(sub_command))
+    typer_command = typer.main.get_command(app)
+    typer_command.name = name
+    return typer_command
+
+
+def typer_callback(command: Command, *, is_above_others: bool = False) -> Callable[..., None]:
+    """Return a function with the signature that Typer reads; one above others runs if none of them is named."""
+    parameters = list(parameters_of(command.call))
+
+    def run(*, typer_context: typer.Context, **values: Any) -> None:
+        if not (is_above_others and typer_context.invoked_subcommand):
+            call = command.call(**{parameter.field: _field_value(parameter, values) for parameter in parameters})
+            raise typer.Exit(command.run(call) or 0)
+
+    signature = [
+        inspect.Parameter("typer_context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
+        *(each for parameter in parameters for each in _typer_parameters(parameter)),
+    ]
+    run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in signature}
+    run.__doc__ = command.run.__doc__
+    return run
+
+
+def _field_value(parameter: Parameter, values: Mapping[str, Any]) -> Any:
+    if isinstance(parameter.spec, OptionTable):
+        return {key: values[_table_name(parameter, key)] or [] for key in parameter.spec.options}
+    value = values[parameter.field]
+    return tuple(value or ()) if parameter.is_repeated else value
+
+
+def _table_name(parameter: Parameter, key: str) -> str:
+    return f"{parameter.field}_{key}"
+
+
+def _typer_parameters(parameter: Parameter) -> Iterator[inspect.Parameter]:
+    if isinstance(parameter.spec, OptionTable):
+        for key, option in parameter.spec.options.items():
+            yield _typer_parameter(_table_name(parameter, key), list[str] | None, None, option)
+    elif parameter.is_repeated:
+        hint = list[parameter.type] if parameter.is_required else list[parameter.type] | None  # type: ignore[name-defined]
+        yield _typer_parameter(
+            parameter.field, hint, inspect.Parameter.empty if parameter.is_required else None, parameter.spec
+        )
+    else:
+        hint = parameter.type | None if parameter.is_optional else parameter.type
+        default = inspect.Parameter.empty if parameter.is_required else parameter.default
+        yield _typer_parameter(parameter.field, hint, default, parameter.spec)
+
+
+def _typer_parameter(name: str, hint: Any, default: Any, spec: Option | Argument) -> inspect.Parameter:
+    settings: dict[str, Any] = {
+        "help": spec.help,
+        "metavar": spec.metavar,
+        "parser": spec.parse,
+        "autocompletion": spec.complete,
+        "show_default": spec.shows_default,
+    }
+    if isinstance(spec, Option):
+        settings |= {"min": spec.least, "max": spec.most, "hidden": spec.is_hidden}
+        info = typer.Option(*spec.names, **settings)
+    else:
+        info = typer.Argument(**settings)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, info])
 
 
 class _Commands(Mapping[str, Any]):
     """Typer's command objects, each created on first access."""
 
     def __getitem__(self, name: str) -> Any:
-        command = typer.main.get_command(_COMMANDS[name].cli)
-        command.name = name
-        return command
+        return _typer_command(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
+        return iter(COMMANDS)
 
     def __len__(self) -> int:
-        return len(_COMMANDS)
+        return len(COMMANDS)
 
 
 class _CommandLine(TyperGroup):
@@ -134,7 +134,7 @@ class _CommandLine(TyperGroup):
         if args == ["--help"]:
             typer.echo(ctx.get_help())
             ctx.exit()
-        return super().resolve_command(ctx, [_ALIASES.get(args[0], args[0]), *args[1:]])
+        return super().resolve_command(ctx, [ALIASES.get(args[0], args[0]), *args[1:]])
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the description of the program, then the first steps."""
@@ -144,8 +144,8 @@ class _CommandLine(TyperGroup):
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the commands by group, each with its alias."""
-        aliases = {name: alias for alias, name in reversed(list(_ALIASES.items()))}
-        for title, commands in _GROUPS.items():
+        aliases = {name: alias for alias, name in reversed(list(ALIASES.items()))}
+        for title, commands in GROUPS.items():
             labels = {name: ", ".join(filter(None, (name, aliases.get(name)))) for name in commands}
             width = formatter.width - max(map(len, labels.values())) - len("    ")  # before and behind the names
             with formatter.section(title):
@@ -165,8 +165,7 @@ cli = typer.Typer(
 
 def _show_version(*, version: bool) -> None:
     if version:
-        Output(quiet=False, verbose=False, as_json=False).data(f"dirindex {__version__}")
-        raise typer.Exit
+        raise typer.Exit(show_version())
 
 
 @cli.callback()

@@ -50,7 +50,7 @@ with lazily:
 
     from directory_indexer.app import App
     from directory_indexer.cli.command_line import run_command
-    from directory_indexer.cli.grep import grep_call, run_grep
+    from directory_indexer.cli.command_table import parsed_command
 
 
 _MAX_AT_ONCE: Final = 4
@@ -311,9 +311,8 @@ def _part(descriptor: int, content: bytes) -> bytes:
 
 
 def _exit_code(arguments: tuple[str, ...]) -> int:
-    if (call := grep_call(arguments)) is not None:
-        return run_grep(call)
-    return run_command(arguments)
+    run = parsed_command(arguments)
+    return run_command(arguments) if run is None else run() or 0
 
 
 _directory_lock = threading.Lock()

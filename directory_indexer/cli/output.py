@@ -38,7 +38,9 @@ COLORS: Final[tuple[Color, ...]] = get_args(Color)
 class Output:
     """Output streams and verbosity of one command."""
 
-    def __init__(self, *, quiet: bool, verbose: bool, as_json: bool, color: Color = "auto") -> None:
+    def __init__(
+        self, *, quiet: bool = False, verbose: bool = False, as_json: bool = False, color: Color = "auto"
+    ) -> None:
         self.quiet = quiet
         self.verbose = verbose
         self.as_json = as_json

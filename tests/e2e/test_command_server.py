@@ -95,6 +95,9 @@ _COMMANDS = (
 )
 
 
+_TRIES = 20
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build an index over a small tree, once."""
@@ -139,7 +142,10 @@ def test_a_command_writes_and_returns_the_same_with_and_without_a_server(words: 
 
 
 @pytest.mark.usefixtures("server", "place")
-def test_a_server_answers_what_ends_as_usual(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_server_answers_what_ends_as_usual(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("directory_indexer.command_client._REPLY_SECONDS", 30.0)
     codes = {words: answered(words) for words in _COMMANDS}
     capfd.readouterr()
     left = {words for words, code in codes.items() if code is None}
@@ -166,11 +172,14 @@ def test_a_terminal_shows_the_same_with_and_without_a_server(
     caplog.set_level(logging.DEBUG, "dirindex.serve")
     environ = {**os.environ, "TERM": "xterm", **variables}
     run_on_terminal(*words, "--no-server", columns=60, at=place / "tree", environ=environ)  # notes are shown once
-    screens = [
-        run_on_terminal(*words, *more, columns=60, at=place / "tree", environ=environ) for more in ([], ["--no-server"])
-    ]
-    assert len({(screen.code, _without_link_ids(screen.written)) for screen in screens}) == 1
-    assert any(record.getMessage().startswith("answered") for record in caplog.records)
+    without = run_on_terminal(*words, "--no-server", columns=60, at=place / "tree", environ=environ)
+    for _ in range(_TRIES):  # a busy machine may take longer to accept a command than its process waits
+        screen = run_on_terminal(*words, columns=60, at=place / "tree", environ=environ)
+        assert (screen.code, _without_link_ids(screen.written)) == (without.code, _without_link_ids(without.written))
+        if any(record.getMessage().startswith("answered") for record in caplog.records):
+            break
+    else:
+        pytest.fail("the server has answered none")
 
 
 @pytest.mark.usefixtures("server")

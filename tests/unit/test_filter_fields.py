@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from directory_indexer.cli.commands.search import search
+from directory_indexer.cli.commands.search import SearchCall as SearchCommand
+from directory_indexer.cli.parameters import OptionTable, parameters_of
 from directory_indexer.ranking.filter_fields import FIELDS, METADATA_FIELDS, FilterField
 from directory_indexer.ranking.query import Filters, parse_query
 from directory_indexer.server.mcp.arguments import Query, SearchArguments
@@ -27,8 +27,8 @@ def test_a_query_reads_it_as_a_filter(field: FilterField) -> None:
 
 @pytest.mark.parametrize("field", METADATA_FIELDS, ids=lambda field: field.word)
 def test_the_command_line_and_programs_have_it(field: FilterField) -> None:
-    options = inspect.signature(search).parameters
-    assert options[field.argument].annotation.__metadata__[0].default == f"--{field.word}"
+    tables = [each.spec for each in parameters_of(SearchCommand) if isinstance(each.spec, OptionTable)]
+    assert tables[0].options[field.word].names == (f"--{field.word}",)
     assert field.argument in SearchArguments._fields
     assert field.argument in SearchCall._fields
 

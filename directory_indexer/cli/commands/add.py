@@ -1,21 +1,18 @@
 """`dirindex add`: send documents (files, URLs or standard input) to a collection."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import json
 import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Annotated, Any, Literal, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
@@ -31,81 +28,81 @@ with lazily:
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _STANDARD_INPUT = "-"
 
-cli = new_command_line()
 
+class AddCall(NamedTuple):
+    """The command line of `add`."""
 
-@cli.command()
-def add(
-    *,
-    sources: Annotated[list[str], typer.Argument(metavar="FILE|URL|-", help="What to send; - is standard input.")],
-    collection: InCollection = "",
+    sources: Annotated[tuple[str, ...], Argument("What to send; - is standard input.", metavar="FILE|URL|-")]
+    collection: InCollection = ""
     client_id: Annotated[
-        str, typer.Option("--id", help="What you call it: the same again replaces it. Else its name or address does.")
-    ] = "",
-    filename: Annotated[str, typer.Option("--name", help="Its file name, which tells how it is read.")] = "",
-    title: Annotated[str, typer.Option("--title", help="Its title.")] = "",
-    authors: Annotated[list[str] | None, typer.Option("--author", help="Who wrote it.")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag, to find it by.")] = None,
+        str, Option(("--id",), "What you call it: the same again replaces it. Else its name or address does.")
+    ] = ""
+    filename: Annotated[str, Option(("--name",), "Its file name, which tells how it is read.")] = ""
+    title: Annotated[str, Option(("--title",), "Its title.")] = ""
+    authors: Annotated[tuple[str, ...], Option(("--author",), "Who wrote it.")] = ()
+    tags: Annotated[tuple[str, ...], Option(("--tag",), "A tag, to find it by.")] = ()
     metadata_pairs: Annotated[
-        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Anything else to say of it.")
-    ] = None,
+        tuple[str, ...], Option(("--meta",), "Anything else to say of it.", metavar="KEY=VALUE")
+    ] = ()
     on_conflict: Annotated[
-        Literal["replace", "skip", "error"], typer.Option("--on-conflict", help="If it is there already.")
-    ] = "replace",
+        Literal["replace", "skip", "error"], Option(("--on-conflict",), "If it is there already.")
+    ] = "replace"
     wait: Annotated[
         Literal["none", "words", "complete"],
-        typer.Option("--wait", help="Until it is kept, found by words, or by meaning, too."),
-    ] = "complete",
+        Option(("--wait",), "Until it is kept, found by words, or by meaning, too."),
+    ] = "complete"
     allow_secrets: Annotated[
-        bool, typer.Option("--allow-secrets", help="Mask secrets in the index, and keep them in the original.")
-    ] = False,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Fetch from addresses of a private network, too.")
-    ] = False,
-    create: Annotated[bool, typer.Option("--create", help="Make the collection if there is none.")] = False,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+        bool, Option(("--allow-secrets",), "Mask secrets in the index, and keep them in the original.")
+    ] = False
+    allow_private: Annotated[bool, Option(("--allow-private",), "Fetch from addresses of a private network, too.")] = (
+        False
+    )
+    create: Annotated[bool, Option(("--create",), "Make the collection if there is none.")] = False
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def add(call: AddCall) -> ExitCode:
     """Send documents to a collection.
 
     The collection keeps the originals; a document that is sent again replaces the earlier one.
     """
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    if len(sources) > 1 and (client_id or filename or title):
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    if len(call.sources) > 1 and (call.client_id or call.filename or call.title):
         raise UsageError("--id, --name and --title are for one document, not several", hint="send them one by one")
     sending = IngestRequest(
-        collection=collection or DEFAULT,
-        client_id=client_id,
-        filename=filename,
-        title=title,
-        sender_metadata=_metadata(authors or (), tags or (), metadata_pairs or ()),
-        on_conflict=OnConflict(on_conflict),
-        allows_secrets=allow_secrets,
+        collection=call.collection or DEFAULT,
+        client_id=call.client_id,
+        filename=call.filename,
+        title=call.title,
+        sender_metadata=_metadata(call.authors, call.tags, call.metadata_pairs),
+        on_conflict=OnConflict(call.on_conflict),
+        allows_secrets=call.allow_secrets,
         wait=Wait.NONE,
     )
-    collections = Collections(open_app(config, data_dir, output))
-    if create and collection:
-        collections.create(collection, if_missing=True)
-    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=allow_private))
+    collections = Collections(open_app(call.config, call.data_dir, output))
+    if call.create and call.collection:
+        collections.create(call.collection, if_missing=True)
+    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
     with collections.using(sending.collection) as opened:
         opened.queue.recover()
-        sent, refused = _send_all(ingesting, sources, sending, output)
-        if wait != "none":
+        sent, refused = _send_all(ingesting, call.sources, sending, output)
+        if call.wait != "none":
             opened.queue.index_words()
-        if wait == "complete":
+        if call.wait == "complete":
             opened.queue.complete()
         answers = tuple(
             sent_answer(document._replace(document=opened.documents.get(document.document.doc_id) or document.document))
             for document in sent
         )
-    if as_json:
+    if call.as_json:
         output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
     else:
         output.lines(sent_lines(answers))
     is_failed = any(answer.document.state == "failed" for answer in answers)
-    raise typer.Exit(ExitCode.INCOMPLETE if refused or is_failed else ExitCode.DONE)
+    return ExitCode.INCOMPLETE if refused or is_failed else ExitCode.DONE
 
 
 def _send_all(
@@ -162,3 +159,6 @@ def _value(text: str) -> object:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, int | float | list) else text
+
+
+COMMAND = Command(AddCall, add)

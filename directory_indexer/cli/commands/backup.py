@@ -1,14 +1,13 @@
 """`dirindex backup`: copy the data directory."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -18,28 +17,26 @@ with lazily:
     from directory_indexer.text import json_pages
     from directory_indexer.text.formatting import count, size
 
-cli = new_command_line()
+
+class BackupCall(NamedTuple):
+    """The command line of `backup`."""
+
+    target: Annotated[Path, Argument("A directory that is not there, or is empty.", parse=parse_path, metavar="TARGET")]
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
 
 
-@cli.command()
-def backup(
-    *,
-    target: Annotated[
-        Path, typer.Argument(parser=parse_path, metavar="TARGET", help="A directory that is not there, or is empty.")
-    ],
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+def backup(call: BackupCall) -> None:
     """Copy the data directory while it is in use.
 
     The copy holds indexes, collections, documents and keys.
     """
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    app = open_app(config, data_dir, output)
-    report = back_up(app, Collections(app), target, tell=lambda text: output.notes([text]))
-    if as_json:
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    app = open_app(call.config, call.data_dir, output)
+    report = back_up(app, Collections(app), call.target, tell=lambda text: output.notes([text]))
+    if call.as_json:
         output.data(json_pages.record_json(backup_answer(report)))
         return
     indexed, sent = count(report.n_indexed, "indexed file"), count(report.n_documents, "document")
@@ -47,3 +44,6 @@ def backup(
     output.notes([f"{report.place} holds {holds}; it takes {size(report.n_bytes)}"])
     if not report.has_vectors:
         output.notes(["vectors lie on the Qdrant server and are not in it: they are made again after a restore"])
+
+
+COMMAND = Command(BackupCall, backup)

@@ -1,12 +1,11 @@
 """`dirindex config`: show the configuration, or write an example to start from."""
 
 import os
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-import typer
-
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Command, Group, Option
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -16,42 +15,50 @@ with lazily:
     from directory_indexer.embedding import models
     from directory_indexer.text import json_pages, reports
 
-cli = new_command_line()
+
+class ShowConfigCall(NamedTuple):
+    """The command line of `config`."""
+
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
 
 
-@cli.callback(invoke_without_command=True)
-def show_config(
-    *,
-    context: typer.Context,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+def show_config(call: ShowConfigCall) -> None:
     """Show every value of the configuration and where it comes from."""
-    if context.invoked_subcommand:
-        return
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
     policies.added_formats(loaded.config.indexing)
     if advice := models.advice(policies.embedding_space(loaded.config.embedding)):
         loaded = loaded._replace(warnings=(*loaded.warnings, advice))
-    if as_json:
+    if call.as_json:
         output.data(json_pages.config_json(loaded))
     else:
         output.lines(reports.config_lines(loaded))
     output.notes(loaded.warnings)
 
 
-@cli.command("init")
-def init_config(
-    *,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
-) -> None:
+class InitConfigCall(NamedTuple):
+    """The command line of `config init`."""
+
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Annotated[bool, Option(("--quiet", "-q"), "Show no notes.")] = False
+
+
+def init_config(call: InitConfigCall) -> None:
     """Write a configuration file in which every key is explained."""
-    path = config_location(file=config, data_dir=data_dir, environ=os.environ).value
+    path = config_location(file=call.config, data_dir=call.data_dir, environ=os.environ).value
     write_example(path)
-    Output(quiet=quiet, verbose=False, as_json=False).notes([f"{path} written; every line of it is a comment"])
+    Output(quiet=call.quiet).notes([f"{path} written; every line of it is a comment"])
+
+
+COMMAND = Group(
+    {
+        "init": Command(InitConfigCall, init_config),
+    },
+    help="Show every value of the configuration and where it comes from.",
+    default=Command(ShowConfigCall, show_config),
+)

@@ -1,16 +1,13 @@
 """`dirindex doctor`: check the index and what it depends on."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import re
 from collections.abc import Iterator
-from typing import Annotated
-
-import typer
+from typing import Annotated, NamedTuple
 
 from directory_indexer.cli.opening import open_app, open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, StoreError
 from directory_indexer.core.lazy import lazily
 
@@ -28,53 +25,50 @@ with lazily:
     from directory_indexer.core.findings import Finding, Verdict
     from directory_indexer.text import json_pages, reports
 
-cli = new_command_line()
 
+class DoctorCall(NamedTuple):
+    """The command line of `doctor`."""
 
-@cli.command()
-def doctor(
-    *,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    repair: Annotated[bool, Option(("--repair",), "Mend what can be mended.")] = False
     forget_pages: Annotated[
-        bool,
-        typer.Option("--forget-pages", help="Let go of what OCR has read; scanned pages are read again if needed."),
-    ] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+        bool, Option(("--forget-pages",), "Let go of what OCR has read; scanned pages are read again if needed.")
+    ] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def doctor(call: DoctorCall) -> ExitCode:
     """Check configuration, model, stores and their agreement."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     app = (
-        open_existing_app(config, data_dir, output, collection)
-        if repair
-        else open_app(config, data_dir, output, collection)
+        open_existing_app(call.config, call.data_dir, output, call.collection)
+        if call.repair
+        else open_app(call.config, call.data_dir, output, call.collection)
     )
     end_lingering(app.loaded.data_dir)
-    if forget_pages:
+    if call.forget_pages:
         gone = app.policies.page_cache.clear()
         output.notes([f"{gone.n_pages:,} pages are forgotten; dirindex index --force reads them again"])
     try:
-        findings = list(_registry_findings(app, repair=repair))
-        findings += app.doctor.repair() if repair else app.doctor.check()
-        findings += _document_findings(app, repair=repair)
+        findings = list(_registry_findings(app, repair=call.repair))
+        findings += app.doctor.repair() if call.repair else app.doctor.check()
+        findings += _document_findings(app, repair=call.repair)
     except StoreError as error:
         if "dirindex doctor" in (error.hint or ""):  # the hint would lead back here
             where = app.loaded.config.storage.sqlite_path.parent
             error.hint = f"move '{where}' away, and dirindex index PATH builds a new index"
         raise
-    if collection:
-        findings = [finding._replace(hint=_hint_for_collection(finding.hint, collection)) for finding in findings]
-    if as_json:
+    if call.collection:
+        findings = [finding._replace(hint=_hint_for_collection(finding.hint, call.collection)) for finding in findings]
+    if call.as_json:
         output.data(json_pages.doctor_json(findings))
     else:
         output.lines(reports.doctor_lines(findings))
-    raise typer.Exit(
-        ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE
-    )
+    return ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE
 
 
 def _hint_for_collection(hint: str, collection: str) -> str:
@@ -99,3 +93,6 @@ def _document_findings(app: App, *, repair: bool) -> Iterator[Finding]:
     if repair:
         yield from repair_documents(opened)
     yield from document_findings(opened)
+
+
+COMMAND = Command(DoctorCall, doctor)

@@ -1,27 +1,16 @@
 """`dirindex documents`: list, print, refresh and delete documents that were sent."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-import typer
-
-from directory_indexer.cli.arguments import parse_path
+from directory_indexer.cli.arguments import parse_path, parse_range
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import (
-    AsJson,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    Quiet,
-    first_and_last,
-    new_command_line,
-)
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
@@ -45,158 +34,172 @@ with lazily:
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.reports import document_lines, fact_lines, sent_lines
 
-cli = new_command_line()
 
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a document, as list shows it.")]
-_Ids = Annotated[list[str], typer.Argument(metavar="ID", help="The ids of documents, as list shows them.")]
-
-
-@cli.callback()
-def documents() -> None:
-    """List, print, refresh and delete documents that were sent.
-
-    `dirindex add` sends them.
-    """
+_Id = Annotated[str, Argument("The id of a document, as list shows it.", metavar="ID")]
+_Ids = Annotated[tuple[str, ...], Argument("The ids of documents, as list shows them.", metavar="ID")]
 
 
-@cli.command("list")
-def list_documents(
-    *,
+class ListDocumentsCall(NamedTuple):
+    """The command line of `documents list`."""
+
     state: Annotated[
         Literal["queued", "words", "complete", "failed", "deleting"] | None,
-        typer.Option("--state", help="Only those in this state."),
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 100,
-    cursor: Annotated[
-        str, typer.Option("--cursor", help="Continue where the last page ended.", show_default=False)
-    ] = "",
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+        Option(("--state",), "Only those in this state."),
+    ] = None
+    limit: Annotated[int, Option(("--limit", "-n"), "How many.", least=1, most=1000)] = 100
+    cursor: Annotated[str, Option(("--cursor",), "Continue where the last page ended.", shows_default=False)] = ""
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def list_documents(call: ListDocumentsCall) -> None:
     """List the documents of a collection, and how far each is."""
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    page = DocumentOperations(Collections(open_app(config, data_dir, output))).documents(
-        collection or DEFAULT, cursor=cursor, limit=limit, state=State(state) if state else None
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    page = DocumentOperations(Collections(open_app(call.config, call.data_dir, output))).documents(
+        call.collection or DEFAULT,
+        cursor=call.cursor,
+        limit=call.limit,
+        state=State(call.state) if call.state else None,
     )
-    if as_json:
+    if call.as_json:
         output.data(json_pages.record_json(documents_answer(page)))
         return
     output.lines(document_lines(map(document_entry, page.documents)))
-    if not page.documents and not (state or cursor):
+    if not page.documents and not (call.state or call.cursor):
         output.notes(["there are no documents; dirindex add FILE sends one"])
     if page.next_cursor:
         output.notes([f"there are more: --cursor {page.next_cursor}"])
 
 
-@cli.command("get")
-def get_document(
-    *,
-    doc_id: _Id,
-    text: Annotated[bool, typer.Option("--text", help="Print its text as it was indexed.")] = False,
-    lines: Annotated[str, typer.Option("--lines", metavar="N-M", help="Only these lines.", show_default=False)] = "",
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+class GetDocumentCall(NamedTuple):
+    """The command line of `documents get`."""
+
+    doc_id: _Id
+    text: Annotated[bool, Option(("--text",), "Print its text as it was indexed.")] = False
+    lines: Annotated[str, Option(("--lines",), "Only these lines.", metavar="N-M", shows_default=False)] = ""
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def get_document(call: GetDocumentCall) -> None:
     """Show what is known of a document, or print its text."""
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    verbs = DocumentOperations(Collections(open_app(config, data_dir, output)))
-    if not text and not lines:
-        entry = document_entry(verbs.document(collection or DEFAULT, doc_id))
-        if as_json:
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    verbs = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
+    if not call.text and not call.lines:
+        entry = document_entry(verbs.document(call.collection or DEFAULT, call.doc_id))
+        if call.as_json:
             output.data(json_pages.record_json(entry))
         else:
             output.lines(fact_lines(entry))
         return
-    selection = Selection(Unit.LINES, *first_and_last(lines, "--lines")) if lines else None
-    file_text = verbs.text(collection or DEFAULT, doc_id, selection)
-    if as_json:
+    selection = Selection(Unit.LINES, *parse_range(call.lines, "--lines")) if call.lines else None
+    file_text = verbs.text(call.collection or DEFAULT, call.doc_id, selection)
+    if call.as_json:
         output.data(json_pages.get_json(file_text))
     else:
         output.data(results.get_text(file_text, for_terminal=output.is_terminal))
 
 
-@cli.command("original")
-def get_original(
-    *,
-    doc_id: _Id,
-    file: Annotated[
-        Path, typer.Argument(parser=parse_path, metavar="FILE", help="Where to write it; - for standard output.")
-    ],
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-) -> None:
+class GetOriginalCall(NamedTuple):
+    """The command line of `documents original`."""
+
+    doc_id: _Id
+    file: Annotated[Path, Argument("Where to write it; - for standard output.", parse=parse_path, metavar="FILE")]
+    force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+
+
+def get_original(call: GetOriginalCall) -> None:
     """Write a document byte for byte as it was sent."""
-    output = Output(quiet=quiet, verbose=False, as_json=False)
-    app = open_app(config, data_dir, output)
-    original = DocumentOperations(Collections(app)).original(collection or DEFAULT, doc_id)
+    output = Output(quiet=call.quiet)
+    app = open_app(call.config, call.data_dir, output)
+    original = DocumentOperations(Collections(app)).original(call.collection or DEFAULT, call.doc_id)
     with open_original(original.path) as source:
-        if os.fspath(file) == "-":
+        if os.fspath(call.file) == "-":
             if output.is_terminal:
                 raise UsageError("a terminal is no place for a file", hint="name a file to write, or use a pipe")
             shutil.copyfileobj(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-        target = place_path(file)
-        require_free(target, app.policies.walk.own, force=force)
-        with draft_of(target, force=force) as draft, open(draft, "wb") as copy:
+        target = place_path(call.file)
+        require_free(target, app.policies.walk.own, force=call.force)
+        with draft_of(target, force=call.force) as draft, open(draft, "wb") as copy:
             shutil.copyfileobj(source, copy)
-    output.notes([f"{file} holds {original.document.filename}"])
+    output.notes([f"{call.file} holds {original.document.filename}"])
 
 
-@cli.command("delete")
-def delete_documents(
-    *,
-    doc_ids: _Ids,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+class DeleteDocumentsCall(NamedTuple):
+    """The command line of `documents delete`."""
+
+    doc_ids: _Ids
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def delete_documents(call: DeleteDocumentsCall) -> None:
     """Delete documents and their originals, whatever their state."""
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    verbs = DocumentOperations(Collections(open_app(config, data_dir, output)))
-    for doc_id in doc_ids:
-        verbs.delete(collection or DEFAULT, doc_id)
-        if not as_json:
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    verbs = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
+    for doc_id in call.doc_ids:
+        verbs.delete(call.collection or DEFAULT, doc_id)
+        if not call.as_json:
             output.notes([f"{doc_id} is deleted"])
-    if as_json:
-        output.data(json_pages.record_json(DeletedAnswer(tuple(doc_ids))))
+    if call.as_json:
+        output.data(json_pages.record_json(DeletedAnswer(tuple(call.doc_ids))))
 
 
-@cli.command("refresh")
-def refresh_documents(
-    *,
-    doc_ids: _Ids,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Fetch from addresses of a private network, too.")
-    ] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Fetch documents that have changed from their addresses again."""
-    output = Output(quiet=quiet, verbose=False, as_json=as_json)
-    collections = Collections(open_app(config, data_dir, output))
-    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=allow_private))
-    sent = tuple(
-        sent_answer(ingesting.refresh(collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in doc_ids
+class RefreshDocumentsCall(NamedTuple):
+    """The command line of `documents refresh`."""
+
+    doc_ids: _Ids
+    allow_private: Annotated[bool, Option(("--allow-private",), "Fetch from addresses of a private network, too.")] = (
+        False
     )
-    if as_json:
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
+    """Fetch documents that have changed from their addresses again."""
+    output = Output(quiet=call.quiet, as_json=call.as_json)
+    collections = Collections(open_app(call.config, call.data_dir, output))
+    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
+    sent = tuple(
+        sent_answer(ingesting.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE))
+        for doc_id in call.doc_ids
+    )
+    if call.as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))
     else:
         output.lines(sent_lines(sent))
-    raise typer.Exit(
-        ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
-    )
+    return ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
+
+
+COMMAND = Group(
+    {
+        "list": Command(ListDocumentsCall, list_documents),
+        "get": Command(GetDocumentCall, get_document),
+        "original": Command(GetOriginalCall, get_original),
+        "delete": Command(DeleteDocumentsCall, delete_documents),
+        "refresh": Command(RefreshDocumentsCall, refresh_documents),
+    },
+    help="""List, print, refresh and delete documents that were sent.
+
+    `dirindex add` sends them.
+    """,
+)

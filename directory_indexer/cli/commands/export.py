@@ -1,25 +1,14 @@
 """`dirindex export`: write the index for other programs."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import os
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import (
-    AsJson,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    Quiet,
-    Verbose,
-    new_command_line,
-)
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import place_path, resolved_path
@@ -45,62 +34,57 @@ with lazily:
 _TITLES = any_of(row.title for row in EXPORT_FORMATS)
 _SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
 
-cli = new_command_line()
 
+class ExportCall(NamedTuple):
+    """The command line of `export`."""
 
-@cli.command(help=f"Write what is indexed as {_TITLES}.")
-def export(
-    *,
     file: Annotated[
-        Path,
-        typer.Argument(
-            parser=parse_path,
-            help=f"File to write: {_SUFFIXES}; - for standard output.",
-            metavar="FILE",
-        ),
-    ],
+        Path, Argument(f"File to write: {_SUFFIXES}; - for standard output.", parse=parse_path, metavar="FILE")
+    ]
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=parse_path, help="Directories or files; none: all that is indexed.")
-    ] = None,
+        tuple[Path, ...], Argument("Directories or files; none: all that is indexed.", parse=parse_path)
+    ] = ()
     named: Annotated[
         ExportFormat | None,
-        typer.Option(
-            "--format",
-            "-f",
-            parser=named_format,
-            autocompletion=format_names,
+        Option(
+            ("--format", "-f"),
+            "How to write it, whatever the name of FILE ends with.",
+            parse=named_format,
+            complete=format_names,
             metavar=f"[{'|'.join(format_names())}]",
-            help="How to write it, whatever the name of FILE ends with.",
         ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def export(call: ExportCall) -> ExitCode:
     """Write what is indexed in one of the formats of the table."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     request = ExportRequest(
-        export_format(os.fspath(file), named), tuple(resolved_path(path) for path in paths or ()), force=force
+        export_format(os.fspath(call.file), call.named),
+        tuple(resolved_path(path) for path in call.paths),
+        force=call.force,
     )
-    if is_standard_output(os.fspath(file)):
-        _export_to_output(open_existing_app(config, data_dir, output, collection), output, request)
-        return
-    app = open_existing_app(config, data_dir, output, collection)
+    if is_standard_output(os.fspath(call.file)):
+        _export_to_output(open_existing_app(call.config, call.data_dir, output, call.collection), output, request)
+        return ExitCode.DONE
+    app = open_existing_app(call.config, call.data_dir, output, call.collection)
     switch = StopSwitch(max_seconds=None)
     with output.progress() as listener:
         report = app.exporter.to_file(
-            place_path(file), request, listener=listener, must_stop=lambda: switch.reason() is not None
+            place_path(call.file), request, listener=listener, must_stop=lambda: switch.reason() is not None
         )
-    if as_json:
+    if call.as_json:
         output.data(json_pages.export_json(report))
     else:
         output.notes([plain(reports.export_lines(report, paths=output.paths)).rstrip()])
-    if report.outcome is not Outcome.COMPLETED:
-        raise typer.Exit(ExitCode.INTERRUPTED)
+    return ExitCode.DONE if report.outcome is Outcome.COMPLETED else ExitCode.INTERRUPTED
 
 
 def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
@@ -109,3 +93,6 @@ def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     if output.is_terminal:
         require_harmless(request.format)
     app.exporter.to_stream(output.stream(), request)
+
+
+COMMAND = Command(ExportCall, export, help=f"Write what is indexed as {_TITLES}.")

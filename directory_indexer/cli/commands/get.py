@@ -1,13 +1,9 @@
 """`dirindex get`: print the indexed text of files."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
-from directory_indexer.cli.arguments import parse_path
+from directory_indexer.cli.arguments import parse_path, parse_range
 from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
     AsJson,
@@ -17,10 +13,9 @@ from directory_indexer.cli.options import (
     NoServer,
     Quiet,
     Verbose,
-    first_and_last,
-    new_command_line,
 )
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 
@@ -33,42 +28,42 @@ if TYPE_CHECKING:
     from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.store import Snapshot
 
-cli = new_command_line()
 
+class GetCall(NamedTuple):
+    """The command line of `get`."""
 
-@cli.command()
-def get(
-    *,
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Indexed files, or parts: FILE:10-40, FILE@3 (page), FILE#Heading."),
-    ],
-    chunks: Annotated[str | None, typer.Option("--chunks", metavar="N-M", help="Only these chunks.")] = None,
-    lines: Annotated[str | None, typer.Option("--lines", metavar="N-M", help="Only these lines.")] = None,
-    pages: Annotated[str | None, typer.Option("--pages", metavar="N-M", help="Only these pages.")] = None,
-    is_numbered: Annotated[bool, typer.Option("--number", "-N", help="Write the number of each line.")] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    _no_server: NoServer = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+        tuple[str, ...],
+        Argument("Indexed files, or parts: FILE:10-40, FILE@3 (page), FILE#Heading.", metavar="FILE..."),
+    ]
+    chunks: Annotated[str | None, Option(("--chunks",), "Only these chunks.", metavar="N-M")] = None
+    lines: Annotated[str | None, Option(("--lines",), "Only these lines.", metavar="N-M")] = None
+    pages: Annotated[str | None, Option(("--pages",), "Only these pages.", metavar="N-M")] = None
+    is_numbered: Annotated[bool, Option(("--number", "-N"), "Write the number of each line.")] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    no_server: NoServer = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def get(call: GetCall) -> None:
     """Print the indexed text of files, or of parts of them."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    selection = _selection(chunks=chunks, lines=lines, pages=pages)
-    names = [os.fspath(parse_path(file)) for file in files]
-    app = open_existing_app(config, data_dir, output, collection)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    selection = _selection(chunks=call.chunks, lines=call.lines, pages=call.pages)
+    names = [os.fspath(parse_path(file)) for file in call.files]
+    app = open_existing_app(call.config, call.data_dir, output, call.collection)
     with app.docstore.snapshot() as snapshot:
         texts = [_text(snapshot, name, selection) for name in names]
-    if as_json:
+    if call.as_json:
         output.data(json_pages.get_json(texts[0]) if len(texts) == 1 else json_pages.texts_json(texts))
         return
     for text in texts:
         if len(texts) > 1:
             output.data(results.title_line(text, paths=output.paths))
-        output.data(results.get_text(text, for_terminal=output.is_terminal, is_numbered=is_numbered))
+        output.data(results.get_text(text, for_terminal=output.is_terminal, is_numbered=call.is_numbered))
         output.notes(results.get_notes(text, paths=output.paths))
 
 
@@ -89,4 +84,7 @@ def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "
     if len(selections) > 1:
         raise UsageError("give one of --chunks, --lines and --pages, not several")
     unit, text = selections[0]
-    return Selection(unit, *first_and_last(text, f"--{unit}"))
+    return Selection(unit, *parse_range(text, f"--{unit}"))
+
+
+COMMAND = Command(GetCall, get)

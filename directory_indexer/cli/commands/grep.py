@@ -1,129 +1,207 @@
 """`dirindex grep`: find all lines that match a pattern."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
+from __future__ import annotations
 
-from typing import Annotated
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
 
-import typer
+from directory_indexer.cli.arguments import parse_location
+from directory_indexer.cli.opening import open_existing_app
+from directory_indexer.cli.options import AsJson, ColorWhen, ConfigFile, DataDir, InCollection, Kinds, NoServer, Quiet
+from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
+from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import exact_text, resolved_path
+from directory_indexer.matching import PatternOptions
 
-from directory_indexer.cli.grep import GrepCall, run_grep
-from directory_indexer.cli.options import (
-    AsJson,
-    ColorWhen,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    NoServer,
-    Quiet,
-    new_command_line,
-)
+with lazily:
+    from directory_indexer.search.grep import GrepMatches, GrepRequest, grep_warnings
+    from directory_indexer.search.grep import files_without_match as without
+    from directory_indexer.search.grep import grep as find_lines
+    from directory_indexer.storage.documents.store import Snapshot
+    from directory_indexer.text import json_pages
+    from directory_indexer.text.matches import MatchView, PathWriter, match_lines, match_rows
 
-cli = new_command_line()
 
-_Lines = typer.Option(min=0, metavar="N")
 _MOST_LINES = 2**31 - 1
 
 
-@cli.command()
-def grep(
-    *,
-    pattern: Annotated[str | None, typer.Argument(help="A regular expression, as ripgrep reads it.")] = None,
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Directories or files to look in.")
-    ] = None,
+class GrepCall(NamedTuple):
+    """The command line of `grep`."""
+
+    pattern: Annotated[str | None, Argument("A regular expression, as ripgrep reads it.")] = None
+    paths: Annotated[tuple[str, ...], Argument("Directories or files to look in.", metavar="[PATH]...")] = ()
     patterns: Annotated[
-        list[str] | None,
-        typer.Option("--regexp", "-e", metavar="PATTERN", help="A pattern to look for; may be repeated."),
-    ] = None,
-    are_texts: Annotated[bool, typer.Option("--fixed-strings", "-F", help="Treat patterns as plain text.")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
-    case_sensitive: Annotated[bool, typer.Option("--case-sensitive", "-s", help="Respect case; the default.")] = False,
+        tuple[str, ...], Option(("--regexp", "-e"), "A pattern to look for; may be repeated.", metavar="PATTERN")
+    ] = ()
+    are_texts: Annotated[bool, Option(("--fixed-strings", "-F"), "Treat patterns as plain text.")] = False
+    ignore_case: Annotated[bool, Option(("--ignore-case", "-i"), "Ignore case.")] = False
+    case_sensitive: Annotated[bool, Option(("--case-sensitive", "-s"), "Respect case; the default.")] = False
     smart_case: Annotated[
-        bool, typer.Option("--smart-case", "-S", help="Ignore case unless a pattern has a capital letter.")
-    ] = False,
-    are_words: Annotated[bool, typer.Option("--word-regexp", "-w", help="Match only whole words.")] = False,
-    are_lines: Annotated[bool, typer.Option("--line-regexp", "-x", help="Match only whole lines.")] = False,
-    invert: Annotated[bool, typer.Option("--invert-match", "-v", help="Show the lines that do not match.")] = False,
-    counts: Annotated[bool, typer.Option("--count", "-c", help="Show how many lines of each file match.")] = False,
-    files: Annotated[
-        bool, typer.Option("--files-with-matches", "-l", help="List only the files with a match.")
-    ] = False,
-    files_without: Annotated[
-        bool, typer.Option("--files-without-match", "-L", help="List only the files without a match.")
-    ] = False,
-    only_matching: Annotated[
-        bool, typer.Option("--only-matching", "-o", help="Show only the text that matches.")
-    ] = False,
+        bool, Option(("--smart-case", "-S"), "Ignore case unless a pattern has a capital letter.")
+    ] = False
+    are_words: Annotated[bool, Option(("--word-regexp", "-w"), "Match only whole words.")] = False
+    are_lines: Annotated[bool, Option(("--line-regexp", "-x"), "Match only whole lines.")] = False
+    invert: Annotated[bool, Option(("--invert-match", "-v"), "Show the lines that do not match.")] = False
+    counts: Annotated[bool, Option(("--count", "-c"), "Show how many lines of each file match.")] = False
+    files: Annotated[bool, Option(("--files-with-matches", "-l"), "List only the files with a match.")] = False
+    files_without: Annotated[bool, Option(("--files-without-match", "-L"), "List only the files without a match.")] = (
+        False
+    )
+    only_matching: Annotated[bool, Option(("--only-matching", "-o"), "Show only the text that matches.")] = False
     max_count: Annotated[
         int | None,
-        typer.Option(
-            "--max-count", "-m", min=1, max=_MOST_LINES, metavar="N", help="Show at most N lines of each file."
-        ),
-    ] = None,
+        Option(("--max-count", "-m"), "Show at most N lines of each file.", least=1, most=_MOST_LINES, metavar="N"),
+    ] = None
     after: Annotated[
-        int | None, typer.Option("--after-context", "-A", min=0, metavar="N", help="Show N lines after each match.")
-    ] = None,
+        int | None, Option(("--after-context", "-A"), "Show N lines after each match.", least=0, metavar="N")
+    ] = None
     before: Annotated[
-        int | None, typer.Option("--before-context", "-B", min=0, metavar="N", help="Show N lines before each match.")
-    ] = None,
+        int | None, Option(("--before-context", "-B"), "Show N lines before each match.", least=0, metavar="N")
+    ] = None
     context: Annotated[
-        int, typer.Option("--context", "-C", min=0, metavar="N", help="Show N lines before and after each match.")
-    ] = 0,
-    kinds: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
-    ] = None,
+        int, Option(("--context", "-C"), "Show N lines before and after each match.", least=0, metavar="N")
+    ] = 0
+    kinds: Kinds = ()
     globs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--glob", "-g", "--include", help="Only files that match, as in a .gitignore; with !, only others."
-        ),
-    ] = None,
-    _as_always: Annotated[
+        tuple[str, ...],
+        Option(("--glob", "-g", "--include"), "Only files that match, as in a .gitignore; with !, only others."),
+    ] = ()
+    as_always: Annotated[
         bool,
-        typer.Option(
-            *("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r", "--extended-regexp", "-E"),
-            help="Accepted as in grep; grep always does this.",
+        Option(
+            ("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r", "--extended-regexp", "-E"),
+            "Accepted as in grep; grep always does this.",
         ),
-    ] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    _no_server: NoServer = False,
-    quiet: Quiet = False,
-    color: ColorWhen = "auto",
-    as_json: AsJson = False,
-) -> None:
+    ] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    no_server: NoServer = False
+    quiet: Quiet = False
+    color: ColorWhen = "auto"
+    as_json: AsJson = False
+
+
+def grep(call: GrepCall) -> ExitCode:
     """Find all lines that match a pattern, in files of all formats.
 
     Exits with 0 when there are any, with 1 when there are none, and with 2 when the pattern is invalid or nothing is
     indexed there.
     """
-    call = GrepCall(
-        pattern=pattern,
-        paths=tuple(paths or ()),
-        patterns=tuple(patterns or ()),
-        are_texts=are_texts,
-        ignore_case=ignore_case,
-        case_sensitive=case_sensitive,
-        smart_case=smart_case,
-        are_words=are_words,
-        are_lines=are_lines,
-        invert=invert,
-        counts=counts,
-        files=files,
-        files_without=files_without,
-        only_matching=only_matching,
-        max_count=max_count,
-        after=after,
-        before=before,
-        context=context,
-        kinds=tuple(kinds or ()),
-        globs=tuple(globs or ()),
-        collection=collection,
-        config=config,
-        data_dir=data_dir,
-        quiet=quiet,
-        color=color,
-        as_json=as_json,
+    output = Output(quiet=call.quiet, as_json=call.as_json, color=call.color)
+    patterns, places = _patterns_and_places(call)
+    view = _view(call)
+    request = _request(call, patterns, places)._replace(most_spans=_most_spans(view, output))
+    if view is MatchView.MATCHES_ALONE:
+        request = request._replace(before=0, after=0)
+    try:
+        app = open_existing_app(call.config, call.data_dir, output, call.collection)
+        changes = tuple(map(str, app.refresh(request.scope)))
+        with app.docstore.snapshot() as snapshot:
+            showing = _GrepPrinter(output, view, places, changes)
+            has_match = showing.show(snapshot, request, is_without=call.files_without)
+    except NotIndexedError as error:
+        # As in grep, exit code 1 means that no line matches, and 2 that there is no such place.
+        raise UsageError(error.message, hint=error.hint) from error
+    return ExitCode.DONE if has_match else ExitCode.INCOMPLETE
+
+
+def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) -> GrepRequest:
+    return GrepRequest(
+        PatternOptions(
+            patterns,
+            are_texts=call.are_texts,
+            ignore_case=call.ignore_case and not call.case_sensitive,
+            smart_case=call.smart_case and not call.case_sensitive,
+            are_words=call.are_words,
+            are_lines=call.are_lines,
+        ),
+        scope=tuple(map(resolved_path, places)),
+        kinds=call.kinds,
+        globs=call.globs,
+        invert=call.invert,
+        max_count=1 if call.files or call.files_without else call.max_count,
+        before=call.context if call.before is None else call.before,
+        after=call.context if call.after is None else call.after,
     )
-    raise typer.Exit(run_grep(call))
+
+
+def _most_spans(view: MatchView, output: Output) -> int | None:
+    """Return how many matches of a line are needed: locating them takes longer than finding the line."""
+    is_marked = view is MatchView.LINES and (output.is_terminal or output.as_json)
+    return None if is_marked or view is MatchView.MATCHES_ALONE else 0
+
+
+def _view(call: GrepCall) -> MatchView:
+    if call.files or call.files_without:
+        return MatchView.PATHS
+    if call.counts:
+        return MatchView.COUNTS
+    return MatchView.MATCHES_ALONE if call.only_matching else MatchView.LINES
+
+
+class _GrepPrinter:
+    """Prints the matches file by file, as they are read."""
+
+    def __init__(self, output: Output, view: MatchView, places: Sequence[Path], changes: Sequence[str]) -> None:
+        self._output = output
+        self._view = view
+        self._path = _path_writer(places)
+        self._changes = changes
+
+    def show(self, snapshot: Snapshot, request: GrepRequest, *, is_without: bool) -> bool:
+        """Print all matches and notes about what is missing; return whether anything matched."""
+        began = time.monotonic()
+        matches = find_lines(snapshot, request)
+        files = without(snapshot, request, matches) if is_without else matches.files
+        if self._output.as_json:
+            listed = list(files)
+            seconds = time.monotonic() - began
+            notes = (*self._changes, *grep_warnings(snapshot, request, matches, has_any=bool(listed), seconds=seconds))
+            with_lines = self._view in (MatchView.LINES, MatchView.MATCHES_ALONE)
+            self._output.data(json_pages.grep_json(request, listed, notes=notes, with_lines=with_lines))
+            return bool(listed)
+        n_printed = self._print(files)
+        seconds = time.monotonic() - began
+        self._output.notes(
+            (*self._changes, *grep_warnings(snapshot, request, matches, has_any=n_printed > 0, seconds=seconds))
+        )
+        return n_printed > 0
+
+    def _print(self, files: Iterable[GrepMatches]) -> int:
+        n_printed = 0
+        for number, file in enumerate(files):
+            if self._output.is_terminal:
+                self._output.lines(match_lines(file, view=self._view, paths=self._output.paths))
+            else:
+                rows = match_rows(file, view=self._view, path=self._path, is_first=not number)
+                self._output.data("".join(f"{row}\n" for row in rows))
+            n_printed += 1
+        return n_printed
+
+
+def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Return the patterns and the places to search; with -e, the first argument is a path, as in grep."""
+    first = () if call.pattern is None else (call.pattern,)
+    if not call.patterns and not first:
+        raise UsageError("no pattern is given", hint="dirindex grep PATTERN [PATH]...")
+    places = (*first, *call.paths) if call.patterns else call.paths
+    return call.patterns or first, tuple(map(parse_location, places))
+
+
+def _path_writer(places: Sequence[Path]) -> PathWriter:
+    """Return ripgrep's format of paths: relative to the working directory, unless an absolute place was named."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:
+        here = ""
+    is_relative = here and not any(place.is_absolute() for place in places)
+    return lambda path: exact_text(path).removeprefix(here if is_relative else "")
+
+
+COMMAND = Command(GrepCall, grep)

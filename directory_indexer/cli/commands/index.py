@@ -1,31 +1,20 @@
 """`dirindex index`: bring the index up to date, once or whenever files change."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import contextlib
 import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Annotated, Literal, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path, parse_seconds
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import (
-    AsJson,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    Quiet,
-    Verbose,
-    new_command_line,
-)
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode
-from directory_indexer.core.errors import ConsentNeededError, DirIndexError, UsageError
+from directory_indexer.core.errors import ConsentNeededError, DirIndexError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.machine import lower_priority
 from directory_indexer.core.paths import FilePath, display, exact_text
@@ -48,108 +37,110 @@ with lazily:
 _MAX_REPORTED_FAILURES = 5
 _POLL_SECONDS = 0.1
 
-cli = new_command_line()
 
 _Effort = Literal["full", "background", "none"]
 
 
-@cli.command()
-def index(
-    *,
+class IndexCall(NamedTuple):
+    """The command line of `index`."""
+
     paths: Annotated[
-        list[Path] | None, typer.Argument(parser=parse_path, help="Directories; without any, all that are tracked.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Read every file again, even if it has not changed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what a run would do, and do nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and index what changes.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait for a running index job, or exit with 4.")
-    ] = True,
+        tuple[Path, ...], Argument("Directories; without any, all that are tracked.", parse=parse_path)
+    ] = ()
+    force: Annotated[bool, Option(("--force",), "Read every file again, even if it has not changed.")] = False
+    dry_run: Annotated[bool, Option(("--dry-run",), "Show what a run would do, and do nothing.")] = False
+    watch: Annotated[bool, Option(("--watch",), "Keep running, and index what changes.")] = False
+    wait: Annotated[bool, Option(("--wait/--no-wait",), "Wait for a running index job, or exit with 4.")] = True
     max_seconds: Annotated[
         float | None,
-        typer.Option(
-            "--max-seconds",
-            parser=parse_seconds,
+        Option(
+            ("--max-seconds",),
+            "Stop after this many seconds; the next run resumes.",
+            parse=parse_seconds,
             metavar="SECONDS",
-            help="Stop after this many seconds; the next run resumes.",
         ),
-    ] = None,
+    ] = None
     max_ocr_pages: Annotated[
-        int | None,
-        typer.Option("--max-ocr-pages", min=0, help="Read at most this many scanned pages; the others wait."),
-    ] = None,
-    no_ocr: Annotated[bool, typer.Option("--no-ocr", help="Read no scanned pages; they wait.")] = False,
+        int | None, Option(("--max-ocr-pages",), "Read at most this many scanned pages; the others wait.", least=0)
+    ] = None
+    no_ocr: Annotated[bool, Option(("--no-ocr",), "Read no scanned pages; they wait.")] = False
     pause: Annotated[
-        bool, typer.Option("--pause", help="Pause the current run until --resume; nothing starts by itself meanwhile.")
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the paused run.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+        bool, Option(("--pause",), "Pause the current run until --resume; nothing starts by itself meanwhile.")
+    ] = False
+    resume: Annotated[bool, Option(("--resume",), "Continue the paused run.")] = False
+    yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
     accept_mounts: Annotated[
         bool,
-        typer.Option(
-            "--accept-mounts", help="Accept the file systems that are mounted now; files that they lack are removed."
-        ),
-    ] = False,
-    exact: Annotated[bool, typer.Option("--exact", hidden=True, help="The paths are resolved already.")] = False,
+        Option(("--accept-mounts",), "Accept the file systems that are mounted now; files that they lack are removed."),
+    ] = False
+    exact: Annotated[bool, Option(("--exact",), "The paths are resolved already.", is_hidden=True)] = False
     tracked_only: Annotated[
-        bool, typer.Option("--tracked-only", hidden=True, help="Leave out what is no longer tracked.")
-    ] = False,
+        bool, Option(("--tracked-only",), "Leave out what is no longer tracked.", is_hidden=True)
+    ] = False
     waiting_only: Annotated[
-        bool, typer.Option("--waiting-only", hidden=True, help="Look at no directory, and do what was left undone.")
-    ] = False,
-    effort: Annotated[
-        _Effort, typer.Option("--effort", hidden=True, help="How much is done for vectors of what waits.")
-    ] = "full",
+        bool, Option(("--waiting-only",), "Look at no directory, and do what was left undone.", is_hidden=True)
+    ] = False
+    effort: Annotated[_Effort, Option(("--effort",), "How much is done for vectors of what waits.", is_hidden=True)] = (
+        "full"
+    )
     unless_paused: Annotated[
-        bool, typer.Option("--unless-paused", hidden=True, help="Do nothing while a run is paused.")
-    ] = False,
+        bool, Option(("--unless-paused",), "Do nothing while a run is paused.", is_hidden=True)
+    ] = False
     from_server: Annotated[
-        bool, typer.Option("--from-server", hidden=True, help="A server has started it for its clients.")
-    ] = False,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+        bool, Option(("--from-server",), "A server has started it for its clients.", is_hidden=True)
+    ] = False
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def index(call: IndexCall) -> ExitCode:
     """Index directories, or bring tracked ones up to date."""
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    directories = [os.fspath(path) for path in paths or ()]
-    if (pause or resume) and (directories or dry_run or watch or force or (pause and resume)):
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    directories = [os.fspath(path) for path in call.paths]
+    if (call.pause or call.resume) and (
+        directories or call.dry_run or call.watch or call.force or (call.pause and call.resume)
+    ):
         raise UsageError(
             "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
         )
-    if effort == "background":
+    if call.effort == "background":
         lower_priority()
-    app = open_app(config, data_dir, output, collection)
-    if pause:
-        _pause(app, output, wait=wait)
-        return
-    if dry_run:
+    app = open_app(call.config, call.data_dir, output, call.collection)
+    if call.pause:
+        _pause(app, output, wait=call.wait)
+        return ExitCode.DONE
+    if call.dry_run:
         _show_plans(app, directories, output)
-        return
-    embeds_in_background = watch and app.policies.embeds_in_background(is_watching=True)
+        return ExitCode.DONE
+    embeds_in_background = call.watch and app.policies.embeds_in_background(is_watching=True)
     options = IndexOptions(
-        read_everything=force,
-        has_consent=yes or force,
-        wait=wait,
-        tracked_only=tracked_only,
-        is_exact=exact,
-        accepts_mounts=accept_mounts,
-        unless_paused=unless_paused,
-        origin=Origin.SERVER if from_server else Origin.TERMINAL,
-        most_pages=0 if no_ocr else app.loaded.config.ocr.max_pages_per_run if max_ocr_pages is None else max_ocr_pages,
-        waiting_only=waiting_only,
-        effort=Effort.NONE if embeds_in_background else Effort(effort),
+        read_everything=call.force,
+        has_consent=call.yes or call.force,
+        wait=call.wait,
+        tracked_only=call.tracked_only,
+        is_exact=call.exact,
+        accepts_mounts=call.accept_mounts,
+        unless_paused=call.unless_paused,
+        origin=Origin.SERVER if call.from_server else Origin.TERMINAL,
+        most_pages=0
+        if call.no_ocr
+        else app.loaded.config.ocr.max_pages_per_run
+        if call.max_ocr_pages is None
+        else call.max_ocr_pages,
+        waiting_only=call.waiting_only,
+        effort=Effort.NONE if embeds_in_background else Effort(call.effort),
     )
-    if resume:
+    if call.resume:
         directories, options = _resumed(app, options)
     start_leniently(app.loaded.config.telemetry, os.environ)
-    switch = StopSwitch(max_seconds=max_seconds)
+    switch = StopSwitch(max_seconds=call.max_seconds)
     report = _run(app, directories, options, switch, output)
     _show(app, report, output)
-    if watch:
+    if call.watch:
         with contextlib.ExitStack() as stack:
             if embeds_in_background:
                 output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
@@ -157,7 +148,7 @@ def index(
                 embedding.start()
                 stack.callback(embedding.stop)
             _watch(app, directories, options, switch, output)
-    raise typer.Exit(report.exit_code)
+    return report.exit_code
 
 
 def _show_plans(app: App, directories: list[str], output: Output) -> None:
@@ -272,3 +263,6 @@ def _report_failures(report: IndexReport) -> None:
         sys.stderr.write(f"  and {len(report.failures) - _MAX_REPORTED_FAILURES} more, as dirindex status shows\n")
     if report.unavailable:
         sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")
+
+
+COMMAND = Command(IndexCall, index)

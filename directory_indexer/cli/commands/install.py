@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
 from directory_indexer.core.errors import ConsentNeededError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
@@ -40,78 +39,70 @@ if TYPE_CHECKING:
     from directory_indexer.integrations.assistants.planning import Failure, Plan
 
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
-
-cli = new_command_line()
-
-
 def client_names() -> list[str]:
     """Return the names of assistants, for completion."""
     return list(client_table.CLIENTS)
 
 
-@cli.command()
-def install(
-    *,
+class InstallCall(NamedTuple):
+    """The command line of `install`."""
+
     clients: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CLIENT]...", help="Assistants; without any, all that are found.", autocompletion=client_names
-        ),
-    ] = None,
-    mcp: Annotated[bool, typer.Option("--mcp", help="The MCP server.")] = False,
-    skill: Annotated[bool, typer.Option("--skill", help="The skill: when to search, grep or read.")] = False,
-    hooks: Annotated[bool, typer.Option("--hooks", help="The hook: a reminder when a session starts.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="The rules: the same reminder, always there.")] = False,
+        tuple[str, ...],
+        Argument("Assistants; without any, all that are found.", metavar="[CLIENT]...", complete=client_names),
+    ] = ()
+    mcp: Annotated[bool, Option(("--mcp",), "The MCP server.")] = False
+    skill: Annotated[bool, Option(("--skill",), "The skill: when to search, grep or read.")] = False
+    hooks: Annotated[bool, Option(("--hooks",), "The hook: a reminder when a session starts.")] = False
+    rules: Annotated[bool, Option(("--rules",), "The rules: the same reminder, always there.")] = False
     directories: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--directory", metavar="DIR", parser=parse_path, help="A directory that assistants may add to the index."
-        ),
-    ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Let the server keep tracked directories up to date.")] = False,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what this command put in.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+        tuple[Path, ...],
+        Option(("--directory",), "A directory that assistants may add to the index.", metavar="DIR", parse=parse_path),
+    ] = ()
+    watch: Annotated[bool, Option(("--watch",), "Let the server keep tracked directories up to date.")] = False
+    uninstall: Annotated[bool, Option(("--uninstall",), "Take out what this command put in.")] = False
+    dry_run: Annotated[bool, Option(("--dry-run",), "Show what would be written, and write nothing.")] = False
+    yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def install(call: InstallCall) -> ExitCode:
     """Add dirindex to your assistants.
 
     Each gets what it supports: the MCP server, a skill, a hook or rules.
     """
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    loaded = load_config(file=config, data_dir=data_dir, environ=os.environ)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
     output.notes(loaded.warnings)
-    named = [client_table.client_named(name) for name in clients or ()]
-    options = {"mcp": mcp, "skill": skill, "hooks": hooks, "rules": rules}
+    named = [client_table.client_named(name) for name in call.clients]
+    options = {"mcp": call.mcp, "skill": call.skill, "hooks": call.hooks, "rules": call.rules}
     parts = [Part(name) for name, is_selected in options.items() if is_selected]
-    if uninstall:
+    if call.uninstall:
         change = removal(named, parts, loaded.data_dir)
     else:
-        arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
+        arguments = server_arguments(call.directories, watch=call.watch, config=call.config, data_dir=call.data_dir)
         change = installation(named, parts, arguments, loaded.data_dir)
     plan = change.plan
     output.notes(change.notes)
-    if not as_json:
+    if not call.as_json:
         output.lines(step_lines(plan, paths=output.paths))
-        output.lines([] if quiet else change_lines(plan, paths=output.paths))
+        output.lines([] if call.quiet else change_lines(plan, paths=output.paths))
     failures = []
-    if not dry_run and plan.after != plan.before:
-        _require_consent(plan, output, is_named=bool(named), yes=yes)
+    if not call.dry_run and plan.after != plan.before:
+        _require_consent(plan, output, is_named=bool(named), yes=call.yes)
         with recording(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
-    if as_json:
-        output.data(record_json(install_answer(plan, failures, is_dry_run=dry_run)))
+    if call.as_json:
+        output.data(record_json(install_answer(plan, failures, is_dry_run=call.dry_run)))
     else:
         output.lines(failure_lines(failures))
-        output.notes(_closing_notes(change, dry_run=dry_run))
-    if failures or not all(step.action.is_done for step in plan.steps):
-        raise typer.Exit(ExitCode.INCOMPLETE)
+        output.notes(_closing_notes(change, dry_run=call.dry_run))
+    is_done = not failures and all(step.action.is_done for step in plan.steps)
+    return ExitCode.DONE if is_done else ExitCode.INCOMPLETE
 
 
 def _require_consent(plan: Plan, output: Output, *, is_named: bool, yes: bool) -> None:
@@ -171,3 +162,6 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
 def _plugin_note(plan: Plan, system: System) -> list[str]:
     is_double = any(step.client == "claude-code" for step in plan.steps) and has_plugin(system)
     return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []
+
+
+COMMAND = Command(InstallCall, install)

@@ -1,26 +1,14 @@
 """`dirindex outline`: show the structure of files and directories."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import (
-    AsJson,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    NoServer,
-    Quiet,
-    Verbose,
-    new_command_line,
-)
+from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, NoServer, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -35,43 +23,41 @@ if TYPE_CHECKING:
 
 _MAX_TOKENS = 600
 
-cli = new_command_line()
 
+class OutlineCall(NamedTuple):
+    """The command line of `outline`."""
 
-@cli.command()
-def outline(
-    *,
     places: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FILE|DIR|FILE#HEADING]...", help="None: all tracked directories."),
-    ] = None,
+        tuple[str, ...], Argument("None: all tracked directories.", metavar="[FILE|DIR|FILE#HEADING]...")
+    ] = ()
     max_tokens: Annotated[
-        int,
-        typer.Option("--max-tokens", min=0, help="Fold each outline to this many tokens; 0: show everything."),
-    ] = _MAX_TOKENS,
-    collection: InCollection = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    _no_server: NoServer = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+        int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", least=0)
+    ] = _MAX_TOKENS
+    collection: InCollection = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    no_server: NoServer = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def outline(call: OutlineCall) -> None:
     """Show the headings, symbols or pages of files, with sizes.
 
     Of a directory, show what it holds.
     """
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    app = open_existing_app(config, data_dir, output, collection)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    app = open_existing_app(call.config, call.data_dir, output, call.collection)
     with app.docstore.snapshot() as snapshot:
-        outlines = [outline_within(item, max_tokens=max_tokens) for item in _outlines(snapshot, places or ())]
-    if as_json:
+        outlines = [outline_within(item, max_tokens=call.max_tokens) for item in _outlines(snapshot, call.places)]
+    if call.as_json:
         output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
         return
     for entry in outlines:
         output.lines(outline_lines(entry, paths=output.paths if output.is_terminal else output.row_paths))
-        if note := folded_note(entry, max_tokens=max_tokens):
-            output.notes([note, unfolding_command(entry, paths=output.paths, max_tokens=max_tokens)])
+        if note := folded_note(entry, max_tokens=call.max_tokens):
+            output.notes([note, unfolding_command(entry, paths=output.paths, max_tokens=call.max_tokens)])
 
 
 def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":
@@ -79,3 +65,6 @@ def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]
         yield outline_at(snapshot, os.fspath(parse_path(place)))
     if not places:
         yield from (outline_of(snapshot, root) for root in snapshot.directories.all())
+
+
+COMMAND = Command(OutlineCall, outline)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from types import MappingProxyType
+from typing import Annotated, Literal, NamedTuple
 
 from directory_indexer.cli.arguments import parse_location
 from directory_indexer.cli.caller import current_caller
@@ -19,15 +18,16 @@ from directory_indexer.cli.options import (
     Cursor,
     DataDir,
     InCollections,
+    Kinds,
+    MetadataValues,
     NoServer,
     Null,
     Quiet,
     ResultFormat,
     Verbose,
-    new_command_line,
-    with_metadata_options,
 )
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.results import ResultOptions, form_of, show_result
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
@@ -57,166 +57,147 @@ with lazily:
     from directory_indexer.text.results import View
 
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
-
 _DEFAULT_LIMIT = 10
 _INTERACTIVE_LIMIT = 30
 _Mode = Literal["hybrid", "semantic", "keyword"]
 
-cli = new_command_line()
 
+class SearchCall(NamedTuple):
+    """The command line of `search`."""
 
-@cli.command()
-@with_metadata_options
-def search(
-    *,
-    conditions: dict[str, list[str]],
     query: Annotated[
-        str | None, typer.Argument(help='A question or words; also "a phrase", -without, path:, type:, heading: …')
-    ] = None,
+        str | None, Argument('A question or words; also "a phrase", -without, path:, type:, heading: …')
+    ] = None
     others: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[PATH]...", help="Directories or files to search in, and further filters."),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option("--also", metavar="QUERY", help="Ask this, too, and merge the answers."),
-    ] = None,
+        tuple[str, ...], Argument("Directories or files to search in, and further filters.", metavar="[PATH]...")
+    ] = ()
+    also: Annotated[tuple[str, ...], Option(("--also",), "Ask this, too, and merge the answers.", metavar="QUERY")] = ()
     prefix: Annotated[
-        bool, typer.Option("--prefix", help="Take the last word for the beginning of words, as while it is typed.")
-    ] = False,
+        bool, Option(("--prefix",), "Take the last word for the beginning of words, as while it is typed.")
+    ] = False
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"How many hits [{_DEFAULT_LIMIT}].")
-    ] = None,
-    mode: Annotated[_Mode, typer.Option("--mode", "-m", help="Search by meaning, by words, or by both.")] = "hybrid",
-    kinds: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only files of this kind: python, md, pdf …")
-    ] = None,
+        int | None, Option(("--limit", "-n"), f"How many hits [{_DEFAULT_LIMIT}].", least=1, most=1000)
+    ] = None
+    mode: Annotated[_Mode, Option(("--mode", "-m"), "Search by meaning, by words, or by both.")] = "hybrid"
+    kinds: Kinds = ()
     globs: Annotated[
-        list[str] | None,
-        typer.Option("--glob", "-g", help="Only files that match, as in a .gitignore of the tracked directory."),
-    ] = None,
-    since: Annotated[str, typer.Option("--since", help="Only files dated then or later: 7d, 2w, 2026-01-31.")] = "",
-    until: Annotated[str, typer.Option("--until", help="Only files dated then or earlier: 7d, 2026, 2026-01-31.")] = "",
+        tuple[str, ...], Option(("--glob", "-g"), "Only files that match, as in a .gitignore of the tracked directory.")
+    ] = ()
+    conditions: MetadataValues = MappingProxyType({})
+    since: Annotated[str, Option(("--since",), "Only files dated then or later: 7d, 2w, 2026-01-31.")] = ""
+    until: Annotated[str, Option(("--until",), "Only files dated then or earlier: 7d, 2026, 2026-01-31.")] = ""
     grep: Annotated[
-        str, typer.Option("--grep", metavar="PATTERN", help="Only passages with a line that matches, as in grep.")
-    ] = "",
-    here: Annotated[
-        bool, typer.Option("--here", help="Only in the tracked directory around the working directory.")
-    ] = False,
-    no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave tests out, as -is:test does.")] = False,
-    order: Annotated[
-        Literal["score", "date", "path"], typer.Option("--sort", help="Order of the best hits.")
-    ] = "score",
+        str, Option(("--grep",), "Only passages with a line that matches, as in grep.", metavar="PATTERN")
+    ] = ""
+    here: Annotated[bool, Option(("--here",), "Only in the tracked directory around the working directory.")] = False
+    no_tests: Annotated[bool, Option(("--no-tests",), "Leave tests out, as -is:test does.")] = False
+    order: Annotated[Literal["score", "date", "path"], Option(("--sort",), "Order of the best hits.")] = "score"
     facets: Annotated[
-        bool, typer.Option("--facets", help="Instead of hits, count the types, years, authors … of the files searched.")
-    ] = False,
-    show_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Show hits that are much weaker than the best, too.")
-    ] = False,
-    files: Annotated[bool, typer.Option("--files", "-l", help="Show one line per file.")] = False,
+        bool, Option(("--facets",), "Instead of hits, count the types, years, authors … of the files searched.")
+    ] = False
+    show_all: Annotated[bool, Option(("--all", "-a"), "Show hits that are much weaker than the best, too.")] = False
+    files: Annotated[bool, Option(("--files", "-l"), "Show one line per file.")] = False
     full: Annotated[
-        bool, typer.Option("--full", help="Show whole chunks; for three hits or fewer, the whole function or section.")
-    ] = False,
+        bool, Option(("--full",), "Show whole chunks; for three hits or fewer, the whole function or section.")
+    ] = False
     n_lines: Annotated[
-        int | None, typer.Option("--lines", min=1, max=500, help="Lines shown per hit on a terminal [4].")
-    ] = None,
+        int | None, Option(("--lines",), "Lines shown per hit on a terminal [4].", least=1, most=500)
+    ] = None
     max_tokens: Annotated[
         int | None,
-        typer.Option(
-            "--max-tokens", metavar="N", min=1, help="Only as many hits as fit into N tokens (of three bytes)."
-        ),
-    ] = None,
+        Option(("--max-tokens",), "Only as many hits as fit into N tokens (of three bytes).", metavar="N", least=1),
+    ] = None
     opened: Annotated[
-        int | None,
-        typer.Option("--open", "-o", min=1, metavar="N", help="Open hit N in $EDITOR, or its page in a viewer."),
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
+        int | None, Option(("--open", "-o"), "Open hit N in $EDITOR, or its page in a viewer.", least=1, metavar="N")
+    ] = None
+    explain: Annotated[bool, Option(("--explain",), "Explain the rank of each hit.")] = False
     interactive: Annotated[
-        bool, typer.Option("--interactive", help="Search as you type, with a preview; Enter opens a hit.")
-    ] = False,
-    collections: InCollections = None,
+        bool, Option(("--interactive",), "Search as you type, with a preview; Enter opens a hit.")
+    ] = False
+    collections: InCollections = ()
     named_scope: Annotated[
-        str, typer.Option("--scope", metavar="NAME", help="Only in the directories of this scope; see dirindex scope.")
-    ] = "",
-    cursor: Cursor = "",
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    _no_server: NoServer = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    result_format: ResultFormat = None,
-    null: Null = False,
-    color: ColorWhen = "auto",
-    as_json: AsJson = False,
-) -> None:
+        str, Option(("--scope",), "Only in the directories of this scope; see dirindex scope.", metavar="NAME")
+    ] = ""
+    cursor: Cursor = ""
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    no_server: NoServer = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+    result_format: ResultFormat = None
+    null: Null = False
+    color: ColorWhen = "auto"
+    as_json: AsJson = False
+
+
+def search(call: SearchCall) -> ExitCode:
     """Find passages by meaning and by words, best first."""
-    form = form_of(result_format, as_json=as_json, is_null=null)
-    output = Output(quiet=quiet, verbose=verbose, as_json=form.startswith("json"), color=color)
-    query, places = _query_and_places(_initial_query(query, is_interactive=interactive), others or ())
-    query, *queries = (f"{text} -is:test" if no_tests else text for text in (query, *(also or ())))
-    scope = tuple(dict.fromkeys(map(resolved_path, places)))
-    question = (
-        query,
-        *queries,
-        mode,
-        *scope,
-        kinds,
-        globs,
-        list(conditions.values()),
-        since,
-        until,
-        collections,
-        named_scope,
-        grep,
-        *(["prefix"] if prefix else []),
-    )
-    position = parse_cursor(cursor, question=question)
-    request = SearchRequest(
-        query=query,
-        queries=tuple(queries),
-        mode=SearchMode(mode),
-        limit=position.limit(limit or (_INTERACTIVE_LIMIT if interactive else _DEFAULT_LIMIT)),
-        scope=scope,
-        kinds=tuple(kinds or ()),
-        globs=tuple(globs or ()),
-        since=since_moment(since, name="--since"),
-        until=until_moment(until, name="--until"),
-        metadata=metadata_conditions(conditions, names={name: f"--{name}" for name in conditions}),
-        only_good=not show_all,
-        grep=grep,
-        is_unfinished=prefix,
-    )
-    view = View.FILES if files else View.FULL if full else View.EXCERPTS
-    app = open_app(config, data_dir, output) if collections else open_existing_app(config, data_dir, output)
-    team = _team(app, has_others=bool(collections or named_scope))
-    if here:
+    form = form_of(call.result_format, as_json=call.as_json, is_null=call.null)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=form.startswith("json"), color=call.color)
+    request, question = _request(call)
+    position = parse_cursor(call.cursor, question=question)
+    n_hits = call.limit or (_INTERACTIVE_LIMIT if call.interactive else _DEFAULT_LIMIT)
+    request = request._replace(limit=position.limit(n_hits))
+    open_index = open_app if call.collections else open_existing_app
+    app = open_index(call.config, call.data_dir, output)
+    team = _team(app, has_others=bool(call.collections or call.named_scope))
+    if call.here:
         request = request._replace(scope=(*request.scope, root_around(app, Path.cwd())))
-    if named_scope:
-        request = _in_scope(team, request, named_scope, collections or ())
-    if facets:
-        n_files = _show_facets(team, request, collections or (), output)
-        raise typer.Exit(ExitCode.DONE if n_files else ExitCode.INCOMPLETE)
+    if call.named_scope:
+        request = _in_scope(team, request, call.named_scope, call.collections)
+    if call.facets:
+        return _exit_code(is_good=bool(_show_facets(team, request, call.collections, output)))
     request = request._replace(
         embedding_seconds=app.loaded.config.searching.embedding_ms / 1000, near=working_directory()
     )
-    if interactive:
-        raise typer.Exit(_interact(team, request, collections or (), output))
-    unpaged = _refresh_and_search(team, request, collections or ())
-    result = sort_result(order, position.rest(unpaged, limit=limit or _DEFAULT_LIMIT))
-    if not (request.scope or collections):
+    if call.interactive:
+        return _interact(team, request, call.collections, output)
+    unpaged = _refresh_and_search(team, request, call.collections)
+    result = sort_result(call.order, position.rest(unpaged, limit=call.limit or _DEFAULT_LIMIT))
+    if not (request.scope or call.collections):
         result = result._replace(notes=(*result.notes, *uncovered_directory_note(app)))
-    result = _with_whole_sections(app, result) if full and not collections else result
+    result = _with_whole_sections(app, result) if call.full and not call.collections else result
+    view = View.FILES if call.files else View.FULL if call.full else View.EXCERPTS
     show_result(
         result,
         output,
         app=app,
-        index=lambda: result.summary if collections else app.status.checked(result.summary),
-        how=ResultOptions(form, view, explain, n_lines or 0, opened or 0, max_tokens or 0),
+        index=lambda: result.summary if call.collections else app.status.checked(result.summary),
+        how=ResultOptions(form, view, call.explain, call.n_lines or 0, call.opened or 0, call.max_tokens or 0),
         position=position,
     )
-    raise typer.Exit(ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE)
+    return _exit_code(is_good=bool(result.hits) and not result.is_weak)
+
+
+def _exit_code(*, is_good: bool) -> ExitCode:
+    return ExitCode.DONE if is_good else ExitCode.INCOMPLETE
+
+
+def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
+    """Return the request that a command line means, and what a cursor of its answer belongs to."""
+    query, places = _query_and_places(_initial_query(call.query, is_interactive=call.interactive), call.others)
+    query, *queries = (f"{text} -is:test" if call.no_tests else text for text in (query, *call.also))
+    scope = tuple(dict.fromkeys(map(resolved_path, places)))
+    request = SearchRequest(
+        query=query,
+        queries=tuple(queries),
+        mode=SearchMode(call.mode),
+        scope=scope,
+        kinds=call.kinds,
+        globs=call.globs,
+        since=since_moment(call.since, name="--since"),
+        until=until_moment(call.until, name="--until"),
+        metadata=metadata_conditions(call.conditions, names={name: f"--{name}" for name in call.conditions}),
+        only_good=not call.show_all,
+        grep=call.grep,
+        is_unfinished=call.prefix,
+    )
+    question = (
+        *(query, *queries, call.mode, *scope, call.kinds, call.globs, list(call.conditions.values())),
+        *(call.since, call.until, call.collections, call.named_scope, call.grep),
+        *(["prefix"] if call.prefix else []),
+    )
+    return request, question
 
 
 def _initial_query(query: str | None, *, is_interactive: bool) -> str:
@@ -345,3 +326,6 @@ def uncovered_directory_note(app: App) -> Iterator[Note]:
 def _tracked(app: App) -> list[FilePath]:
     with app.docstore.snapshot() as snapshot:
         return list(snapshot.directories.all())
+
+
+COMMAND = Command(SearchCall, search)

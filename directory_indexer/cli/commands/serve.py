@@ -1,20 +1,17 @@
 """`dirindex serve`: serve the index to assistants."""
 
-# ruff: noqa: PLR0913 - each option of a command is a parameter of its function
-
 import os
 import shlex
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Annotated, Literal, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, new_command_line
+from directory_indexer.cli.options import ConfigFile, DataDir, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
@@ -33,90 +30,93 @@ with lazily:
     from directory_indexer.telemetry.start import start as start_telemetry
     from directory_indexer.telemetry.start import start_leniently
 
-cli = new_command_line()
 
 _LogFormat = Literal["text", "json"]
 
 
-@cli.command()
-def serve(
-    *,
+class ServeCall(NamedTuple):
+    """The command line of `serve`."""
+
     directories: Annotated[
-        list[Path] | None,
-        typer.Argument(parser=parse_path, help="Directories that clients may have indexed, beside the tracked ones."),
-    ] = None,
+        tuple[Path, ...],
+        Argument("Directories that clients may have indexed, beside the tracked ones.", parse=parse_path),
+    ] = ()
     http: Annotated[
-        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP here, not standard input.")
-    ] = None,
+        str | None, Option(("--http",), "Serve streamable HTTP here, not standard input.", metavar="HOST:PORT")
+    ] = None
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            "--token-file",
+        Option(
+            ("--token-file",),
+            "Bearer token with all rights for HTTP clients; with --remote, the token or key for that server.",
             metavar="FILE",
-            parser=parse_path,
-            help="Bearer token with all rights for HTTP clients; with --remote, the token or key for that server.",
+            parse=parse_path,
         ),
-    ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let every user of this machine read the index over HTTP.")
-    ] = False,
+    ] = None
+    no_token: Annotated[bool, Option(("--no-token",), "Let every user of this machine read the index over HTTP.")] = (
+        False
+    )
     allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="Name that HTTP clients may call it by.")
-    ] = None,
+        tuple[str, ...], Option(("--allow-host",), "Name that HTTP clients may call it by.", metavar="NAME")
+    ] = ()
     remote: Annotated[
-        str | None,
-        typer.Option("--remote", metavar="URL", help="Serve the index of another server, on standard input."),
-    ] = None,
-    allow_http: Annotated[
-        bool, typer.Option("--allow-http", help="Let --remote send the token and documents unencrypted.")
-    ] = False,
-    log_format: Annotated[
-        _LogFormat, typer.Option("--log-format", help="How the log of an HTTP server is written.")
-    ] = "text",
-    watch: Annotated[bool, typer.Option("--watch", help="Keep the tracked directories fresh meanwhile.")] = False,
+        str | None, Option(("--remote",), "Serve the index of another server, on standard input.", metavar="URL")
+    ] = None
+    allow_http: Annotated[bool, Option(("--allow-http",), "Let --remote send the token and documents unencrypted.")] = (
+        False
+    )
+    log_format: Annotated[_LogFormat, Option(("--log-format",), "How the log of an HTTP server is written.")] = "text"
+    watch: Annotated[bool, Option(("--watch",), "Keep the tracked directories fresh meanwhile.")] = False
     print_config: Annotated[
-        str | None,
-        typer.Option("--print-config", metavar="CLIENT", help="Print what goes into the configuration of a client."),
-    ] = None,
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes.")] = False,
-    verbose: Verbose = False,
-) -> None:
+        str | None, Option(("--print-config",), "Print what goes into the configuration of a client.", metavar="CLIENT")
+    ] = None
+    config: ConfigFile = None
+    data_dir: DataDir = None
+    quiet: Annotated[bool, Option(("--quiet", "-q"), "Show no notes.")] = False
+    verbose: Verbose = False
+
+
+def serve(call: ServeCall) -> None:
     """Serve the index to assistants over MCP.
 
     MCP runs on standard input and output, or with --http over HTTP, beside a JSON API.
     """
-    output = Output(quiet=quiet, verbose=verbose, as_json=False)
-    allowed = tuple(resolved_path(directory) for directory in directories or ())
-    if remote is not None:
-        _reject_options_with_remote(http=http, no_token=no_token, watch=watch, print_config=print_config)
-        address = remote_address(remote, allow_http=allow_http)
-        token = read_token(token_file, os.environ)
-        private = (resolved_path(token_file),) if token_file else ()
-        app = open_app(config, data_dir, output)
+    output = Output(quiet=call.quiet, verbose=call.verbose)
+    allowed = tuple(resolved_path(directory) for directory in call.directories)
+    if call.remote is not None:
+        _reject_options_with_remote(
+            http=call.http, no_token=call.no_token, watch=call.watch, print_config=call.print_config
+        )
+        address = remote_address(call.remote, allow_http=call.allow_http)
+        token = read_token(call.token_file, os.environ)
+        private = (resolved_path(call.token_file),) if call.token_file else ()
+        app = open_app(call.config, call.data_dir, output)
         start_leniently(app.loaded.config.telemetry, os.environ)
-        serve_remote(app, address, token, allowed=allowed, private=private, verbose=verbose)
-    access = None if http is None else _access(http, allow_host or (), token_file, needs_token=not no_token)
-    if print_config is not None:
-        arguments = server_arguments(directories or (), watch=watch, config=config, data_dir=data_dir)
-        _print_config(print_config, arguments, access, output)
+        serve_remote(app, address, token, allowed=allowed, private=private, verbose=call.verbose)
+    access = (
+        None
+        if call.http is None
+        else _access(call.http, call.allow_host, call.token_file, needs_token=not call.no_token)
+    )
+    if call.print_config is not None:
+        arguments = server_arguments(call.directories, watch=call.watch, config=call.config, data_dir=call.data_dir)
+        _print_config(call.print_config, arguments, access, output)
         return
-    app = open_app(config, data_dir, output)
+    app = open_app(call.config, call.data_dir, output)
     if app.loaded.config.serving.from_cluster:
         app = ClusterApp(app.loaded)
     output.notes(
         f"no directory now: {display(directory)}" for directory in allowed if not os.path.isdir(os_path(directory))
     )
-    watches = watch or app.loaded.config.monitoring.file_watching
+    watches = call.watch or app.loaded.config.monitoring.file_watching
     configured = (resolved_path(directory) for directory in app.loaded.config.serving.directories)
-    options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=verbose)
+    options = ServeOptions(tuple(dict.fromkeys([*allowed, *configured])), watch=watches, verbose=call.verbose)
     CommandServer(app).start()
     if access is None:
         start_leniently(app.loaded.config.telemetry, os.environ)
         serve_stdio(app, options)
     start_telemetry(app.loaded.config.telemetry, os.environ)
-    serve_http(app, options, access, LogFormat(log_format))
+    serve_http(app, options, access, LogFormat(call.log_format))
 
 
 def _reject_options_with_remote(**options: object) -> None:
@@ -147,3 +147,6 @@ def _http_options(access: "Access") -> list[str]:
     names = [option for name in access.names if name != socket.gethostname() for option in ("--allow-host", name)]
     token = ["--token-file", "FILE"] if access.needs_token else ["--no-token"]
     return ["--http", f"{address.host_in_url}:{address.port}", *names, *token]
+
+
+COMMAND = Command(ServeCall, serve)

@@ -2,13 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import AsJson, Quiet, Verbose, new_command_line
+from directory_indexer.cli.options import AsJson, Quiet, Verbose
 from directory_indexer.cli.output import Output
+from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.lazy import lazily
 
@@ -19,7 +18,6 @@ with lazily:
     from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.reports import unreadable_lines, usage_lines
 
-cli = new_command_line()
 
 _FEW = 5
 
@@ -27,38 +25,41 @@ _PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp", "~/.local
 _WHERE = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
 
 
-@cli.command()
-def usage(
-    *,
+class UsageCall(NamedTuple):
+    """The command line of `usage`."""
+
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            parser=parse_path,
-            help="Transcripts, or directories that hold them; by default, where assistants keep them.",
+        tuple[Path, ...],
+        Argument(
+            "Transcripts, or directories that hold them; by default, where assistants keep them.", parse=parse_path
         ),
-    ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = ()
+    quiet: Quiet = False
+    verbose: Verbose = False
+    as_json: AsJson = False
+
+
+def usage(call: UsageCall) -> ExitCode:
     """Count how often assistants searched, grepped and read.
 
     Their transcripts say so, and how much text they got; nothing is sent anywhere.
     """
-    output = Output(quiet=quiet, verbose=verbose, as_json=as_json)
-    places = list(map(os.path.expanduser, paths or _PLACES))
-    answer = usage_answer(usage_in(places if paths else filter(os.path.exists, places)))
-    if as_json:
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
+    places = list(map(os.path.expanduser, call.paths or _PLACES))
+    answer = usage_answer(usage_in(places if call.paths else filter(os.path.exists, places)))
+    if call.as_json:
         output.data(record_json(answer))
     else:
         output.lines(usage_lines(answer))
         n_unreadable = len(answer.unreadable)
-        are_shown = verbose or n_unreadable <= _FEW
+        are_shown = call.verbose or n_unreadable <= _FEW
         output.lines(unreadable_lines(answer, paths=output.paths) if are_shown else ())
         output.notes([] if are_shown else [f"{count(n_unreadable, 'file')} could not be counted; -v names them"])
         output.notes(
             [f"{count(answer.passed_over, 'line')} could not be read as records"] if answer.passed_over else []
         )
         output.notes([] if answer.sessions else [_WHERE])
-    if not answer.sessions:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    return ExitCode.DONE if answer.sessions else ExitCode.INCOMPLETE
+
+
+COMMAND = Command(UsageCall, usage)
