@@ -43,6 +43,7 @@ def _with_another_package(shell: Shell, tmp_path: Path) -> None:
     shell.environ["DIRINDEX_EMBEDDING__MODEL"] = MODEL
 
 
+@pytest.mark.slow
 def test_a_package_that_this_version_does_not_know_is_refused_wherever_it_matters(shell: Shell, tmp_path: Path) -> None:
     shell.run("index", shell.docs)
     _with_another_package(shell, tmp_path)
@@ -63,6 +64,7 @@ def test_a_package_that_this_version_does_not_know_is_refused_wherever_it_matter
     assert "embedded/all-MiniLM-L6-v2 answers" in found.stderr
 
 
+@pytest.mark.slow
 def test_without_the_packaged_models_vectors_words_answer_and_say_why(shell: Shell, tmp_path: Path) -> None:
     _with_another_package(shell, tmp_path)
     shell.run("index", shell.docs, expect=3)

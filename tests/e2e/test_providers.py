@@ -138,6 +138,7 @@ def test_a_switch_whose_provider_is_away_leaves_the_old_answers(shell: Shell, se
     assert shell.json("status")["next_model"] is None
 
 
+@pytest.mark.slow
 def test_the_key_is_shown_nowhere(shell: Shell, server: ProviderServer) -> None:
     server.control(api_key="another")
     shell.embed_with(provider="openai", model=MODEL, endpoint=server.endpoint("openai"), api_key=KEY)

@@ -50,6 +50,7 @@ def test_index_search_change_forget_and_doctor(shell: Shell, server: Server) -> 
     assert all("wait=true" in line for line in server.log if line.startswith("PUT /collections/directory-indexer/po"))
 
 
+@pytest.mark.slow
 def test_two_indexes_share_a_collection_and_leave_each_other_alone(shell: Shell, tmp_path: Path) -> None:
     shell.run("index", shell.docs)
     first = shell.data_dir

@@ -58,6 +58,7 @@ def test_a_wrong_key_leaves_the_pages_waiting_and_is_told_without_the_key(tmp_pa
     assert "check the key" in report["provider_error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "service", "said"),
     [

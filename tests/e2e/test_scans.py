@@ -175,6 +175,7 @@ def _processes_of(place: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_crash_or_a_refusal_of_the_command_costs_a_page(place: Place) -> None:
     place.write("letter.pdf", document("The minutes of the meeting.", picture(LETTER), picture("Boil the carrots.")))
     place.configure(languages=["eng"])
@@ -209,6 +210,7 @@ def test_a_command_that_is_removed_amid_a_run_is_told_and_its_pages_wait(place: 
     assert place.n_read == 8
 
 
+@pytest.mark.slow
 def test_pages_wait_where_nothing_is_to_read_them(place: Place) -> None:
     place.write("letter.pdf", document("The minutes of the meeting.", picture(LETTER)))
     place.configure(tesseract="no-such-tesseract")
@@ -226,6 +228,7 @@ def test_pages_wait_where_nothing_is_to_read_them(place: Place) -> None:
     assert place.json("index", "--max-ocr-pages", "5")["pages"] == 1
 
 
+@pytest.mark.slow
 def test_forgotten_pages_are_read_again(place: Place) -> None:
     place.write("letter.pdf", scan(LETTER))
     place.json("index", place.docs)

@@ -81,6 +81,7 @@ def test_assistants_search_and_read_and_are_told_which_machine_does_the_rest(
     assert not (shell.docs.parent / "elsewhere").exists()
 
 
+@pytest.mark.slow
 def test_programs_search_and_read_over_http_while_the_index_changes(
     shell: Shell, environ: dict[str, str], server: Server, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def website() -> Iterator[Website]:
     website.stop()
 
 
+@pytest.mark.slow
 def test_a_walk_from_the_first_key_to_a_restored_backup(tmp_path: Path, website: Website) -> None:
     shell = Shell(tmp_path, tmp_path)
     admin = shell.run("key", "new", "boss", "--right", "admin").stdout.strip()

@@ -77,6 +77,7 @@ def parts_of(spans: list[Told], whole: Told) -> dict[str, Told]:
     return {one.name: one for one in spans if one.trace == whole.trace}
 
 
+@pytest.mark.slow
 def test_a_collector_is_told_of_an_ingest(day: Day) -> None:
     ingest = named(day.spans, "POST /api/v1/ingest")
     assert ingest.facts["http.route"] == "/api/v1/ingest"

@@ -150,6 +150,7 @@ def test_a_click_counts_though_other_hits_come_while_the_button_is_down(page: Pa
     expect(page.locator(".preview .wanted")).to_contain_text("parsnips at the end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opens_menu", ["right", "left"])
 def test_hits_come_though_a_menu_kept_the_release_of_a_button(page: Page, opens_menu: Literal["left", "right"]) -> None:
     page.locator("#query").fill("parsnips")
@@ -231,6 +232,7 @@ def test_where_nothing_matches_well_what_no_search_finds_is_listed(page: Page) -
     expect(page.locator(".left-out")).to_contain_text("turnip-broken.pdf")
 
 
+@pytest.mark.slow
 def test_what_rules_leave_out_is_named_where_nothing_matches_well(page: Page) -> None:
     page.locator("#query").fill("zebra xyzzy")
     missing = page.locator(".missing")
@@ -273,6 +275,7 @@ def test_a_checker_of_accessibility_finds_nothing(page: Page, scheme: Literal["l
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_each_kind_is_shown_in_its_form(page: Page) -> None:
     for name, shown, text in _SHOWN:
         look_at(page, name)
@@ -281,6 +284,7 @@ def test_each_kind_is_shown_in_its_form(page: Page) -> None:
         assert page.locator("main script, .document svg, .document b, .document img").count() == 0
 
 
+@pytest.mark.slow
 def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page) -> None:
     for name, has_marks in (("lantern.pdf", True), ("lantern.png", False), ("lantern-scan.pdf", True)):
         look_at(page, name)
@@ -321,6 +325,7 @@ def test_markdown_is_rendered_without_what_it_brings_along(page: Page) -> None:
     expect(page.locator(".document .image")).to_have_text("a picture")
 
 
+@pytest.mark.slow
 def test_links_of_markdown_lead_to_files_of_the_index(page: Page) -> None:
     look_at(page, "lantern.md")
     assert page.locator(".document a:not([target])").all_inner_texts() == ["the code", "below"]
@@ -380,6 +385,7 @@ def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Pat
     assert (opened / "asked").read_text().splitlines()[1].endswith("lantern.rb:1")
 
 
+@pytest.mark.slow
 def test_similar_files_are_listed_and_lead_on(page: Page) -> None:
     look_at(page, "lantern.md")
     similar = page.locator(".similar li button")

@@ -115,6 +115,7 @@ def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(page: Page, pape
     expect(mark).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_what_matched_is_in_view_in_every_hit(page: Page) -> None:
     n_hits = 0
     for query in _QUERIES:
@@ -127,6 +128,7 @@ def test_what_matched_is_in_view_in_every_hit(page: Page) -> None:
     assert n_hits > 2 * len(_QUERIES)
 
 
+@pytest.mark.slow
 def test_a_message_shows_its_sentence_and_prose_is_no_code(page: Page) -> None:
     page.locator("#query").fill("vents blocked by salt")
     message = page.locator(".hits > li", has=page.locator(".icon-mail")).first
@@ -137,6 +139,7 @@ def test_a_message_shows_its_sentence_and_prose_is_no_code(page: Page) -> None:
     expect(page.locator(".excerpt.as-code").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_rows_of_tables_are_shown_without_their_signs(page: Page) -> None:
     page.locator("#query").fill("clean lens path:tasks.xlsx")
     excerpt = page.locator(".excerpt.as-rows").first
@@ -156,11 +159,13 @@ def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
     assert "doc=" not in page.url
 
 
+@pytest.mark.slow
 def test_a_hit_in_a_sheet_names_its_row_and_cell(page: Page) -> None:
     page.locator("#query").fill("device77")
     expect(page.locator(".hit .line").first).to_have_text("row 77, A77")
 
 
+@pytest.mark.slow
 def test_similar_files_come_below_a_document_and_not_while_somebody_types(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/similar?limit=4") else None)
@@ -175,6 +180,7 @@ def test_similar_files_come_below_a_document_and_not_while_somebody_types(page: 
     expect(page.locator(".head .path")).to_contain_text("lens.md")
 
 
+@pytest.mark.slow
 def test_several_values_of_a_filter_widen_it(page: Page) -> None:
     page.locator("#query").fill("lantern")
     types = page.get_by_role("list", name="Type")
@@ -191,6 +197,7 @@ def test_several_values_of_a_filter_widen_it(page: Page) -> None:
     expect(page.locator(".file h3")).to_have_text(["lens.md", "lens.md"])
 
 
+@pytest.mark.slow
 def test_searches_are_kept_and_found_again(page: Page) -> None:
     page.locator("#query").fill("gulls nest")
     page.get_by_role("button", name="Save search").click()
@@ -207,6 +214,7 @@ def test_searches_are_kept_and_found_again(page: Page) -> None:
     expect(page.get_by_role("navigation", name="Recent searches")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_copies_are_named_when_somebody_asks(page: Page) -> None:
     page.locator("#query").fill("burns a litre an hour")
     copies = page.locator(".also-in").first

@@ -80,6 +80,7 @@ def _look(page: Page, server: PageServer, view: str) -> None:
     expect(page.locator(ready).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_tile_leads_to_a_search_there(page: Page, server: PageServer, place: Path) -> None:
     _look(page, server, "glance")
     page.get_by_role("link", name=re.compile("^garden: 6 files")).click()
@@ -101,6 +102,7 @@ def test_colours_say_what_words_say(page: Page, server: PageServer) -> None:
     expect(page.get_by_role("link", name=re.compile("1 skipped")).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.get_by_role("link", name=re.compile(f"^{re.escape(_DIRECTORY)}"))).to_have_count(1)
@@ -148,6 +150,7 @@ def test_a_directory_is_added_and_forgotten_by_keys_alone(page: Page, server: Pa
     assert (place / "more/boats.md").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_added_is_said_in_the_dialogue(
     server: PageServer, browser: Browser, admitted: Path, place: Path
 ) -> None:

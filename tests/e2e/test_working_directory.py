@@ -90,12 +90,14 @@ def test_commands_run_nothing_of_the_working_directory(hostile: Path) -> None:
     assert marks(hostile) == ""
 
 
+@pytest.mark.slow
 def test_files_named_like_modules_are_indexed(hostile: Path) -> None:
     report = json.loads(run(hostile, "index", ".", "--json").stdout)
 
     assert (report["failed"], report["added"]) == (0, sum(path.is_file() for path in hostile.rglob("*")))
 
 
+@pytest.mark.slow
 def test_a_server_runs_nothing_of_the_working_directory(hostile: Path) -> None:
     assert run(hostile, "index", ".").returncode == 0
     (hostile / "late.py").write_text("def heron(): ...\n")
@@ -127,6 +129,7 @@ def test_a_run_that_a_server_starts_finds_what_relative_variables_name(tmp_path:
         assert "heron" in text_of(client.call("search", query="heron"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["", ".", os.pathsep])
 def test_an_entry_of_the_python_path_that_is_no_directory_by_itself_is_left_out(hostile: Path, path: str) -> None:
     (hostile / "encodings").rename(hostile / "not_encodings")  # which Python needs before any program runs

@@ -336,6 +336,7 @@ def test_what_is_no_whole_backup_changes_nothing(team: Team, tmp_path: Path, how
     assert not (tmp_path / "other" / "data.db").exists()
 
 
+@pytest.mark.slow
 def test_vectors_on_a_server_are_made_again_and_those_of_before_stay(tmp_path: Path) -> None:
     server = Server()
     environ = {"DIRINDEX_STORAGE__QDRANT__ENDPOINT": server.url}

@@ -241,6 +241,7 @@ def mail(subject: str, body: str, *, attachment: tuple[str, bytes] | None = None
     return message.as_bytes()
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_named_like_an_archive_displaces_its_members_for_as_long_as_it_is_there(
     index: Index, fresh: Fresh
 ) -> None:
@@ -286,6 +287,7 @@ def test_a_member_has_changed_when_its_archive_has(index: Index) -> None:
         assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is OnDisk.CHANGED
 
 
+@pytest.mark.slow
 def test_an_archive_larger_than_any_file_is_streamed(index: Index, fresh: Fresh) -> None:
     noise = random.Random(1)  # noqa: S311 - no secret
     index.max_file_size = 50_000

@@ -55,6 +55,7 @@ def mailed(index: Index) -> Index:
     return index
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -29,6 +29,7 @@ def crowded(index: Index) -> Index:
     return index
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
 @pytest.mark.parametrize(
     ("query", "name", "line"),

@@ -69,6 +69,7 @@ def chunks_of(index: Index, name: str) -> dict[str, int | None]:
         return {embedding_text(stored.chunk, path): stored.chunk.page for stored in snapshot.chunks.of_file(path)}
 
 
+@pytest.mark.slow
 def test_every_passage_of_a_statement_has_its_title_its_units_its_columns_and_the_year(filings: Index) -> None:
     chunks = chunks_of(filings, "KITEWORKS_2021_10K.pdf")
     for number, (title, periods, labels) in enumerate(STATEMENTS):

@@ -288,6 +288,7 @@ def test_a_name_that_leads_inside_when_it_is_redirected_to_is_refused(port: int)
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "told"),
     [

@@ -209,6 +209,7 @@ def reading_index(place: Path, engine: FakeEngine) -> Index:
     return index
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_run_writes_between_two_pages_that_another_reads(tmp_path: Path) -> None:
     engine = FakeEngine()

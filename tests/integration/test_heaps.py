@@ -40,6 +40,7 @@ libc.fflush(None)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries have no heaps for threads")
 @pytest.mark.parametrize(("files", "shares"), [({"note.md": "tomatoes\n"}, True), ({"notes.bin": "\0"}, False)])
 def test_threads_share_two_heaps_when_a_run_embeds(tmp_path: Path, files: dict[str, str], *, shares: bool) -> None:

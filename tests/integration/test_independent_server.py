@@ -65,6 +65,7 @@ def verdict(url: str) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_texts_get_their_vectors(tmp_path: Path) -> None:
     with serving() as url, contextlib.closing(embedder(url)) as provider:
         vectors = provider.embed_documents(["one", "two", "one"])

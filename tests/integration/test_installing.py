@@ -311,6 +311,7 @@ def test_a_kill_between_the_record_and_the_file_does_no_harm(home: Home) -> None
     assert home.snapshot() == before
 
 
+@pytest.mark.slow
 def test_a_change_of_a_large_file_is_shown_by_what_surrounds_it(home: Home) -> None:
     text = json.dumps({"mcpServers": {"a": {}}, "projects": [f"/p/{number}" for number in range(100_000)]}, indent=2)
     (home.path / ".claude.json").write_text(text)

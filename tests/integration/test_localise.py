@@ -108,6 +108,7 @@ def test_rare_words_count_more_than_many(tmp_path: Path) -> None:
     assert ripgrep.distinct_words("common words rotation")[0].path == "a.py"
 
 
+@pytest.mark.slow
 def test_a_repository_is_measured_and_nothing_is_asked_twice(repository: Path, tmp_path: Path) -> None:
     command = (sys.executable, str(SCRIPT), "localise", "--data-dir", str(tmp_path), "--commits", "10", str(repository))
     first = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -101,6 +101,7 @@ def test_a_file_that_is_named_is_read_though_nothing_else_speaks_for_it(index: I
     assert "names a/quiet.py" in found.code[0].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_tokens", [200, 500, 2000])
 def test_what_there_is_to_read_keeps_to_its_tokens(index: Index, max_tokens: int) -> None:
     shop(index, n_others=40)

@@ -152,6 +152,7 @@ def test_an_interrupted_copy_goes_on_where_it_ended(setting: Setting) -> None:
     assert _semantic(setting.there)[0] == "note7.md"
 
 
+@pytest.mark.slow
 def test_a_place_that_is_copied_to_anew_answers_when_it_is_whole(setting: Setting) -> None:
     setting.migrate()
     setting.break_off()
@@ -162,6 +163,7 @@ def test_a_place_that_is_copied_to_anew_answers_when_it_is_whole(setting: Settin
     assert _semantic(setting.there)[0] == "note7.md"
 
 
+@pytest.mark.slow
 def test_an_interrupted_copy_back_goes_on_where_it_ended(setting: Setting) -> None:
     setting.migrate()
     setting.there.write("new.md", "a new note about subject7\n")
@@ -173,6 +175,7 @@ def test_an_interrupted_copy_back_goes_on_where_it_ended(setting: Setting) -> No
     assert "new.md" in _semantic(setting.here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["garbage", "exit"])
 def test_a_server_that_fails_in_the_middle_costs_nothing(setting: Setting, kind: str) -> None:
     setting.server.fail(Fault(r"PUT /collections/[^/]+/points", kind, times=1, skip=2))

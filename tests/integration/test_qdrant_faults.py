@@ -158,6 +158,7 @@ def test_nobody_listens_for_grpc(setting: Setting) -> None:
     assert f"no Qdrant server answers at {setting.server.url}" in setting.refused()
 
 
+@pytest.mark.slow
 def test_the_server_takes_longer_than_it_may(setting: Setting) -> None:
     setting.run()
     setting.lead(timeout_seconds=3)
@@ -418,6 +419,7 @@ def safe_server(certificate: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow
 def test_a_certificate_is_trusted_only_if_its_authority_is_named(
     setting: Setting, safe_server: Server, certificate: Path
 ) -> None:

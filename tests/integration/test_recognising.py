@@ -164,6 +164,7 @@ def test_of_a_long_document_pages_are_found_before_all_are_read(index: Index, en
     assert Counter(engine.read).most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 def test_a_document_that_has_one_page_many_times_is_read_again_once(index: Index, engine: FakeEngine) -> None:
     index.write_bytes("copies.pdf", scan(*[LETTER] * 90))
 

@@ -24,6 +24,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, floa
     return results["retrieval"]
 
 
+@pytest.mark.slow
 def test_what_is_looked_for_is_on_top(scores: dict[str, dict[str, float]]) -> None:
     assert scores["hybrid"]["nDCG@10"] >= 0.96
     assert scores["hybrid"]["R@10"] == 1.0

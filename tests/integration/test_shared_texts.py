@@ -246,6 +246,7 @@ def test_a_holder_that_is_read_again_for_a_look_alike_of_a_member_keeps_its_text
     require_both(index, "walrus3", "f3.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("holder", ["gone", "fix/docs/f4.md"])
 def test_doctor_has_a_file_read_again_whose_text_nobody_holds(index: Index, holder: str) -> None:
     index.run(index.root / "fix")

@@ -84,6 +84,7 @@ def index(tmp_path: Path, server: Server) -> Iterator[OnServer]:
     index.close()
 
 
+@pytest.mark.slow
 def test_old_vectors_answer_until_the_new_ones_are_complete(index: OnServer) -> None:
     old = index.embedder
     index.use("newer")

@@ -98,6 +98,7 @@ def test_another_run_embeds_and_learns_nothing_more(make: Callable[..., Index]) 
     assert (model_of(index), n_embedded(index)) == (before, A_FEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedder", [FakeEmbedder(dimensions=384), Teacher(MULTILINGUAL.space)])
 def test_vectors_of_another_space_teach_nothing(make: Callable[..., Index], embedder: FakeEmbedder) -> None:
     index = make(embedder)
@@ -128,6 +129,7 @@ def test_a_run_that_is_stopped_while_it_learns_keeps_what_it_made(make: Callable
     assert model_of(index).n_lessons == A_FEW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("are_merged", [True, False])
 def test_it_learns_again_when_many_times_as_much_is_embedded(
     make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool

@@ -105,6 +105,7 @@ def _hashes(directory: Path) -> dict[str, str]:
 # Finding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
     quantized: Quantized, scope: VectorScope
@@ -194,6 +195,7 @@ def _old_point(point: VectorPoint) -> edge.Point:
     return edge.Point(uuid_text(point.chunk_id), np.frombuffer(point.vector, np.float32).tolist(), payload)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_an_older_generation_answers_before_and_after_it_is_written_anew(
     store: EmbeddedVectorStore, old_generation: int, scope: VectorScope
@@ -329,6 +331,7 @@ def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
     assert reader.at(new).count() == 3
 
 
+@pytest.mark.slow
 def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
     before = _hashes(quantized.directory)
     upserts = points(range(300, 2300), dimensions=QUANTIZED_DIMENSIONS)

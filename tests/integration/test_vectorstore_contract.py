@@ -246,6 +246,7 @@ def test_cosines_are_those_of_the_vectors_asked_for_and_of_no_others(few: tuple[
     assert cosines == {one: pytest.approx(exact[one], abs=ROUNDING) for one in wanted}
 
 
+@pytest.mark.slow
 def test_threads_search_at_the_same_time(few: tuple[VectorStore, int]) -> None:
     store, generation = few
     with ThreadPoolExecutor(4) as threads:
@@ -259,6 +260,7 @@ def test_starting_over_keeps_nothing(store: VectorStore) -> None:
     assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(20, 25)]
 
 
+@pytest.mark.slow
 def test_stores_side_by_side_do_not_see_each_other(store: VectorStore, other: VectorStore) -> None:
     generation = _merge(store, range(10))
     elsewhere = _merge(other, range(5, 30))

@@ -33,6 +33,7 @@ class Waiting:
     embedding_text = "The heron waits."
 
 
+@pytest.mark.slow
 def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() -> None:
     with ProviderServer() as server, keeping() as kept:
         server.fail("status", status=429, times=2)

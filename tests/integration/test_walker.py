@@ -516,6 +516,7 @@ def deep_root(root: Path) -> Iterator[Path]:
     subprocess.run(["rm", "-rf", root], check=True)  # shutil.rmtree calls itself for each of them
 
 
+@pytest.mark.slow
 @posix
 def test_a_tree_deeper_than_a_path_can_be_long_ends_in_a_failure(deep_root: Path) -> None:
     root = deep_root

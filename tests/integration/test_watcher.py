@@ -126,6 +126,7 @@ def test_a_root_that_is_missing_from_the_start_is_noticed_when_it_comes(root: Pa
     watch_through([root, late], [late.mkdir, lambda: (late / "a").write_text("x", encoding="utf-8")])
 
 
+@pytest.mark.slow
 def test_ten_thousand_changes_at_once_are_all_seen(root: Path) -> None:
     def change_much() -> None:
         for number in range(100):

@@ -341,6 +341,7 @@ def test_code_that_breaks_its_grammar_is_indexed_as_plain_text(tmp_path: Path) -
     assert fine.chunks[0].heading == "Fine"
 
 
+@pytest.mark.slow
 @NEEDS_SIGNALS
 @pytest.mark.parametrize("is_wary", [False, True])
 @pytest.mark.parametrize("behaviour", ["crash", "spin"])
@@ -352,6 +353,7 @@ def test_code_whose_parser_breaks_is_indexed_as_plain_text(tmp_path: Path, behav
     assert [text_of(outcome) for outcome in outcomes] == ["fine", behaviour, "good"]
 
 
+@pytest.mark.slow
 @NEEDS_SIGNALS
 @pytest.mark.parametrize("behaviour", ["crash", "spin", "memory", "leave"])
 def test_a_failure_names_the_content_that_broke_a_worker(tmp_path: Path, behaviour: str) -> None:

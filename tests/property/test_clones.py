@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import Index
@@ -95,6 +96,7 @@ def found(index: Index, query: str, scope: tuple[FilePath, ...], mode: SearchMod
     return sorted((hit.path, hit.ordinal, hit.also_in, hit.n_more_in_file, round(hit.score, 2)) for hit in hits)
 
 
+@pytest.mark.slow
 @settings(max_examples=4)
 @given(rounds)
 def test_any_changes_to_clones_end_in_the_answers_of_a_fresh_index(

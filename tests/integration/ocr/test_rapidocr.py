@@ -42,6 +42,7 @@ def test_text_in_two_columns_is_read_with_its_accents_and_in_its_order(engine: R
     assert found.engine.startswith("rapidocr 3.")
 
 
+@pytest.mark.slow
 def test_a_slanted_page_is_read_as_an_upright_one(engine: RapidOcr) -> None:
     found = engine.recognise(page_of(*two_columns(), slant=3.0))
     assert [line.text for line in found.lines] == [*LEFT, *RIGHT]
@@ -81,17 +82,20 @@ def test_pages_of_odd_sizes_are_read_without_an_error(engine: RapidOcr, size: tu
     assert engine.recognise(Raster(width, height, bytes(width * height))).lines == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_how_a_page_is_to_be_turned_is_told(engine: RapidOcr, turn: int) -> None:
     lines = [(40.0, 60.0 + 20 * row, text) for row, text in enumerate((*LEFT, *RIGHT))]
     assert engine.turn_of(page_of(*lines, turn=turn)) == -turn % 360
 
 
+@pytest.mark.slow
 def test_a_page_on_its_side_is_not_read_before_it_is_turned(engine: RapidOcr) -> None:
     found = engine.recognise(page_of(*two_columns(), turn=90))
     assert not set(LEFT) & {line.text for line in found.lines}
 
 
+@pytest.mark.slow
 def test_a_line_that_runs_up_the_margin_is_read(engine: RapidOcr) -> None:
     document = pymupdf.open()
     page = document.new_page(width=420, height=300)
@@ -109,6 +113,7 @@ def test_colours_are_read_as_grey(engine: RapidOcr) -> None:
     assert [line.text for line in engine.recognise(coloured).lines] == ["black on white"]
 
 
+@pytest.mark.slow
 def test_the_engine_travels_to_another_process_after_use(engine: RapidOcr) -> None:
     page = page_of((40, 100, "black on white"))
     engine.recognise(page)
