@@ -35,12 +35,13 @@ from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import Passage, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, enable_wal, require_known_schema
-from directory_indexer.storage.documents import maintenance, schema
+from directory_indexer.storage.documents import maintenance
+from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
 from directory_indexer.storage.registry import repairs
 from directory_indexer.storage.registry.keys import Key, Keys
+from directory_indexer.storage.registry.store import SCHEMA as REGISTRY_SCHEMA
 from directory_indexer.storage.registry.store import Registry
-from directory_indexer.storage.registry.store import make_tables as make_registry_tables
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 _MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
-    DATABASE: schema.make_tables,
+    DATABASE: SCHEMA.make_tables,
     PAGES_NAME: make_page_tables,
-    PurePosixPath(REGISTRY).name: make_registry_tables,
+    PurePosixPath(REGISTRY).name: REGISTRY_SCHEMA.make_tables,
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
 

@@ -130,8 +130,7 @@ class Catalogue(DocStore):
 
     @contextlib.contextmanager
     def _loaded(self) -> Iterator[CatalogueSnapshot]:
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_reading()
+        with translated_errors(self.path), self._connections.reading() as connection:
             stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST,)).fetchone()
             manifest = Manifest.from_json(json.loads(stored[0])) if stored else self.manifest
             yield CatalogueSnapshot(connection, self._reader.at(manifest))
@@ -174,10 +173,8 @@ class Catalogue(DocStore):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing()
-            yield connection.raw
-            connection.raw.execute("COMMIT")
+        with translated_errors(self.path), self._connections.writing() as connection:
+            yield connection
 
 
 class ClusterChunks(Chunks):

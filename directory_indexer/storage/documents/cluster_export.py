@@ -183,10 +183,8 @@ class ClusterLedger:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self._path), self._connections.lend() as connection:
-            connection.begin_writing()
-            yield connection.raw
-            connection.raw.execute("COMMIT")
+        with translated_errors(self._path), self._connections.writing() as connection:
+            yield connection
 
 
 def _cluster_file(row: Sequence[Any]) -> ClusterFile:

@@ -27,7 +27,7 @@ from directory_indexer.storage.databases.connections import Connections, require
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
-from directory_indexer.storage.documents.schema import SCHEMA_VERSION, migrate, tables_of, version_of
+from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
@@ -91,8 +91,7 @@ class DocStore:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Yield a state of the index that no writer can change meanwhile."""
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_reading()
+        with translated_errors(self.path), self._connections.reading() as connection:
             try:
                 yield Snapshot(connection.raw, connection.known)
             except (TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -124,10 +123,8 @@ class DocStore:
         Raises:
             StoreError: it does not wait, and another process writes.
         """
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing(waits=waits)
-            yield Transaction(connection.raw)
-            connection.raw.execute("COMMIT")
+        with translated_errors(self.path), self._connections.writing(waits=waits) as connection:
+            yield Transaction(connection)
 
     def bring_into_memory(self) -> None:
         """Read the database from the disk into the system's cache, unless it is large for the memory of this machine.
@@ -332,8 +329,8 @@ def open_database(path: Path) -> Connections:
     path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     connections = Connections(path)
     with connections.lend() as connection:
-        version = version_of(connection.raw)
-    if version < SCHEMA_VERSION:
+        version = SCHEMA.version_of(connection.raw)
+    if version < SCHEMA.version:
         _create(path, connections)
     return connections
 
@@ -354,7 +351,7 @@ def _create(path: Path, connections: Connections) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         try:
-            migrate(connection)
+            SCHEMA.migrate(connection)
         except sqlite3.OperationalError as error:
             _mend_version(connection, path, error)
 
@@ -371,10 +368,10 @@ def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.Ope
     if not re.search("already exists|duplicate column|no such column", str(error)):
         raise error
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
-        migrate(fresh)
+        SCHEMA.migrate(fresh)
         expected, tables = tables_of(fresh), tables_of(connection)
     if tables == expected:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA.version}")
     elif "chunks_fts" in tables:
         raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
     else:
