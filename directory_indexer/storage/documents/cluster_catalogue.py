@@ -12,7 +12,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
@@ -51,6 +50,8 @@ class CatalogueSnapshot(Snapshot):
     """One version of a cluster index."""
 
     is_local: ClassVar[bool] = False
+    chunks: ClusterChunks
+    words: CatalogueWords
 
     def __init__(self, connection: Connection, moment: ClusterSnapshot) -> None:
         super().__init__(connection.raw, connection.known)
@@ -59,16 +60,8 @@ class CatalogueSnapshot(Snapshot):
         # There are no rows of chunks to count.
         self._known["n_chunks"] = manifest.n_chunks
         self._known["n_chunks_to_embed"] = manifest.n_waiting
-
-    @cached_property
-    def chunks(self) -> ClusterChunks:
-        """The passages, read from the cluster."""
-        return ClusterChunks(self._connection, self._known, self.moment)
-
-    @cached_property
-    def words(self) -> CatalogueWords:
-        """The words of the passages, and which of the passages read match."""
-        return CatalogueWords(self._connection, self._known, self.chunks)
+        self.chunks = ClusterChunks(self._connection, self._known, moment)
+        self.words = CatalogueWords(self._connection, self._known, self.chunks)
 
 
 class Catalogue(DocStore):

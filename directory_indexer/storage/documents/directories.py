@@ -37,8 +37,8 @@ class Directories(SnapshotQueries):
 
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Return the file systems found on the last walk: that of a tracked directory and those mounted below it."""
-        row = self._connection.execute("SELECT mounts FROM directories WHERE id = ?", (directory_id,)).fetchone()
-        return parse_stored("directories.mounts", parse_mounts, row[0])
+        [stored] = self._values("SELECT mounts FROM directories WHERE id = ?", directory_id)
+        return parse_stored("directories.mounts", parse_mounts, stored)
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
         """Return the status of every tracked directory."""
@@ -46,21 +46,23 @@ class Directories(SnapshotQueries):
         return tuple(self._status(*row) for row in rows)
 
     def _status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
-        n_files, n_bytes = self._connection.execute(
-            """SELECT count(*), coalesce(sum(size) FILTER (WHERE container_id IS NULL), 0)
-               FROM files WHERE directory_id = ? AND state = 'indexed'""",
-            (directory_id,),
+        n_files, n_bytes, n_failed, n_masked = self._select(
+            """SELECT count(*) FILTER (WHERE state = 'indexed'),
+                   coalesce(sum(size) FILTER (WHERE container_id IS NULL AND state = 'indexed'), 0),
+                   count(*) FILTER (WHERE state = 'failed'), coalesce(sum(n_masked), 0)
+               FROM files WHERE directory_id = ?""",
+            directory_id,
         ).fetchone()
-        n_chunks, n_embedded, n_tokens_to_embed = self._connection.execute(
+        n_chunks, n_embedded, n_tokens_to_embed = self._select(
             """SELECT count(*), coalesce(sum(c.is_embedded), 0),
                    coalesce(sum(c.n_tokens) FILTER (WHERE c.is_embedded = 0), 0)
                FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE f.directory_id = ?""",
-            (directory_id,),
+            directory_id,
         ).fetchone()
-        skipped = self._connection.execute(
+        skipped = self._select(
             """SELECT reason, count(*) FROM files WHERE directory_id = ? AND state = 'skipped'
                GROUP BY reason ORDER BY count(*) DESC, reason""",
-            (directory_id,),
+            directory_id,
         ).fetchall()
         return DirectoryStatus(
             path=path,
@@ -74,12 +76,8 @@ class Directories(SnapshotQueries):
             n_embedded=n_embedded,
             n_tokens_to_embed=n_tokens_to_embed,
             skipped=tuple((parse_stored("files.reason", SkipReason, reason), count) for reason, count in skipped),
-            n_failed=self._count(
-                "SELECT count(*) FROM files WHERE directory_id = ? AND state = 'failed'", (directory_id,)
-            ),
-            n_masked=self._count(
-                "SELECT coalesce(sum(n_masked), 0) FROM files WHERE directory_id = ?", (directory_id,)
-            ),
+            n_failed=n_failed,
+            n_masked=n_masked,
             n_refused=self._count(
                 f"""SELECT count(*) FROM refused_chunks r JOIN chunks c ON c.id = r.id JOIN files f ON {HAS_TEXT}
                    WHERE f.directory_id = ?""",  # noqa: S608 - made of constants

@@ -10,7 +10,6 @@ row already, and files whose text may equal that of another file, which has to b
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from directory_indexer.storage.documents.chunks import ChunkWrites, FileText
 from directory_indexer.storage.documents.directories import DirectoryWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, dated_at
-from directory_indexer.storage.documents.queries import placeholders
+from directory_indexer.storage.documents.queries import TableWrites, placeholders
 from directory_indexer.storage.documents.scans import ScanWrites
 from directory_indexer.storage.documents.shared_texts import IdenticalFile, SharedFile, SharedTextWrites
 
@@ -210,11 +209,8 @@ class NewRow(NamedTuple):
     holder_id: int | None = None
 
 
-class FileRows:
+class FileRows(TableWrites):
     """Writes to the table of files, and to no other."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def id_of(self, path: FilePath) -> int | None:
         """Return the row of a file; None if there is none."""

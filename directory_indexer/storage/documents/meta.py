@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 
 from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import integer, parse_mapping, text
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace
 
 with lazily:
@@ -59,11 +58,8 @@ class Meta(SnapshotQueries):
         return self._meta(key)
 
 
-class MetaWrites:
+class MetaWrites(TableWrites):
     """Writes to the stored values."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def index_id(self) -> str:
         """Return the id of this index, which is drawn once."""

@@ -13,7 +13,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.stored_values import epoch_seconds, integer, parse_stored, parse_texts
 from directory_indexer.storage.documents.embedding_queue import EmbeddingQueue
-from directory_indexer.storage.documents.queries import IndexScope, SnapshotQueries, placeholders
+from directory_indexer.storage.documents.queries import IndexScope, SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.runs import options_text
 from directory_indexer.storage.documents.scans import Scans
 
@@ -67,11 +67,8 @@ class Pauses(SnapshotQueries):
         return n_pages + (EmbeddingQueue(self._connection, self._known).count_open(scope) if embeds else 0)
 
 
-class PauseWrites:
+class PauseWrites(TableWrites):
     """Writes to the table of paused runs."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def put(self, run_id: int) -> bool:
         """Store that a run is paused, unless it has ended; return whether it is paused now."""

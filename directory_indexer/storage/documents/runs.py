@@ -17,7 +17,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_texts,
     text,
 )
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 
 with lazily:
     import json
@@ -154,11 +154,8 @@ class Runs(SnapshotQueries):
         return _directories(self._connection, run_id)
 
 
-class RunWrites:
+class RunWrites(TableWrites):
     """Writes to the table of runs."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
         """Insert a run that begins; close those of dead processes, and delete old ones.

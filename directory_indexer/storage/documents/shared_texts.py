@@ -19,7 +19,7 @@ from directory_indexer.core.files import SourceFile
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries
 
 with lazily:
     from directory_indexer.formats.document import FileFacts
@@ -41,6 +41,9 @@ _SAME = """
     ORDER BY f.checked_ns DESC, f.id
 """
 """Files are looked up by path: thousands may have the same bytes, such as licences and empty modules."""
+
+_IN_ANOTHER_DIRECTORY = """FROM json_each(:below) j CROSS JOIN directories d
+    CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value WHERE f.hash IS NOT NULL"""
 
 _ORPHANED = """f.holder_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM files h WHERE h.id = f.holder_id AND h.id <> f.id AND h.holder_id IS NULL)"""
@@ -114,9 +117,7 @@ class SharedTexts(SnapshotQueries):
         """Return the positions of those files that other directories have with the same relative path and size."""
         above = len(directory.rstrip(os.sep))
         rows = self._connection.execute(
-            """SELECT DISTINCT j.key, f.size FROM json_each(:below) j CROSS JOIN directories d
-               CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
-               WHERE d.path <> :directory AND f.hash IS NOT NULL""",
+            f"SELECT DISTINCT j.key, f.size {_IN_ANOTHER_DIRECTORY} AND d.path <> :directory",
             {"below": json.dumps([source.path[above:] for source in sources]), "sep": os.sep, "directory": directory},
         )
         return sorted({position for position, size in rows if sources[position].size == size})
@@ -124,14 +125,9 @@ class SharedTexts(SnapshotQueries):
     def sharing(self, holder_ids: Iterable[int]) -> dict[int, list[SharingFile]]:
         """Return the files that share the texts of these, sorted by path; a text of one file only has none."""
         sharing: dict[int, list[SharingFile]] = defaultdict(list)
-        for batch in batches(holder_ids if self.any() else ()):
-            rows = self._connection.execute(
-                "SELECT holder_id, id, path, mtime_ns FROM files"  # noqa: S608
-                f" WHERE holder_id IN ({placeholders(batch)}) ORDER BY path",
-                batch,
-            )
-            for holder_id, *file in rows:
-                sharing[holder_id].append(SharingFile._make(file))
+        query = "SELECT holder_id, id, path, mtime_ns FROM files WHERE holder_id IN ({}) ORDER BY path"
+        for holder_id, *file in self._rows_for(query, holder_ids if self.any() else ()):
+            sharing[holder_id].append(SharingFile._make(file))
         return sharing
 
 
@@ -168,9 +164,7 @@ class SharedTextWrites:
         if len(self._roots) == 1:
             return set()
         rows = self._connection.execute(
-            """SELECT DISTINCT j.value FROM json_each(:below) j CROSS JOIN directories d
-               CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
-               WHERE d.id <> :directory_id AND f.hash IS NOT NULL""",
+            f"SELECT DISTINCT j.value {_IN_ANOTHER_DIRECTORY} AND d.id <> :directory_id",
             {"below": json.dumps([path[len(root) :] for path in paths]), "directory_id": directory_id, "sep": os.sep},
         )
         return {FilePath(root + below) for (below,) in rows}

@@ -65,6 +65,7 @@ THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "ser
 """Whether SQLite was built so that two threads may query one connection at the same time."""
 
 Answer = TypeVar("Answer")
+Queries = TypeVar("Queries")
 
 _READ_BY_SEARCHES = (
     "chunks INDEXED BY sqlite_autoindex_chunks_1",
@@ -168,126 +169,39 @@ class DocStore:
         self._connections.close()
 
 
+def _table(queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> cached_property[Queries]:
+    return cached_property(lambda snapshot: queries(snapshot._connection, snapshot._known))  # noqa: SLF001 - a part of it
+
+
 class Snapshot(SnapshotQueries):
     """A snapshot of the index; every table is read in the same state."""
 
     is_local: ClassVar[bool] = True
     """Whether the files are on this machine, so that changes can be found on disk."""
 
-    @cached_property
-    def overview(self) -> Overview:
-        """Totals of the whole index."""
-        return Overview(self._connection, self._known)
-
-    @cached_property
-    def cluster_rows(self) -> ClusterRows:
-        """The contents of a cluster index."""
-        return ClusterRows(self._connection, self._known)
-
-    @cached_property
-    def directories(self) -> Directories:
-        """The tracked directories."""
-        return Directories(self._connection, self._known)
-
-    @cached_property
-    def directory_counts(self) -> DirectoryCounts:
-        """Counts of files by directory."""
-        return DirectoryCounts(self._connection, self._known)
-
-    @cached_property
-    def files(self) -> Files:
-        """The files."""
-        return Files(self._connection, self._known)
-
-    @cached_property
-    def path_lookup(self) -> PathLookup:
-        """Files by a part of their paths."""
-        return PathLookup(self._connection, self._known)
-
-    @cached_property
-    def left_out(self) -> IncompleteFiles:
-        """Files that failed, and files that were skipped."""
-        return IncompleteFiles(self._connection, self._known)
-
-    @cached_property
-    def metadata(self) -> DocumentMetadata:
-        """Metadata of documents."""
-        return DocumentMetadata(self._connection, self._known)
-
-    @cached_property
-    def facets(self) -> FacetCounts:
-        """Counts of files by type, directory and year."""
-        return FacetCounts(self._connection, self._known)
-
-    @cached_property
-    def chunks(self) -> Chunks:
-        """The chunks and their texts."""
-        return Chunks(self._connection, self._known)
-
-    @cached_property
-    def shared_texts(self) -> SharedTexts:
-        """The files that share a text."""
-        return SharedTexts(self._connection, self._known)
-
-    @cached_property
-    def stretches(self) -> LineRanges:
-        """The texts in whole lines."""
-        return LineRanges(self._connection, self._known)
-
-    @cached_property
-    def words(self) -> Words:
-        """The full-text index."""
-        return Words(self._connection, self._known)
-
-    @cached_property
-    def vectors(self) -> Vectors:
-        """The vectors."""
-        return Vectors(self._connection, self._known)
-
-    @cached_property
-    def stale_points(self) -> StalePoints:
-        """The points of removed texts."""
-        return StalePoints(self._connection, self._known)
-
-    @cached_property
-    def static_vectors(self) -> StaticVectors:
-        """The static vectors of waiting chunks."""
-        return StaticVectors(self._connection, self._known)
-
-    @cached_property
-    def search_vectors(self) -> SearchVectors:
-        """The vectors that searches computed for waiting chunks."""
-        return SearchVectors(self._connection, self._known)
-
-    @cached_property
-    def vector_sets(self) -> VectorSets:
-        """The vector sets, and which of them answers."""
-        return VectorSets(self._connection, self._known)
-
-    @cached_property
-    def embedding_queue(self) -> EmbeddingQueue:
-        """The chunks that wait for a vector."""
-        return EmbeddingQueue(self._connection, self._known)
-
-    @cached_property
-    def scans(self) -> Scans:
-        """The scanned pages."""
-        return Scans(self._connection, self._known)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """The index runs."""
-        return Runs(self._connection, self._known)
-
-    @cached_property
-    def pauses(self) -> Pauses:
-        """The paused runs."""
-        return Pauses(self._connection, self._known)
-
-    @cached_property
-    def meta(self) -> Meta:
-        """The stored values."""
-        return Meta(self._connection, self._known)
+    overview = _table(Overview)
+    cluster_rows = _table(ClusterRows)
+    directories = _table(Directories)
+    directory_counts = _table(DirectoryCounts)
+    files = _table(Files)
+    path_lookup = _table(PathLookup)
+    left_out = _table(IncompleteFiles)
+    metadata = _table(DocumentMetadata)
+    facets = _table(FacetCounts)
+    chunks = _table(Chunks)
+    shared_texts = _table(SharedTexts)
+    stretches = _table(LineRanges)
+    words = _table(Words)
+    vectors = _table(Vectors)
+    stale_points = _table(StalePoints)
+    static_vectors = _table(StaticVectors)
+    search_vectors = _table(SearchVectors)
+    vector_sets = _table(VectorSets)
+    embedding_queue = _table(EmbeddingQueue)
+    scans = _table(Scans)
+    runs = _table(Runs)
+    pauses = _table(Pauses)
+    meta = _table(Meta)
 
     def read_through(self) -> None:
         """Read what searches use, so that the operating system caches it."""

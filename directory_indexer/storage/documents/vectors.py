@@ -16,7 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, moved_below
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries
 from directory_indexer.storage.vectors import VectorPlace, VectorPoint
 
 with lazily:
@@ -120,13 +120,8 @@ class Vectors(SnapshotQueries):
 
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Return the vectors of these chunks that no generation contains yet."""
-        vectors: dict[ChunkId, bytes] = {}
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({placeholders(batch)})",  # noqa: S608
-                batch,
-            )
-            vectors.update(rows)
+        query = f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({{}})"  # noqa: S608
+        vectors = dict(self._rows_for(query, chunk_ids))
         self._require_vectors(vectors.values())
         return vectors
 
@@ -143,56 +138,40 @@ class Vectors(SnapshotQueries):
 
     def pending_points(self) -> Iterator[VectorPoint]:
         """Yield the points of the vectors that no generation contains yet."""
-        rows = self._connection.execute(
-            f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
-                JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
-        )
-        for chunk_id, vector, *place in rows:
+        query = f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
+            JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
+        for chunk_id, vector, *place in self._select(query):
             self._require_vectors([vector])
             yield VectorPoint(chunk_id, *_tag_paths(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Return the points of these vectors, with the tags of their chunks."""
-        points: list[VectorPoint] = []
-        for batch in batches(vectors):
-            rows = self._connection.execute(
-                f"""SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
-                    JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({placeholders(batch)})""",  # noqa: S608
-                batch,
-            )
-            for chunk_id, *place in rows:
-                points.append(VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes()))
-        return points
+        query = """SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
+            JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({})"""
+        return [
+            VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes())
+            for chunk_id, *place in self._rows_for(query, vectors)
+        ]
 
     def untracked_tags(self) -> list[FilePath]:
         """Return the directories that points are tagged with and that are no longer tracked."""
-        rows = self._connection.execute(
+        return self._values(
             """SELECT DISTINCT tagged_below FROM files
                WHERE tagged_below IS NOT NULL AND tagged_below NOT IN (SELECT path FROM directories)"""
         )
-        return [FilePath(path) for (path,) in rows]
 
     def tagged_below(self, directory: FilePath) -> list[TaggedChunk]:
         """Return the chunks whose points are tagged with the directory that their text came from."""
-        rows = self._connection.execute(
-            """SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
-               WHERE f.tagged_below = ? AND c.is_embedded = 1
-               AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
-            (directory,),
-        )
-        return list(map(TaggedChunk._make, rows))
+        query = f"""SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
+            WHERE f.tagged_below = ? AND {_CURRENT}"""  # noqa: S608 - made of constants
+        return list(map(TaggedChunk._make, self._select(query, directory)))
 
     def has_current_points(self, file_ids_json: str | None) -> bool:
         """Whether the generation must contain the vector of any text, or of any text in these files."""
         scope, arguments = "", []
         if file_ids_json is not None:
             scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
-        return bool(
-            self._count(
-                f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})",  # noqa: S608
-                arguments,
-            )
-        )
+        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})", arguments))  # noqa: S608
 
     def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
         """Return which points of the generation are vectors of texts that are in the index now.
@@ -200,28 +179,18 @@ class Vectors(SnapshotQueries):
         If files are given, one of them must own the text. A chunk with a pending vector does not count: its
         point may be of another text that had the same id.
         """
-        current: set[ChunkId] = set()
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({placeholders(batch)}) AND {self._answers}",  # noqa: S608
-                batch,
-            )
-            current.update(row[0] for row in rows if file_ids is None or row[1] in file_ids)
-        return current
+        query = f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({{}}) AND {self._answers}"  # noqa: S608
+        rows = self._rows_for(query, chunk_ids)
+        return {chunk_id for chunk_id, file_id in rows if file_ids is None or file_id in file_ids}
 
     def embedded_chunk_ids(self) -> set[ChunkId]:
         """Return every chunk whose vector the current generation must contain."""
-        rows = self._connection.execute(
-            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
-        )
-        return {row[0] for row in rows}
+        query = "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
+        return set(self._values(query))
 
     def embedded_sample(self, limit: int) -> list[ChunkId]:
         """Return some of the chunks that have a vector, from all over the index: ids are hashes."""
-        rows = self._connection.execute(
-            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", (limit,)
-        )
-        return [row[0] for row in rows]
+        return self._values("SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", limit)
 
     def count_pending(self) -> int:
         """Count the vectors that no generation contains yet."""
@@ -247,15 +216,15 @@ class StalePoints(SnapshotQueries):
 
     def all(self) -> list[ChunkId]:
         """Return the points of removed texts."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
+        return self._values(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
 
     def needless(self) -> list[ChunkId]:
         """Return the stale points whose vectors no waiting text can reuse."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
+        return self._values(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def gone_former(self) -> list[ChunkId]:
         """Return the points of a former space whose texts were removed."""
-        return self._chunk_ids(f"SELECT chunk_id FROM former_points p WHERE {FORMER_WITHOUT_TEXT} {_INTERRUPTED_MERGE}")  # noqa: S608
+        return self._values(f"SELECT chunk_id FROM former_points p WHERE {FORMER_WITHOUT_TEXT} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def count(self) -> int:
         """Count the points of the generation that belong to removed texts."""
@@ -264,9 +233,6 @@ class StalePoints(SnapshotQueries):
     def count_needless(self) -> int:
         """Count the stale points whose vectors no waiting text can reuse."""
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
-
-    def _chunk_ids(self, query: str) -> list[ChunkId]:
-        return [row[0] for row in self._connection.execute(query)]
 
 
 class VectorWrites:
