@@ -78,7 +78,7 @@ class Batch:
     def write(self, transaction: Transaction) -> int:
         """Write and clear the batch; return the number of removed members with text."""
         entries, self._entries, self.n_chunks = self._entries, [], 0
-        inserted = transaction.bulk_inserts.put(self._arrivals(transaction, entries), recipe=self._recipe)
+        inserted = transaction.files.put_new(self._arrivals(transaction, entries), recipe=self._recipe)
         for path in inserted:
             self._members.pop(path, None)
         return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
@@ -166,14 +166,10 @@ class TextSharing:
         if not unchanged:
             return SharedBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
-            place = FileLocation(directory_id)
-            is_described = partial(_is_described, policy)
-            put_same = partial(transaction.files.put_same, recipe=self._recipe, unless=is_described)
-            new = transaction.bulk_inserts.put_same(place, unchanged, recipe=self._recipe, unless=is_described)
-            known = [put_same(place, file) for file in unchanged if file.source.path not in new]
-        shared = (*new.values(), *(file for file in known if file))
-        done = {file.source.path for file in shared}
-        return SharedBlock(shared, tuple(file for file in requests if file.source.path not in done))
+            shared = transaction.files.put_same(
+                FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_described, policy)
+            )
+        return SharedBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
 
 
 def _read_unchanged(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:

@@ -40,7 +40,7 @@ with lazily:
         StaticVectors,
         StaticVectorWrites,
     )
-    from directory_indexer.storage.documents.file_writes import BulkFileInsert, FileRows, FileWrites
+    from directory_indexer.storage.documents.file_writes import FileRows, FileWrites
     from directory_indexer.storage.documents.files import Files, PathLookup
     from directory_indexer.storage.documents.incomplete_files import IncompleteFiles
     from directory_indexer.storage.documents.line_ranges import LineRanges
@@ -220,10 +220,11 @@ class Transaction:
         self.chunks = ChunkWrites(connection, self.words, self.meta, self.shared_texts)
         self.scans = ScanWrites(connection)
         self.file_rows = FileRows(connection)
-        metadata = MetadataWrites(connection)
-        of_files = (self.file_rows, self.directories, self.chunks, self.shared_texts)
-        self.files = FileWrites(*of_files, metadata=metadata, scans=self.scans)
-        self.bulk_inserts = BulkFileInsert(*of_files, metadata=metadata, scans=self.scans)
+        self.files = FileWrites(
+            *(self.file_rows, self.directories, self.chunks, self.shared_texts),
+            metadata=MetadataWrites(connection),
+            scans=self.scans,
+        )
         self.vectors = VectorWrites(connection, self.meta)
         self.static_vectors = StaticVectorWrites(connection)
         self.search_vectors = SearchVectorWrites(connection)
