@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from heapq import merge
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ContentHash, content_hash, new_chunk_id
@@ -42,6 +46,10 @@ with lazily:
 
 Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
 """Returns the vectors of those chunks that have one."""
+
+Key = TypeVar("Key", bound=str)
+Left = TypeVar("Left")
+Right = TypeVar("Right")
 
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
@@ -91,7 +99,7 @@ class ClusterUpdate:
     def _write_words(self) -> bool:
         has_any = False
         changed = changed_words(self._snapshot.cluster_rows.words(), self._ledger.words())
-        for batch in batch_words(changed):
+        for batch in batched(changed, _BATCH_WORDS):
             self._writer.put_words(batch, version=self._manifest.version + 1)
             self._ledger.note_words(batch)
             has_any = True
@@ -114,8 +122,8 @@ class ClusterUpdate:
         replaced = [
             change.path for change in batch if change.known is not None and (change.has_new_text or change.is_gone)
         ]
-        self._writer.put_passages(passages, _chain(new), since=version)
-        self._writer.add_vectors(passages, _chain(late))
+        self._writer.put_passages(passages, chain.from_iterable(new.values()), since=version)
+        self._writer.add_vectors(passages, chain.from_iterable(late.values()))
         self._writer.put_files(
             (change.file for change in batch if change.file and change.is_new_row), gone, version=version
         )
@@ -335,35 +343,26 @@ def digest_of(file: ClusterFile) -> str:
 
 def compare_files(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[PublishedFile]) -> Iterator[FileChange]:
     """Yield the differences of two sequences sorted by path."""
-    row, other = next(rows, None), next(known, None)
-    while row is not None or other is not None:
-        if other is None or (row is not None and row[0].path < other.path):
-            assert row is not None  # noqa: S101 - one of the two is there
-            yield FileChange(row[0].path, *row, None)
-            row = next(rows, None)
-        elif row is None or other.path < row[0].path:
-            yield FileChange(other.path, None, 0, other)
-            other = next(known, None)
-        else:
-            yield FileChange(row[0].path, *row, other)
-            row, other = next(rows, None), next(known, None)
+    files = _pairs(((row[0].path, row) for row in rows), ((file.path, file) for file in known))
+    for path, row, published in files:
+        file, n_vectors = row or (None, 0)
+        yield FileChange(path, file, n_vectors, published)
 
 
 def changed_words(current: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
     """Yield the differences of two sequences sorted by word."""
-    word, other = next(current, None), next(known, None)
-    while word is not None or other is not None:
-        if other is None or (word is not None and word.word < other.word):
-            assert word is not None  # noqa: S101 - one of the two is there
-            yield word
-            word = next(current, None)
-        elif word is None or other.word < word.word:
-            yield WordCount(other.word, 0)
-            other = next(known, None)
-        else:
-            if word != other:
-                yield word
-            word, other = next(current, None), next(known, None)
+    words = _pairs(((word.word, word) for word in current), ((word.word, word) for word in known))
+    return (after or WordCount(word, 0) for word, after, before in words if after != before)
+
+
+def _pairs(
+    left: Iterator[tuple[Key, Left]], right: Iterator[tuple[Key, Right]]
+) -> Iterator[tuple[Key, Left | None, Right | None]]:
+    """Yield each key of two sequences sorted by key, with its items; None for a missing one."""
+    entries = merge(((key, 0, item) for key, item in left), ((key, 1, item) for key, item in right), key=itemgetter(0))
+    for key, of_key in groupby(entries, itemgetter(0)):
+        items: dict[int, Any] = {side: item for _, side, item in of_key}
+        yield key, items.get(0), items.get(1)
 
 
 def batch_changes(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
@@ -380,28 +379,11 @@ def batch_changes(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
         yield batch
 
 
-def batch_words(words: Iterable[WordCount]) -> Iterator[list[WordCount]]:
-    """Yield words in lists that are written together."""
-    batch: list[WordCount] = []
-    for word in words:
-        batch.append(word)
-        if len(batch) == _BATCH_WORDS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> PublishedFile:
     assert change.file is not None  # noqa: S101 - only files that are there are noted
     n_before = change.known.n_vectors if change.known else 0
     n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
     return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
-
-
-def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
-    for of_file in passages.values():
-        yield from of_file
 
 
 def _describes(standing: LedgerState, manifest: Manifest) -> bool:

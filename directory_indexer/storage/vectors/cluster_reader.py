@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
 
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
@@ -35,15 +35,19 @@ from directory_indexer.storage.vectors.cluster_payloads import (
     parse_record,
     parse_word,
 )
-from directory_indexer.storage.vectors.collection import EXACT_SEARCH, CollectionPlan, consistency_of, search_params
+from directory_indexer.storage.vectors.collection import (
+    EXACT_SEARCH,
+    CollectionPlan,
+    consistency_of,
+    scroll,
+    search_params,
+)
 
 with lazily:
     from directory_indexer.storage.vectors.cluster import ClusterPassage
     from directory_indexer.storage.vectors.connection import Connection
 
 Record = TypeVar("Record")
-
-_PAGE: Final = 1000
 
 
 class CandidateQuery(NamedTuple):
@@ -142,21 +146,8 @@ class ClusterReader:
     def _scroll(
         self, collection: str, condition: models.Filter | None, fields: Sequence[str]
     ) -> Iterator[models.Record]:
-        offset: Any = None
-        while True:
-            page = partial(
-                QdrantClient.scroll,
-                collection_name=collection,
-                scroll_filter=condition,
-                limit=_PAGE,
-                offset=offset,
-                with_payload=list(fields) or True,
-                consistency=consistency_of(self._plan),
-            )
-            records, offset = self._connection.insist("read the cluster index", page)
-            yield from records
-            if offset is None:
-                return
+        send = partial(self._connection.insist, "read the cluster index")
+        return scroll(send, self._plan, collection, condition, fields=fields)
 
 
 class ClusterSnapshot:
@@ -211,22 +202,10 @@ class ClusterSnapshot:
         if first_only:
             conditions.append(models.FieldCondition(key="ordinal", match=models.MatchValue(value=0)))
         condition = models.Filter(must=[*conditions, *self._valid_now])
-        passages: list[ClusterPassage] = []
-        offset: Any = None
-        while True:
-            page = partial(
-                QdrantClient.scroll,
-                collection_name=self.manifest.passages,
-                scroll_filter=condition,
-                limit=_PAGE,
-                offset=offset,
-                with_payload=True,
-                consistency=consistency_of(self._plan),
-            )
-            records, offset = self._connection.ask("read passages", page)
-            passages += [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
-            if offset is None:
-                return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
+        send = partial(self._connection.ask, "read passages")
+        records = scroll(send, self._plan, self.manifest.passages, condition)
+        passages = [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
+        return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
 
     def _filter(self, question: CandidateQuery) -> models.Filter:
         conditions: list[models.Condition] = list(self._valid_now)

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorsLostError
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
@@ -22,7 +23,6 @@ from directory_indexer.storage.vectors.engine import (
     ENGINE_BATCH,
     EngineShape,
     GenerationReader,
-    batches,
     chunk_id_in,
     n_points,
     parse_old_point,
@@ -159,19 +159,19 @@ comparing all codes 99.4 %; with half of each, 97 %, and less than half of them 
 
 
 class EmbeddedVectors:
-    """The vectors of one generation; threads may share it."""
+    """The vectors of one generation; threads may share it.
+
+    Raises:
+        GenerationGoneError: from every query, when the generation has been discarded.
+        VectorStoreError: from every query, when the generation is damaged.
+    """
 
     def __init__(self, reader: GenerationReader, generation: int) -> None:
         self._reader = reader
         self._generation = generation
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
-        """Return the chunks in the scope that are most similar to a vector, best first.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the chunks in the scope that are most similar to a vector, best first."""
         condition = scope_filter(scope)
         params = edge.SearchParams(
             # A graph knows nothing of scopes; the vectors in one are found by the payload index.
@@ -182,12 +182,7 @@ class EmbeddedVectors:
         return self._query(vector, condition, params, limit)
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
         condition = edge.Filter(must=[edge.HasIdCondition({UUID(bytes=chunk_id) for chunk_id in ids})])
         exactly = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
         return dict(self._query(vector, condition, exactly, len(ids)))
@@ -211,14 +206,9 @@ class EmbeddedVectors:
         return [VectorHit(chunk_id_in(point), point.score) for point in points]
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Return the vectors of those chunks that have one, with the precision of eight bits a number.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the vectors of those chunks that have one, with the precision of eight bits a number."""
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
-        for batch in batches(ids):
+        for batch in batched(ids, ENGINE_BATCH):
             point_ids: list[Any] = [UUID(bytes=chunk_id) for chunk_id in batch]
             with self._reader.reading(self._generation) as shard:
                 records = shard.retrieve(point_ids, with_payload=False, with_vector=True) if shard else []
@@ -226,38 +216,24 @@ class EmbeddedVectors:
         return vectors
 
     def ids(self) -> Iterator[ChunkId]:
-        """Yield the ids of all chunks that have a vector.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
-        offset: Any = None
-        while True:
-            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=False, with_vector=False)
-            with self._reader.reading(self._generation) as shard:
-                records, offset = shard.scroll(request) if shard else ([], None)
-            yield from (chunk_id_in(record) for record in records)
-            if offset is None:
-                return
+        """Yield the ids of all chunks that have a vector."""
+        return map(chunk_id_in, self._scroll(is_whole=False))
 
     def count(self) -> int:
-        """Count the vectors.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Count the vectors."""
         with self._reader.reading(self._generation) as shard:
             return n_points(shard) if shard else 0
 
     def points(self) -> Iterator[VectorPoint]:
         """Yield all points; only for a generation of an older version, whose payloads contain whole paths."""
+        return map(parse_old_point, self._scroll(is_whole=True))
+
+    def _scroll(self, *, is_whole: bool) -> Iterator[edge.Record]:
         offset: Any = None
         while True:
-            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=True, with_vector=True)
+            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=is_whole, with_vector=is_whole)
             with self._reader.reading(self._generation) as shard:
                 records, offset = shard.scroll(request) if shard else ([], None)
-            yield from map(parse_old_point, records)
+            yield from records
             if offset is None:
                 return
