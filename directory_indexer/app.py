@@ -28,8 +28,6 @@ with lazily:
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
     from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
-    from directory_indexer.indexing.cluster import ClusterIndex
-    from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
@@ -48,11 +46,13 @@ with lazily:
     from directory_indexer.search.neighbourhood import Neighbourhoods
     from directory_indexer.search.searcher import Searcher
     from directory_indexer.search.similar import SimilarFiles
-    from directory_indexer.storage.documents.cluster_export import ClusterLedger
+    from directory_indexer.storage.cluster import ClusterCopy, NoClusterCopy
+    from directory_indexer.storage.cluster.export import ClusterLedger
+    from directory_indexer.storage.cluster.reader import ClusterReader
+    from directory_indexer.storage.cluster.update import ClusterIndex
+    from directory_indexer.storage.cluster.writer import ClusterWriter
     from directory_indexer.storage.registry.store import Registry
     from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
     from directory_indexer.storage.vectors.connection import Connection
 
 

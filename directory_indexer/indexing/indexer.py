@@ -23,7 +23,6 @@ from directory_indexer.core.files import FileFailure, SourceFile, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path
-from directory_indexer.indexing.cluster_copy import NoClusterCopy
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
 from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, RebuildPolicy, ServiceChecks
 from directory_indexer.indexing.planner import Plan
@@ -38,6 +37,7 @@ from directory_indexer.indexing.roots import (
 from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
 from directory_indexer.indexing.throttle import FullSpeed, Throttle
 from directory_indexer.indexing.updater import Updater, describe_error
+from directory_indexer.storage.cluster import NoClusterCopy
 from directory_indexer.storage.documents.queries import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore

@@ -22,10 +22,10 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.loading import Embedders
 from directory_indexer.embedding.models import missing
-from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
 from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.storage.cluster import ClusterCopy, NoClusterCopy
 from directory_indexer.storage.documents.embedding_queue import PendingChunk
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore, Snapshot

@@ -31,7 +31,6 @@ from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
-    from directory_indexer.storage.documents.cluster_export import ClusterRows
     from directory_indexer.storage.documents.directories import Directories, DirectoryWrites
     from directory_indexer.storage.documents.embedding_queue import (
         EmbeddingQueue,
@@ -180,7 +179,6 @@ class Snapshot(SnapshotQueries):
     """Whether the files are on this machine, so that changes can be found on disk."""
 
     overview = _table(Overview)
-    cluster_rows = _table(ClusterRows)
     directories = _table(Directories)
     directory_counts = _table(DirectoryCounts)
     files = _table(Files)
@@ -202,6 +200,10 @@ class Snapshot(SnapshotQueries):
     runs = _table(Runs)
     pauses = _table(Pauses)
     meta = _table(Meta)
+
+    def queries(self, queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> Queries:
+        """Return queries of other modules on this snapshot."""
+        return queries(self._connection, self._known)
 
     def read_through(self) -> None:
         """Read what searches use, so that the operating system caches it."""

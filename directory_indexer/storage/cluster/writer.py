@@ -11,16 +11,7 @@ from qdrant_client import QdrantClient, models
 from directory_indexer.core.batching import batched
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.vectors.cluster import (
-    STILL_VALID,
-    ClusterFile,
-    Manifest,
-    NewPassage,
-    WordCount,
-    catalogue_name,
-    file_key,
-)
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     DENSE_VECTOR,
     SPARSE_VECTOR,
     file_point,
@@ -29,6 +20,15 @@ from directory_indexer.storage.vectors.cluster_payloads import (
     passage_point,
     removed_file_point,
     word_point,
+)
+from directory_indexer.storage.cluster.records import (
+    STILL_VALID,
+    ClusterFile,
+    Manifest,
+    NewPassage,
+    WordCount,
+    catalogue_name,
+    file_key,
 )
 from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_of
 

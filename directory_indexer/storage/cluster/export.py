@@ -17,12 +17,12 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
+from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
 from directory_indexer.storage.databases.connections import Connections
 from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
 from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, indexed_chunk
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
-from directory_indexer.storage.vectors.cluster import ClusterFile, TrackedDirectory, WordCount
 
 with lazily:
     from directory_indexer.storage.documents.chunks import IndexedChunk

@@ -12,15 +12,7 @@ from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.sparse import SparseVector
-from directory_indexer.storage.vectors.cluster import (
-    CandidatePassage,
-    ClusterFile,
-    Manifest,
-    WordCount,
-    catalogue_name,
-    file_key,
-)
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     DENSE_VECTOR,
     FILE,
     MANIFEST,
@@ -35,6 +27,14 @@ from directory_indexer.storage.vectors.cluster_payloads import (
     parse_record,
     parse_word,
 )
+from directory_indexer.storage.cluster.records import (
+    CandidatePassage,
+    ClusterFile,
+    Manifest,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
 from directory_indexer.storage.vectors.collection import (
     EXACT_SEARCH,
     CollectionPlan,
@@ -44,7 +44,7 @@ from directory_indexer.storage.vectors.collection import (
 )
 
 with lazily:
-    from directory_indexer.storage.vectors.cluster import ClusterPassage
+    from directory_indexer.storage.cluster.records import ClusterPassage
     from directory_indexer.storage.vectors.connection import Connection
 
 Record = TypeVar("Record")

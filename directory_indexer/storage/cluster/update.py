@@ -24,9 +24,8 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import ANALYZER_VERSION
 from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
-from directory_indexer.storage.documents.cluster_export import ClusterLedger, LedgerState, PublishedFile
-from directory_indexer.storage.documents.store import DocStore, Snapshot
-from directory_indexer.storage.vectors.cluster import (
+from directory_indexer.storage.cluster.export import ClusterLedger, ClusterRows, LedgerState, PublishedFile
+from directory_indexer.storage.cluster.records import (
     ClusterFile,
     ClusterPassage,
     Manifest,
@@ -34,6 +33,7 @@ from directory_indexer.storage.vectors.cluster import (
     WordCount,
     passages_name,
 )
+from directory_indexer.storage.documents.store import DocStore, Snapshot
 
 with lazily:
     import numpy as np
@@ -41,8 +41,8 @@ with lazily:
 
     from directory_indexer.core.embedding_space import EmbeddingSpace
     from directory_indexer.core.ids import ChunkId
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+    from directory_indexer.storage.cluster.reader import ClusterReader
+    from directory_indexer.storage.cluster.writer import ClusterWriter
 
 Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
 """Returns the vectors of those chunks that have one."""
@@ -79,6 +79,7 @@ class ClusterUpdate:
         self._vectors = sources.vectors
         self._documents = sources.documents
         self._snapshot = snapshot
+        self._rows = snapshot.queries(ClusterRows)
         self._manifest = manifest
         self._is_filling = is_filling
         """Whether another Qdrant collection answers until this one is complete, as after a change of the model."""
@@ -98,7 +99,7 @@ class ClusterUpdate:
 
     def _write_words(self) -> bool:
         has_any = False
-        changed = changed_words(self._snapshot.cluster_rows.words(), self._ledger.words())
+        changed = changed_words(self._rows.words(), self._ledger.words())
         for batch in batched(changed, _BATCH_WORDS):
             self._writer.put_words(batch, version=self._manifest.version + 1)
             self._ledger.note_words(batch)
@@ -106,7 +107,7 @@ class ClusterUpdate:
         return has_any
 
     def _changes(self) -> Iterator[FileChange]:
-        rows = self._snapshot.cluster_rows.files(without=self._documents)
+        rows = self._rows.files(without=self._documents)
         changes = compare_files(rows, self._ledger.files())
         return (
             change
@@ -136,7 +137,7 @@ class ClusterUpdate:
         self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
-        chunks = self._snapshot.cluster_rows.chunks(file)
+        chunks = self._rows.chunks(file)
         vectors = self._vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
         below = file.path[len(file.directory) :].lstrip(os.sep)
         new = []
@@ -177,7 +178,7 @@ class ClusterIndex:
         with self.docstore.snapshot() as snapshot:
             before = self.reader.manifest()
             self._require_own(before, index_id)
-            planned, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
+            planned, state = self._manifest(snapshot, index_id, before), snapshot.queries(ClusterRows).state()
             is_in_step = before is not None and self.ledger.standing() == LedgerState(
                 before.passages, before.version, state
             )
@@ -227,7 +228,7 @@ class ClusterIndex:
         there = Counter(self.reader.standing(manifest.passages))
         known = {file.path: file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
-            files = {file.path: file for file, _ in snapshot.cluster_rows.files(without=self.documents)}
+            files = {file.path: file for file, _ in snapshot.queries(ClusterRows).files(without=self.documents)}
         n_other = sum(known.get(path) != file for path, file in files.items()) + len(known.keys() - files.keys())
         expected = Counter({(file.key, file.revision): file.n_passages for file in known.values() if file.n_passages})
         n_passages = sum((expected - there).values()) + sum((there - expected).values())
@@ -257,7 +258,7 @@ class ClusterIndex:
             space=space,
             n_chunks=snapshot.chunks.count(),
             n_waiting=snapshot.embedding_queue.count(),
-            directories=snapshot.cluster_rows.directories(without=self.documents),
+            directories=snapshot.queries(ClusterRows).directories(without=self.documents),
         )
 
     def _begin_update(self, before: Manifest | None, planned: Manifest) -> Manifest:

@@ -19,13 +19,7 @@ from directory_indexer.core.errors import GenerationGoneError, NotIndexedError, 
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
-from directory_indexer.storage.documents.errors import translated_errors
-from directory_indexer.storage.documents.metadata import folded
-from directory_indexer.storage.documents.schema import FTS_TABLE
-from directory_indexer.storage.documents.store import DocStore, Snapshot
-from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
-from directory_indexer.storage.vectors.cluster import (
+from directory_indexer.storage.cluster.records import (
     ClusterFile,
     ClusterPassage,
     Manifest,
@@ -33,10 +27,16 @@ from directory_indexer.storage.vectors.cluster import (
     WordCount,
     file_key,
 )
+from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
+from directory_indexer.storage.documents.errors import translated_errors
+from directory_indexer.storage.documents.metadata import folded
+from directory_indexer.storage.documents.schema import FTS_TABLE
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
 
 with lazily:
+    from directory_indexer.storage.cluster.reader import ClusterReader, ClusterSnapshot
     from directory_indexer.storage.databases.connections import Connection
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader, ClusterSnapshot
 
 Answer = TypeVar("Answer")
 
