@@ -5,7 +5,7 @@ A chunk lies in each tracked directory that has a file with its text, whichever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from directory_indexer.core.batching import batched
@@ -66,7 +66,7 @@ class SnapshotQueries:
         """Return the first column of a query."""
         return [row[0] for row in self._connection.execute(query, arguments)]
 
-    def _rows_for(self, query: str, values: Iterable[object], *arguments: object) -> Iterator[tuple[Any, ...]]:
+    def _rows_for(self, query: str, values: Iterable[object], *arguments: object) -> list[tuple[Any, ...]]:
         return rows_for(self._connection, query, values, *arguments)
 
 
@@ -84,10 +84,12 @@ def placeholders(values: Collection[object]) -> str:
 
 def rows_for(
     connection: sqlite3.Connection, query: str, values: Iterable[object], *arguments: object
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query for any number of values, whose placeholders replace `{}`, before other arguments."""
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query for any number of values, whose placeholders replace `{}`, before other arguments."""
+    rows: list[tuple[Any, ...]] = []
     for batch in batched(values, _PARAMETERS):
-        yield from connection.execute(query.replace("{}", placeholders(batch)), [*batch, *arguments])
+        rows += connection.execute(query.replace("{}", placeholders(batch)), [*batch, *arguments])
+    return rows
 
 
 class IndexScope(NamedTuple):
