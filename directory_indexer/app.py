@@ -32,7 +32,7 @@ with lazily:
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import NamedFiles
     from directory_indexer.indexing.ocr_runner import OcrRunner
-    from directory_indexer.indexing.options import ServiceChecks
+    from directory_indexer.indexing.options import IndexParts, ServiceChecks
     from directory_indexer.indexing.refresh import Refresher
     from directory_indexer.indexing.runs import RunControl
     from directory_indexer.indexing.status import Status
@@ -184,31 +184,27 @@ class App:
         )
 
     @cached_property
+    def index_parts(self) -> IndexParts:
+        """The parts of the index that runs use."""
+        return IndexParts(
+            *(self.docstore, self.lock_path),
+            vectorizer=lambda: self.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=lambda: self.policies.index,
+        )
+
+    @cached_property
     def indexer(self) -> Indexer:
         """The index runs."""
         checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
         if self._config.ocr.engine in READING_SERVICES:  # other engines are checked when pages wait
             checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
-        return Indexer(
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=self.policies.index,
-            lock_path=self.lock_path,
-            checks=checks,
-        )
+        return Indexer(self.index_parts, checks=checks)
 
     @cached_property
     def refresher(self) -> Refresher:
         """The check for changes before a question is answered."""
-        return Refresher(
-            docstore=self.docstore,
-            vectorizer=lambda: self.vectorizer,
-            walk=self.policies.walk,
-            policy=lambda: self.policies.index,
-            lock_path=self.lock_path,
-            origin=self.origin,
-        )
+        return Refresher(self.index_parts, walk=self.policies.walk, origin=self.origin)
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
@@ -236,14 +232,7 @@ class App:
     @cached_property
     def sent_files(self) -> NamedFiles:
         """The indexing of documents that were sent."""
-        return NamedFiles(
-            RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin),
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=self.policies.index,
-            lock_path=self.lock_path,
-        )
+        return NamedFiles(RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin), self.index_parts)
 
     @cached_property
     def run_control(self) -> RunControl:

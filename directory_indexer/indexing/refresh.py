@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
@@ -20,17 +18,15 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
-from directory_indexer.indexing.options import IndexOptions, IndexPolicy
+from directory_indexer.indexing.options import IndexOptions, IndexParts
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
-from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.walk.listing import WalkPolicy
 
 with lazily:
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.indexing.runs import hold_write_lock, recorded_run
     from directory_indexer.indexing.updater import Updater
-    from directory_indexer.indexing.vectorizer import Vectorizer
 
 
 class Freshness(NamedTuple):
@@ -71,27 +67,18 @@ class Refresher:
 
     def __init__(
         self,
+        parts: IndexParts,
         *,
-        docstore: DocStore,
-        vectorizer: Callable[[], Vectorizer],
         walk: WalkPolicy,
-        policy: Callable[[], IndexPolicy],
-        lock_path: Path,
         origin: Origin = Origin.TERMINAL,
     ) -> None:
-        self._docstore = docstore
-        self._vectorizer = vectorizer
+        self._parts = parts
+        self._docstore = parts.docstore
         self._walk = walk
-        self._make_policy = policy
-        self._lock_path = lock_path
         self._origin = origin
         self._turn = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
         self._rests_until = 0.0
-
-    @cached_property
-    def _policy(self) -> IndexPolicy:
-        return self._make_policy()
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
@@ -143,7 +130,7 @@ class Refresher:
         changed = [plan for plan in plans if _n_changes(plan)]
         n_missing = sum(map(_n_changes, changed))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
-        if changed and built.to_json() == self._policy.fingerprint.to_json():
+        if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             n_missing = self._index_changes(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
 
@@ -171,7 +158,7 @@ class Refresher:
     def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
         stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
         with (
-            hold_write_lock(self._docstore, self._lock_path, stop_reason=stop_reason, wait=False) as lock,
+            hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason, wait=False) as lock,
             recorded_run(
                 self._docstore,
                 RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
@@ -180,18 +167,11 @@ class Refresher:
                 stop_reason=stop_reason,
             ) as run,
         ):
-            updater = Updater(
-                docstore=self._docstore,
-                vectorizer=self._vectorizer(),
-                parse_policy=self._policy.parse,
-                recipe=self._policy.fingerprint.recipe,
-                batch_files=self._policy.batch_files,
-                run=run,
-            )
-            updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
+            updater = Updater(self._parts, run)
+            updater.words.update([(self._id_of(plan.directory), plan) for plan in plans])
             # If time runs out during the last file, everything is done.
             is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
-            return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
+            return updater.state.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
     def _id_of(self, root: FilePath) -> int:
         with self._docstore.snapshot() as snapshot:
