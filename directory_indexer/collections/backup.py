@@ -34,10 +34,11 @@ from directory_indexer.config.collections import (
 )
 from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.core.durable_files import new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.paths import well_formed
-from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, copy_database
 from directory_indexer.storage.databases.stored_values import text
@@ -93,23 +94,23 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         draft.mkdir(mode=directory_mode())
         tell("copying the registry and the originals")
         n_documents = _copy_registry(app, draft)
-        names = collections.names()
-        n_indexed = 0
+        names, n_indexed = collections.names(), 0
         for name in names:
             tell(f"copying the index of the collection '{name}'")
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
         if configuration := _configuration(app):
-            _write(draft / CONFIGURATION, json.dumps(configuration, indent=2))
+            write_durably(new_file(draft / CONFIGURATION), json.dumps(configuration, indent=2).encode())
         files = _files_in(draft)
         manifest = Manifest(_utc_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
-        _write(draft / MANIFEST, manifest.to_json())
+        write_durably(new_file(draft / MANIFEST), manifest.to_json().encode())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
-        _flush(target.parent)
+        with contextlib.suppress(PermissionError):  # it may be writable and not readable
+            sync_path(target.parent)
     except OSError as error:
         raise StoreError(f"the backup cannot be written: {error}", hint="free some disk space") from error
     finally:
@@ -314,7 +315,7 @@ def _copy_originals(source: Path, target: Path, draft: Path) -> None:
             os.link(path, place)
         except OSError:
             shutil.copy2(path, place)
-            _flush(place)
+            sync_path(place)
 
 
 def _regular_files(directory: Path) -> Iterator[Path]:
@@ -324,22 +325,6 @@ def _regular_files(directory: Path) -> Iterator[Path]:
 def _files_in(directory: Path) -> dict[BackupFile, int]:
     files = _regular_files(directory)
     return {backup_file(path.relative_to(directory).as_posix()): path.stat().st_size for path in files}
-
-
-def _write(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows cannot open directories
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def _is_index_file(parts: Sequence[str]) -> bool:

@@ -31,6 +31,7 @@ from directory_indexer.collections.incoming import (
     make_parent_directories,
 )
 from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
+from directory_indexer.core.durable_files import sync_path, write_durably
 from directory_indexer.core.errors import ConsentNeededError, StoreError
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
@@ -227,7 +228,8 @@ def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tup
     settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
     if settings.others and options.accepts_settings is False:
         copy.unlink()
-        _write(copy, json.dumps(settings.harmless, ensure_ascii=False, indent=2))
+        content = json.dumps(settings.harmless, ensure_ascii=False, indent=2)
+        write_durably(create_file(str(copy), file_mode()), content.encode())
     return settings.others
 
 
@@ -236,7 +238,7 @@ def _copy(staging: _Staging, name: BackupFile) -> None:
     target = make_parent_directories(staging.staged(part), tuple(rest))
     staging.source.copy(name, staging.manifest.files[name], target)
     examine_copy(name, target)
-    _flush(target)
+    sync_path(target)
 
 
 def _moves(staging: _Staging) -> list[_Move]:
@@ -264,9 +266,9 @@ def _beside(place: Path, token: str) -> Path:
 def _write_journal(data_dir: Path, moves: list[_Move]) -> None:
     draft = data_dir / f".{_JOURNAL}"
     draft.unlink(missing_ok=True)
-    _write(draft, json.dumps([move._asdict() for move in moves]))
+    write_durably(create_file(str(draft), file_mode()), json.dumps([move._asdict() for move in moves]).encode())
     draft.replace(data_dir / _JOURNAL)
-    _flush(data_dir)
+    sync_path(data_dir)
 
 
 def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
@@ -364,24 +366,8 @@ def _start_vectors_over(app: App) -> None:
         transaction.meta.forget("index_id")
 
 
-def _write(path: Path, text: str) -> None:
-    with open(create_file(str(path), file_mode()), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows cannot open directories
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import ConflictError, LockedError, NotStoppableError
 from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
-from directory_indexer.core.permissions import file_mode
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
 from directory_indexer.indexing.options import IndexOptions, options_of
 from directory_indexer.storage.documents.pauses import PausedRun
@@ -368,11 +368,7 @@ class RunControl:
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Request that a run stops with this outcome."""
-    file = _request_file(database, run_id)
-    part = file.with_name(f"{file.name}.{os.getpid()}")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file_mode()), "w", encoding="ascii") as request:
-        request.write(outcome)
-    os.replace(part, file)
+    replace_file(_request_file(database, run_id), outcome.encode("ascii"))
 
 
 class StopRequests:

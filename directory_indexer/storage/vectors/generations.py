@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from blake3 import blake3
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
@@ -146,12 +147,9 @@ class GenerationFiles:
         files.append(digests_path)
         lengths = {self._name(path): path.stat().st_size for path in files}
         contents_path.write_text(json.dumps(lengths), encoding="utf-8")
-        for path in (*files, contents_path):
+        for path in (*files, contents_path, *directories):
             confine(path)
-            _sync_file(path)
-        for path in directories:
-            confine(path)
-            sync_directory(path)
+            sync_path(path)
 
     def _digests(self) -> dict[str, str]:
         """Return the checksums; a generation of an earlier version has none."""
@@ -229,25 +227,6 @@ def _digest(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_directory(path: Path) -> None:
-    """Flush the names in a directory to the disk."""
-    if os.name == "nt":  # Windows cannot open directories, and need not
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def size_bytes(directory: Path) -> int:
@@ -345,7 +324,7 @@ class Generations:
         GenerationFiles(draft).seal(n_vectors=n_vectors)
         number = max(self._numbers(), default=0) + 1
         draft.rename(self.files(number).path)
-        sync_directory(self._directory)
+        sync_path(self._directory)
         return number
 
     def files(self, number: int) -> GenerationFiles:
