@@ -128,9 +128,11 @@ class RunRecord(NamedTuple):
     options: str = "{}"
 
 
-RUN_COLUMNS = """id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
-    bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
-    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""
+_PROGRESS_COLUMNS = ", ".join(RunProgress._fields[:-2])
+RUN_COLUMNS = f"""id, pid, host, verb, directories, started_at, heartbeat_at, {_PROGRESS_COLUMNS},
+    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""  # noqa: S608 - made of constants
+_UPDATE = f"""UPDATE runs SET (heartbeat_at, {_PROGRESS_COLUMNS}, message)
+    = ({", ".join("?" * len(RunProgress._fields))}) WHERE id = ?"""  # noqa: S608 - made of constants
 
 
 class Runs(SnapshotQueries):
@@ -183,16 +185,8 @@ class RunWrites(TableWrites):
 
     def update(self, run_id: int, progress: RunProgress) -> None:
         """Store the progress of a run for other processes."""
-        self._connection.execute(
-            """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
-                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
-                   message = ? WHERE id = ?""",
-            (
-                *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
-                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
-                *(progress.pages_done, progress.pages_total, well_formed(progress.notice), run_id),
-            ),
-        )
+        *counts, notice, _ = progress
+        self._connection.execute(_UPDATE, (time.time(), *counts, well_formed(notice), run_id))
 
     def hand_over(self, run_id: int) -> None:
         """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
