@@ -62,7 +62,11 @@ class OperationRunningError(ConflictError):
 
 
 class Administration:
-    """Starts administrative operations, and reports their states; threads may share it."""
+    """Starts administrative operations, and reports their states; threads may share it.
+
+    Raises:
+        NotIndexedError: from every method that takes a name, when there is no operation of that name.
+    """
 
     def __init__(self, registry: Registry, data_dir: Path, works: Mapping[OperationKind, OperationFunction]) -> None:
         self._operations = Operations(registry)
@@ -87,7 +91,6 @@ class Administration:
         """Resume a paused operation.
 
         Raises:
-            NotIndexedError: there is no operation of that name.
             ConflictError: it is not paused, or another one is running.
         """
         row = self.get(name)
@@ -107,7 +110,6 @@ class Administration:
         """Request that an operation is paused or cancelled at the end of its step.
 
         Raises:
-            NotIndexedError: there is no operation of that name.
             ConflictError: it has ended.
         """
         row = self.get(name)
@@ -120,11 +122,7 @@ class Administration:
         return self.get(name)
 
     def get(self, name: str) -> OperationRow:
-        """Return the state of an operation.
-
-        Raises:
-            NotIndexedError: there is no operation of that name.
-        """
+        """Return the state of an operation."""
         row = self._operations.get(name)
         if row is None:
             raise NotIndexedError(f"there is no operation '{name}'")

@@ -74,6 +74,9 @@ class Collections:
     """The collections of one data directory; threads may share them.
 
     `app` is the index of the data directory itself, which is the collection `default`.
+
+    Raises:
+        NotIndexedError: from every method that takes a name, when there is no collection of that name.
     """
 
     def __init__(self, app: App) -> None:
@@ -86,11 +89,7 @@ class Collections:
 
     @contextlib.contextmanager
     def using(self, name: str) -> Iterator[OpenCollection]:
-        """Yield an open collection, which stays open while it is used.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Yield an open collection, which stays open while it is used."""
         key = self.key(name)
         with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
             try:
@@ -101,11 +100,7 @@ class Collections:
                 raise
 
     def app_of(self, name: str) -> App:
-        """Return the index of a collection, for a process that uses no other one.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return the index of a collection, for a process that uses no other one."""
         with self.using(name) as opened:
             return opened.app
 
@@ -132,11 +127,7 @@ class Collections:
         return checked
 
     def describe(self, name: str, description: str) -> None:
-        """Change the description of a collection.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Change the description of a collection."""
         row = self._row(name)
         _require_description(description)
         if row.name == DEFAULT:
@@ -148,11 +139,7 @@ class Collections:
         return [self.look_at(name) for name in self.names()]
 
     def look_at(self, name: str) -> Collection:
-        """Return the state of a collection.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return the state of a collection."""
         row = self._row(name)
         summary = IndexSummary()
         with self.using(name) as opened:
@@ -165,7 +152,6 @@ class Collections:
         """Delete a collection with its contents: at once for clients, then from the disk.
 
         Raises:
-            NotIndexedError: there is none of that name.
             UsageError: it is the default collection.
             LockedError: another writer held it for `seconds`; `finish_deletions` completes the deletion.
         """
@@ -201,11 +187,7 @@ class Collections:
         return CollectionRows(self.app.registry)
 
     def key(self, name: str) -> CollectionKey:
-        """Return a key that distinguishes successive collections of the same name.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return a key that distinguishes successive collections of the same name."""
         if name == DEFAULT:
             return DEFAULT, 0.0
         row = self._row(name)

@@ -192,7 +192,14 @@ def store_document(
 
 
 class DocumentIngest:
-    """Ingests documents; threads may share it."""
+    """Ingests documents; threads may share it.
+
+    Raises:
+        NotIndexedError: from every method, when there is no such collection.
+        UsageError: from every method, when a name, an address or metadata are invalid.
+        ContentRefusedError: a document has no text, cannot be read, is too large, or contains a secret.
+        ConflictError: a document exists and must not be replaced, or is being deleted.
+    """
 
     def __init__(
         self,
@@ -206,14 +213,7 @@ class DocumentIngest:
         self._on_work = on_work
 
     def add_text(self, text: str, sending: IngestRequest) -> IngestResult:
-        """Ingest a text, which is parsed by its file name, or as Markdown.
-
-        Raises:
-            ContentRefusedError: it is empty, too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
-            UsageError: its metadata are invalid.
-        """
+        """Ingest a text, which is parsed by its file name, or as Markdown."""
         content = text.encode("utf-8", "replace")
         filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
         checked = validation.normalise_name(filename, what="file name")
@@ -225,25 +225,13 @@ class DocumentIngest:
         return self._add(IngestContent(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
 
     def add_file(self, pieces: Iterable[bytes], sending: IngestRequest, *, media_type: str = "") -> IngestResult:
-        """Ingest a file, piece by piece; it must have a name.
-
-        Raises:
-            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
-            UsageError: its name or its metadata are invalid.
-        """
+        """Ingest a file, piece by piece; it must have a name."""
         checked, name, known_type = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
         return self._add(IngestContent(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
-        """Return the maximum size of a file with this name.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-            UsageError: the name is invalid.
-        """
+        """Return the maximum size of a file with this name."""
         _, name, _ = _names_of_file(filename, media_type)
         with self._collections.using(collection) as opened:
             return _most_bytes(opened, name)
@@ -252,11 +240,7 @@ class DocumentIngest:
         """Fetch a document from the web and ingest it; the same URL again replaces it.
 
         Raises:
-            UsageError: the URL is invalid, or of a private network.
             UnavailableError: its server cannot be reached, or its response is invalid.
-            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
         """
         address = validation.canonical_url(url)
         with self._collections.using(sending.collection):
@@ -297,11 +281,7 @@ class DocumentIngest:
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
 
     def bring_up_to_date(self, collection: str, sending: IngestRequest) -> None:
-        """Index stored documents as far as the sender waits for it.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-        """
+        """Index stored documents as far as the sender waits for it."""
         with self._collections.using(collection) as opened:
             self._index(opened, sending)
 

@@ -29,7 +29,11 @@ with lazily:
 
 
 class NamedFiles:
-    """Updates of single files of one tracked directory, which `request` names."""
+    """Updates of single files of one tracked directory, which `request` names.
+
+    Raises:
+        LockedError: from every method, when another process is writing, and it is time to give up.
+    """
 
     def __init__(self, request: RunRequest, parts: IndexParts) -> None:
         self._request = request
@@ -41,9 +45,6 @@ class NamedFiles:
         """Make files searchable by keyword, replacing their old text; missing files stay in the index.
 
         `paths` is iterated once the index is locked.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
         """
         with self._run(give_up, lambda: None) as run:
             updater = Updater(self._parts, run)
@@ -54,22 +55,14 @@ class NamedFiles:
             return updater.state.report._replace(outcome=run.outcome)
 
     def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
-        """Remove files from the index, with all their members.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
-        """
+        """Remove files from the index, with all their members."""
         with self._writing(give_up):
             for batch in batched(paths, _BATCH):
                 with self._docstore.transaction() as transaction:
                     transaction.files.remove(batch)
 
     def take_over(self, directory: FilePath) -> None:
-        """Remove a tracked directory that has moved from the index; vectors of its texts are reused.
-
-        Raises:
-            LockedError: another process is writing.
-        """
+        """Remove a tracked directory that has moved from the index; vectors of its texts are reused."""
         with self._docstore.snapshot() as snapshot:
             paths = list(snapshot.files.within(directory))
         self.remove(paths, give_up=lambda: False)
@@ -84,9 +77,6 @@ class NamedFiles:
         """Recognise scanned pages, and embed everything in the directory, until it is time to stop.
 
         While a run is paused, it does nothing.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
         """
         if self._is_paused():
             return IndexReport(outcome=Outcome.PAUSED)

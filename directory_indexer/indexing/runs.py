@@ -313,6 +313,9 @@ class RunControl:
 
     `by` is the caller: a client may stop runs started for clients; runs started in a terminal can only be stopped by
     terminals, and by clients with the right `admin`, which count as terminals.
+
+    Raises:
+        NotStoppableError: the run was started in a terminal, and the caller is a client.
     """
 
     def __init__(self, docstore: Callable[[], DocStore], *, unended: Callable[[], Sequence[RunRecord]]) -> None:
@@ -320,11 +323,7 @@ class RunControl:
         self._unended = unended
 
     def stop(self, run: RunRecord, *, by: Origin) -> None:
-        """Request that a run stops at the end of its batch.
-
-        Raises:
-            NotStoppableError: it was started in a terminal, and the caller is a client.
-        """
+        """Request that a run stops at the end of its batch."""
         _require_stoppable(run, by)
         request_stop(self._docstore().path, run.id)
 
@@ -333,7 +332,6 @@ class RunControl:
 
         Raises:
             ConflictError: no run is active, or it copies vectors, which nothing resumes by itself.
-            NotStoppableError: it was started in a terminal, and the caller is a client.
         """
         runs = (run,) if run else tuple(self._unended())
         if not runs:

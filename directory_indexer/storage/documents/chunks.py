@@ -294,11 +294,7 @@ class ChunkWrites:
 
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
-    """Build a record from a row that begins with `CHUNK_COLUMNS`.
-
-    Raises:
-        DamagedValueError: a value has a type that this program does not write.
-    """
+    """Build a record from a row that begins with `CHUNK_COLUMNS`."""
     if not all(map(isinstance, row, _COLUMN_TYPES)):
         raise DamagedValueError("chunks")
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row

@@ -87,11 +87,7 @@ class Directories(SnapshotQueries):
 
 
 def parse_mounts(written: object) -> dict[FilePath, str]:
-    """Parse the file systems of a directory.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse the file systems of a directory."""
     if text(written).startswith("["):  # up to schema 5, mounts are a list of paths
         return {FilePath(mount_point): "" for mount_point in parse_texts(written)}
     return {FilePath(mount_point): text(name) for mount_point, name in parse_mapping(written).items()}

@@ -79,11 +79,7 @@ class TextFile(NamedTuple):
 
 
 def parse_page_starts(stored: str) -> tuple[int, ...]:
-    """Parse the characters at which pages begin.
-
-    Raises:
-        ValueError, AttributeError: the value has another form.
-    """
+    """Parse the characters at which pages begin."""
     return tuple(map(int, stored.split()))
 
 

@@ -24,11 +24,7 @@ FORMER = "former_"
 
 
 def parse_space(stored: object) -> EmbeddingSpace:
-    """Parse a stored embedding space.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse a stored embedding space."""
     space = EmbeddingSpace(**parse_mapping(stored))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
     if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
@@ -37,11 +33,7 @@ def parse_space(stored: object) -> EmbeddingSpace:
 
 
 def parse_suffix(stored: object) -> str:
-    """Parse the suffix of the name of a vector set, which becomes part of a path.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse the suffix of the name of a vector set, which becomes part of a path."""
     if not _SUFFIX.fullmatch(text(stored)):
         raise ValueError(stored)
     return text(stored)

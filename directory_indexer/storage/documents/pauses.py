@@ -108,11 +108,7 @@ def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:
 
 
 def paused_run(row: Sequence[Any]) -> PausedRun:
-    """Parse a row of `PausedRun`.
-
-    Raises:
-        ValueError, TypeError: a column has a value that this program does not write.
-    """
+    """Parse a row of `PausedRun`."""
     run_id, directories, options, paused_at = row
     return PausedRun(
         integer(run_id), tuple(map(FilePath, parse_texts(directories))), options_text(options), epoch_seconds(paused_at)

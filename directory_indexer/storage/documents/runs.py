@@ -223,11 +223,7 @@ def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath,
 
 
 def run_record(row: Sequence[Any]) -> RunRecord:
-    """Parse a row of `RUN_COLUMNS`.
-
-    Raises:
-        ValueError, TypeError: a column has a value that this program does not write.
-    """
+    """Parse a row of `RUN_COLUMNS`."""
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     return RunRecord(
         id=integer(id_),
@@ -247,11 +243,7 @@ def run_record(row: Sequence[Any]) -> RunRecord:
 
 
 def options_text(stored: object) -> str:
-    """Return the options of a run as they are stored, if they are a JSON object.
-
-    Raises:
-        ValueError, TypeError: they have another form.
-    """
+    """Return the options of a run as they are stored, if they are a JSON object."""
     parse_mapping(stored)
     return text(stored)
 

@@ -37,11 +37,7 @@ class CollectionRow(NamedTuple):
 
 
 def parse_collection(row: Sequence[Any]) -> CollectionRow:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     name, description, created_at, is_leaving = row
     return CollectionRow(
         parse_stored("collections.name", lambda value: collection_name(text(value)), name),
@@ -96,11 +92,7 @@ class CollectionRows:
 
 
 def parse_scope(row: Sequence[Any]) -> tuple[str, FilePath]:
-    """Parse a name and a path.
-
-    Raises:
-        DamagedValueError: one of them is invalid.
-    """
+    """Parse a name and a path."""
     name, path = (parse_stored("scopes", text, value) for value in row)
     if not os.path.isabs(path) or "\0" in path:
         raise DamagedValueError("scopes.path")

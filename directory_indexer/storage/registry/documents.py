@@ -221,11 +221,7 @@ class Replacement:
 
 
 def replaced_document(collection: str, doc_id: str, stored: object) -> StoredDocument:
-    """Parse the row of a replaced document.
-
-    Raises:
-        DamagedValueError: it is invalid, or of another document.
-    """
+    """Parse the row of a replaced document."""
     document = parse_document(parse_stored("replaced.document", parse_list, stored))
     if (document.collection, document.doc_id) != (collection, doc_id):
         raise DamagedValueError("replaced.document")

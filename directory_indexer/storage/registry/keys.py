@@ -161,11 +161,7 @@ def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
 
 
 def parse_key(row: Sequence[Any]) -> Key:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write, or a right that no key has.
-    """
+    """Parse the columns of a row."""
     name, digest, right, collections, *moments = row
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise DamagedValueError("keys.name")

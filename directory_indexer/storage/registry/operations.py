@@ -162,11 +162,7 @@ class Operations:
 
 
 def parse_operation(row: Sequence[Any]) -> OperationRow:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     operation = OperationRow._make(row)
     if not isinstance(operation.id, int):
         raise DamagedValueError("operations.id")

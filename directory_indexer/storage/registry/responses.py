@@ -31,11 +31,7 @@ class StoredResponse(NamedTuple):
 
 
 def parse_response(row: Sequence[Any]) -> StoredResponse:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     request, status, headers, body = row
     if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
         raise DamagedValueError("answers.body")

@@ -104,11 +104,7 @@ COLUMNS: Final = ", ".join(StoredDocument._fields)
 
 
 def parse_document(row: Sequence[Any]) -> StoredDocument:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     for column, value in zip(StoredDocument._fields, row, strict=False):
         if not _is_valid(column, value):
             raise DamagedValueError(f"documents.{column}")
@@ -122,11 +118,7 @@ def parse_document(row: Sequence[Any]) -> StoredDocument:
 
 
 def repaired_document(row: Sequence[Any]) -> StoredDocument:
-    """Parse the columns of a damaged row, with defaults for damaged values; its file is read again.
-
-    Raises:
-        DamagedValueError: its id or a name is damaged, so the document cannot be identified.
-    """
+    """Parse the columns of a damaged row, with defaults for damaged values; its file is read again."""
     values = dict(zip(StoredDocument._fields, row, strict=True))
     damaged = {column for column, value in values.items() if not _is_valid(column, value)}
     defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _KINDS.items()}

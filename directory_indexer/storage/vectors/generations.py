@@ -271,17 +271,18 @@ class HeldGeneration(NamedTuple):
 
 
 class Generations:
-    """The generations in one directory, which need not exist yet."""
+    """The generations in one directory, which need not exist yet.
+
+    Raises:
+        VectorsLostError: from every method that reads a generation, when it is damaged.
+        VectorStoreError: the disk is too full.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def hold(self, number: int) -> HeldGeneration | None:
-        """Lock a generation while it is read; None if it has been discarded.
-
-        Raises:
-            VectorsLostError: files of the generation are missing or have another length than they were published with.
-        """
+        """Lock a generation while it is read; None if it has been discarded."""
         if not self._directory.is_dir():
             return None
         lock = try_lock(self._lock_path(number), exclusive=False)
@@ -303,10 +304,6 @@ class Generations:
 
         Files whose names are in `linked` may only be read or replaced: they are hard links to those of the base, if the
         file system supports them.
-
-        Raises:
-            VectorsLostError: the base is missing or damaged.
-            VectorStoreError: the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -336,7 +333,6 @@ class Generations:
 
         Raises:
             GenerationGoneError: it has been discarded.
-            VectorsLostError: it is damaged.
         """
         held = self.hold(number)
         if held is None:
@@ -347,11 +343,7 @@ class Generations:
             held.release()
 
     def copy_to(self, number: int, directory: Path) -> bool:
-        """Copy a generation into another directory by hard links; return whether it still existed.
-
-        Raises:
-            VectorsLostError: it is damaged.
-        """
+        """Copy a generation into another directory by hard links; return whether it still existed."""
         held = self.hold(number)
         if held is None:
             return False
@@ -376,11 +368,7 @@ class Generations:
         return size_bytes(self._directory)
 
     def require_space(self, base: int) -> None:
-        """Ensure that there is room for a draft of a generation.
-
-        Raises:
-            VectorStoreError: the disk is too full.
-        """
+        """Ensure that there is room for a draft of a generation."""
         # The engine writes through memory maps: on a full disk the system kills the process without a message.
         needed = _SPARE_BYTES + 2 * size_bytes(self.files(base).path)
         free = shutil.disk_usage(self._directory).free
