@@ -46,7 +46,7 @@ with lazily:
     from directory_indexer.search.neighbourhood import Neighbourhoods
     from directory_indexer.search.searcher import Searcher
     from directory_indexer.search.similar import SimilarFiles
-    from directory_indexer.storage.cluster import ClusterCopy, NoClusterCopy
+    from directory_indexer.storage.cluster import ClusterCopy
     from directory_indexer.storage.cluster.export import ClusterLedger
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.update import ClusterIndex
@@ -155,7 +155,7 @@ class App:
         """The cluster index that runs keep up to date, if one is configured; only for the default collection."""
         qdrant = self._config.storage.qdrant
         if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
-            return NoClusterCopy()
+            return ClusterCopy()
         connection, plan = self.cluster_connection, plan_of(qdrant, qdrant.cluster_index)
         return ClusterIndex(
             docstore=self.docstore,

@@ -28,7 +28,7 @@ from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.retrieval import CandidateLists, QueryEmbedding
 from directory_indexer.search.scope import Scope
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.storage.cluster import ClusterCopy, NoClusterCopy
+from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue, CatalogueSnapshot
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.vector_stores import plan_of
@@ -62,7 +62,7 @@ class ClusterApp(App):
     @cached_property
     def cluster(self) -> ClusterCopy:
         """A no-op: another machine updates the cluster index."""
-        return NoClusterCopy()
+        return ClusterCopy()
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -107,10 +107,7 @@ class ClusterStatus(Status):
 
     def __init__(self, app: ClusterApp) -> None:
         super().__init__(
-            lambda: app.docstore,
-            configured=app.embedders.configured,
-            vector_bytes=lambda: 0,
-            lock_path=app.lock_path,
+            lambda: app.docstore, configured=app.embedders.configured, vector_bytes=lambda: 0, lock_path=app.lock_path
         )
         self._app = app
 

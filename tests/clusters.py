@@ -13,7 +13,7 @@ from directory_indexer.cluster_app import ClusterRetriever
 from directory_indexer.core.paths import file_path
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.storage.cluster import NoClusterCopy
+from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue
 from directory_indexer.storage.cluster.export import ClusterLedger
 from directory_indexer.storage.cluster.reader import ClusterReader
@@ -108,7 +108,7 @@ class ClusteredIndex(Index):
 
     def run_apart(self) -> None:
         """Bring the index up to date, and leave the cluster index as it is."""
-        self.vectorizer.cluster = NoClusterCopy()
+        self.vectorizer.cluster = ClusterCopy()
         self.run()
         self.vectorizer.cluster = self.cluster
 

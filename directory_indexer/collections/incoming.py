@@ -111,10 +111,7 @@ class BackupSource:
         Raises:
             StoreError: it has changed since the backup.
         """
-        with (
-            self._open_unchanged(name, size) as file,
-            open(create_file(str(target), file_mode()), "wb") as copy,
-        ):
+        with self._open_unchanged(name, size) as file, open(create_file(str(target), file_mode()), "wb") as copy:
             shutil.copyfileobj(file, copy, _PIECE_BYTES)
             copy.flush()
             status = os.fstat(file.fileno())

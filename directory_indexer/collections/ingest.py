@@ -202,11 +202,7 @@ class DocumentIngest:
     """
 
     def __init__(
-        self,
-        collections: Collections,
-        *,
-        fetch: Fetch | None = None,
-        on_work: Callable[[str], None] = lambda _: None,
+        self, collections: Collections, *, fetch: Fetch | None = None, on_work: Callable[[str], None] = lambda _: None
     ) -> None:
         self._collections = collections
         self._fetch = fetch or collections.fetch()

@@ -242,10 +242,7 @@ def recover_document(originals: Originals, replacement: Replacement, doc_id: Doc
     status = path.stat()
     replacement.put(
         known._replace(
-            n_bytes=status.st_size,
-            mtime_ns=status.st_mtime_ns,
-            content_hash=hash_of_file(path),
-            state=State.QUEUED,
+            n_bytes=status.st_size, mtime_ns=status.st_mtime_ns, content_hash=hash_of_file(path), state=State.QUEUED
         )
     )
 

@@ -35,9 +35,8 @@ from directory_indexer.indexing.roots import (
     tracked_roots,
 )
 from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.indexing.updater import Updater, describe_error
-from directory_indexer.storage.cluster import NoClusterCopy
 from directory_indexer.storage.documents.queries import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.vectors import VectorPlace
@@ -240,7 +239,7 @@ class Indexer:
                     transaction.directories.complete(directory_id)
         paces: dict[Effort, Callable[[], Throttle]] = {
             Effort.BACKGROUND: self._policy.background,
-            Effort.FULL: FullSpeed,
+            Effort.FULL: Throttle,
         }
         pace = paces.get(options.effort)
         updater.complete(most_pages=options.most_pages, pace=pace() if pace else None)
@@ -266,7 +265,7 @@ class Indexer:
     def _end_done_pauses(self, run: Run) -> None:
         """End the pauses of runs that have no work left."""
         # A stopped run may have left its cluster index outdated.
-        if not run.must_stop or isinstance(self._vectorizer.cluster, NoClusterCopy):
+        if not run.must_stop or not self._vectorizer.cluster.is_kept:
             run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
 
     def _start(self) -> _Start:

@@ -13,7 +13,7 @@ from directory_indexer.core.errors import ConsentNeededError
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors import VectorPlace
@@ -40,8 +40,8 @@ class IndexPolicy(NamedTuple):
     fingerprint: Fingerprint
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
-    background: Callable[[], Throttle] = FullSpeed
-    alongside: Callable[[], Throttle] = FullSpeed
+    background: Callable[[], Throttle] = Throttle
+    alongside: Callable[[], Throttle] = Throttle
 
 
 class IndexParts(NamedTuple):

@@ -65,13 +65,7 @@ class Freshness(NamedTuple):
 class Refresher:
     """Checks tracked directories before a search, and indexes changes for keyword search."""
 
-    def __init__(
-        self,
-        parts: IndexParts,
-        *,
-        walk: WalkPolicy,
-        origin: Origin = Origin.TERMINAL,
-    ) -> None:
+    def __init__(self, parts: IndexParts, *, walk: WalkPolicy, origin: Origin = Origin.TERMINAL) -> None:
         self._parts = parts
         self._docstore = parts.docstore
         self._walk = walk

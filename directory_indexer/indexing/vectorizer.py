@@ -24,8 +24,8 @@ from directory_indexer.embedding.loading import Embedders
 from directory_indexer.embedding.models import missing
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
-from directory_indexer.storage.cluster import ClusterCopy, NoClusterCopy
+from directory_indexer.indexing.throttle import Throttle
+from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.documents.embedding_queue import PendingChunk
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -38,7 +38,7 @@ with lazily:
     from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
 
-_FULL_PACE = FullSpeed()
+_FULL_PACE = Throttle()
 
 
 class Step(NamedTuple):
@@ -66,7 +66,7 @@ class Vectorizer:
         embedder: Callable[[], Embedder],
         cluster: ClusterCopy | None = None,
     ) -> None:
-        self.cluster: ClusterCopy = cluster or NoClusterCopy()
+        self.cluster = cluster or ClusterCopy()
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = SpaceSwitcher(docstore, self.merger)
         self.first_pass = StaticVectorizer(

@@ -1,9 +1,9 @@
-"""The interface of a cluster index to index runs, and its implementation without one."""
+"""The cluster index, a copy of an index in Qdrant for servers without a database, as index runs see it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import ClassVar
 
 from directory_indexer.core.lazy import lazily
 
@@ -11,42 +11,24 @@ with lazily:
     from directory_indexer.core.findings import Finding
 
 
-class ClusterCopy(Protocol):
-    """A copy of the index that runs keep up to date."""
+class ClusterCopy:
+    """A copy of the index that runs keep up to date: none, where no cluster index is configured.
+
+    Raises:
+        VectorStoreError: the server cannot be reached, or has the cluster index of another index by that name.
+    """
+
+    is_kept: ClassVar[bool] = False
 
     def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
-        """Update the copy; with `leaves_no_trace`, records of removed content are deleted as well.
-
-        Raises:
-            VectorStoreError: the server cannot be reached, or has the cluster index of another index by that name.
-        """
+        """Update the copy; with `leaves_no_trace`, records of removed content are deleted as well."""
 
     def mend(self) -> None:
-        """Verify the whole copy, and update it.
-
-        Raises:
-            VectorStoreError: as above.
-        """
+        """Verify the whole copy, and update it."""
 
     def findings(self) -> Iterator[Finding]:
         """Compare the copy with the index."""
-
-    def close(self) -> None:
-        """Close files."""
-
-
-class NoClusterCopy:
-    """The implementation without a cluster index."""
-
-    def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
-        """Do nothing."""
-
-    def mend(self) -> None:
-        """Do nothing."""
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield nothing."""
         yield from ()
 
     def close(self) -> None:
-        """Do nothing."""
+        """Close files."""

@@ -35,6 +35,7 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
 
 with lazily:
+    from directory_indexer.storage.cluster.payloads import parse_manifest
     from directory_indexer.storage.cluster.reader import ClusterReader, ClusterSnapshot
     from directory_indexer.storage.databases.connections import Connection
 
@@ -125,7 +126,7 @@ class Catalogue(DocStore):
     def _loaded(self) -> Iterator[CatalogueSnapshot]:
         with translated_errors(self.path), self._connections.reading() as connection:
             stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST,)).fetchone()
-            manifest = Manifest.from_json(json.loads(stored[0])) if stored else self.manifest
+            manifest = parse_manifest(json.loads(stored[0])) if stored else self.manifest
             yield CatalogueSnapshot(connection, self._reader.at(manifest))
 
     def _is_outdated(self, manifest: Manifest) -> bool:

@@ -24,6 +24,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import ANALYZER_VERSION
 from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
+from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.export import ClusterLedger, ClusterRows, LedgerState, PublishedFile
 from directory_indexer.storage.cluster.records import (
     ClusterFile,
@@ -158,11 +159,13 @@ class ClusterUpdate:
 
 
 @dataclass(slots=True)
-class ClusterIndex:
+class ClusterIndex(ClusterCopy):
     """The cluster index of one index; callers of every method but `findings` hold the write lock.
 
     `documents` is the directory of sent documents, which are excluded: only the registry knows who may read them.
     """
+
+    is_kept = True
 
     docstore: DocStore
     reader: ClusterReader

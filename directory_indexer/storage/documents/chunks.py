@@ -316,8 +316,4 @@ def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
-    return (
-        content_hash(embedding_text(chunk, parsed.source.path).encode()),
-        chunk.ordinal,
-        *chunk[2:],
-    )
+    return (content_hash(embedding_text(chunk, parsed.source.path).encode()), chunk.ordinal, *chunk[2:])

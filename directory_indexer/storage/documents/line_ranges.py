@@ -46,8 +46,7 @@ class LineRanges(SnapshotQueries):
     def holding(self, lookup: WordLookup) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
         rows = self._connection.execute(
-            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
-            lookup._asdict(),
+            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id", lookup._asdict()
         )
         return [_join(list(group)) for _, group in groupby(map(_Row._make, rows), key=_line_group_key())]
 

@@ -174,10 +174,7 @@ class RunWrites(TableWrites):
         cursor = self._connection.execute(
             """INSERT INTO runs (pid, host, verb, directories, origin, options, started_at, heartbeat_at, phase)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'walking')""",
-            (
-                *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
-                *(now, now),
-            ),
+            (*(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options), *(now, now)),
         )
         run_id = int(cursor.lastrowid or 0)
         self._connection.execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", (run_id - _RUNS_KEPT,))

@@ -8,12 +8,7 @@ from typing import NamedTuple
 from directory_indexer.core.files import PageKey, Scan, SourceFile
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.storage.documents.files import within_condition
-from directory_indexer.storage.documents.queries import (
-    WHOLE_INDEX,
-    IndexScope,
-    ScopedQueries,
-    TableWrites,
-)
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope, ScopedQueries, TableWrites
 
 
 class WaitingPage(NamedTuple):

@@ -113,9 +113,7 @@ class Vectors(SnapshotQueries):
         rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
         self._require_vectors(row[2] for row in rows)
         return PendingVectors(
-            tuple(row[0] for row in rows),
-            tuple(row[1] for row in rows),
-            b"".join(row[2] for row in rows),
+            tuple(row[0] for row in rows), tuple(row[1] for row in rows), b"".join(row[2] for row in rows)
         )
 
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
@@ -294,8 +292,7 @@ class VectorWrites:
     def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Make chunks wait for their vectors again."""
         self._connection.executemany(
-            "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
-            [(chunk_id,) for chunk_id in chunk_ids],
+            "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", [(chunk_id,) for chunk_id in chunk_ids]
         )
 
     def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:

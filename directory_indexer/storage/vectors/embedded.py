@@ -114,10 +114,7 @@ class EmbeddedVectorStore:
             return self.merge(0, deletes=(), upserts=chain(remaining, upserts))
         self.close()
         shape = EngineShape(self._dimensions, self.graph_from_kb, self.max_segment_kb)
-        with (
-            translated_errors("write vectors"),
-            self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft,
-        ):
+        with translated_errors("write vectors"), self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft:
             n_vectors = write_draft(draft, shape, is_new=not generation, deletes=deletes, upserts=upserts)
             return self._generations.publish(draft, n_vectors=n_vectors)
 
@@ -188,18 +185,10 @@ class EmbeddedVectors:
         return dict(self._query(vector, condition, exactly, len(ids)))
 
     def _query(
-        self,
-        vector: NDArray[np.float32],
-        condition: edge.Filter | None,
-        params: edge.SearchParams,
-        limit: int,
+        self, vector: NDArray[np.float32], condition: edge.Filter | None, params: edge.SearchParams, limit: int
     ) -> list[VectorHit]:
         request = edge.QueryRequest(
-            limit=limit,
-            query=edge.Query.Nearest(vector.tolist()),
-            filter=condition,
-            params=params,
-            with_payload=False,
+            limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=condition, params=params, with_payload=False
         )
         with self._reader.reading(self._generation) as shard:
             points = shard.query(request) if shard else []

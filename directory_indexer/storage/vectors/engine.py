@@ -50,12 +50,7 @@ class EngineShape(NamedTuple):
 
 
 def write_draft(
-    draft: Path,
-    shape: EngineShape,
-    *,
-    is_new: bool,
-    deletes: Iterable[ChunkId],
-    upserts: Iterable[VectorPoint],
+    draft: Path, shape: EngineShape, *, is_new: bool, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]
 ) -> int:
     """Write changes to a draft, new or a copy of a generation, and prepare it for reading; return its vector count."""
     with contextlib.closing(_open_shard(draft, shape, is_new=is_new)) as shard:

@@ -337,23 +337,19 @@ class Generations:
         held = self.hold(number)
         if held is None:
             raise GenerationGoneError(f"generation {number} of the vectors is gone")
-        try:
+        with held.lock:
             held.files.require_intact()
-        finally:
-            held.release()
 
     def copy_to(self, number: int, directory: Path) -> bool:
         """Copy a generation into another directory by hard links; return whether it still existed."""
         held = self.hold(number)
         if held is None:
             return False
-        try:
+        with held.lock:
             target = directory / held.files.path.name
             target.mkdir(mode=directory_mode(), parents=True)
             held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
             held.files.copy_contents_to(target)
-        finally:
-            held.release()
         return True
 
     def discard_others(self, number: int) -> None:
