@@ -247,9 +247,6 @@ class IngestWorker:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def _must_stop(self) -> bool:
-        return self._is_over
-
     def _work(self) -> None:
         try:
             self._collections.recover()
@@ -290,7 +287,7 @@ class IngestWorker:
             if State.QUEUED in to_do:
                 opened.queue.index_words()
             if to_do & {State.QUEUED, State.WORDS}:
-                return opened.queue.complete(must_stop=self._must_stop)
+                return opened.queue.complete(must_stop=lambda: self._is_over)
         return True
 
 

@@ -102,8 +102,8 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
                 n_indexed += _copy_index(opened.app, place)
         if configuration := _configuration(app):
             write_durably(new_file(draft / CONFIGURATION), json.dumps(configuration, indent=2).encode())
-        files = _files_in(draft)
-        manifest = Manifest(_utc_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
+        made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _files_in(draft)
+        manifest = Manifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
         write_durably(new_file(draft / MANIFEST), manifest.to_json().encode())
         if target.is_dir():
@@ -182,10 +182,6 @@ def is_backup_file(name: str) -> bool:
         return bool(backup_file(name))
     except ValueError:
         return False
-
-
-def _utc_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _require_new_directory(target: Path, app: App) -> None:

@@ -108,7 +108,7 @@ class Indexer:
         """
         started = time.monotonic()
         # Resolved before waiting for the lock: paths mean what they meant when the caller named them.
-        requested = self._requested_roots(paths, options)
+        requested = list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
         require_not_reserved(requested, self._policy.walk)
         with hold_write_lock(
             self._docstore, self._parts.lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
@@ -213,9 +213,6 @@ class Indexer:
             self._docstore.upkeep.compact()
             self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
-
-    def _requested_roots(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
-        return list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []

@@ -146,7 +146,8 @@ class Refresher:
             return n_changes
         with contextlib.suppress(LockedError, UnavailableError):
             report = self._update(plans, deadline)
-            return max(n_changes - _n_indexed(report), 1) if report.outcome is not Outcome.COMPLETED else 0
+            n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
+            return max(n_changes - n_indexed, 1) if report.outcome is not Outcome.COMPLETED else 0
         return n_changes
 
     def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
@@ -198,10 +199,6 @@ def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
 
 def _n_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
-
-
-def _n_indexed(report: IndexReport) -> int:
-    return report.n_added + report.n_changed + report.n_moved + report.n_removed
 
 
 _OLDER: Final = "some files may have changed since they were indexed"

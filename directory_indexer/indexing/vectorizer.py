@@ -133,7 +133,8 @@ class Vectorizer:
                 yield from self._embed_batches(in_flight, self._batches(scope, batch_size), must_stop, pace)
                 in_flight.raise_failure()
         finally:
-            self.usage = _difference(embedder.usage, used_before)
+            used = (now - before for now, before in zip(embedder.usage, used_before, strict=True))
+            self.usage = EmbeddingUsage(*used)
 
     def drop_temporary_vectors(self) -> None:
         """Delete static vectors and those of searches, if there are any."""
@@ -221,20 +222,15 @@ class Vectorizer:
         return Step(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,
-            refused=tuple(_refusal(chunk, reasons[chunk.text_hash]) for chunk in refused),
+            refused=tuple(
+                FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reasons[chunk.text_hash]}")
+                for chunk in refused
+            ),
         )
 
 
 def _embedded_chunk(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
     return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
-
-
-def _refusal(chunk: PendingChunk, reason: str) -> FileFailure:
-    return FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reason}")
-
-
-def _difference(current: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
-    return EmbeddingUsage(current.n_tokens - before.n_tokens, current.n_truncated - before.n_truncated)
 
 
 def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:

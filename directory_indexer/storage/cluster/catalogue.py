@@ -268,14 +268,15 @@ class CatalogueWords(Words):
         with contextlib.closing(sqlite3.connect(":memory:")) as memory:
             memory.execute(FTS_TABLE)
             WordWrites(memory).add(
-                _fts_source(number, passage, self._root_of(passage)) for number, passage in enumerate(passages)
+                FtsSource(number, chunk.text, chunk.heading, facts.title, path, self._root_of(holder_id))
+                for number, (_, _, holder_id, path, _, facts, chunk) in enumerate(passages)
             )
             matches = memory.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)).fetchall()
         return {passages[number].chunk_id for (number,) in matches}
 
-    def _root_of(self, chunk: IndexedChunk) -> str:
+    def _root_of(self, file_id: int) -> str:
         row = self._connection.execute(
-            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (chunk.holder_id,)
+            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (file_id,)
         ).fetchone()
         return str(row[0]) if row else ""
 
@@ -343,7 +344,3 @@ def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
 
 def _indexed_chunk(passage: ClusterPassage) -> IndexedChunk:
     return IndexedChunk(0, passage.chunk_id, file_key(passage.path), passage.path, 0, passage.facts, passage.chunk)
-
-
-def _fts_source(number: int, chunk: IndexedChunk, directory: str) -> FtsSource:
-    return FtsSource(number, chunk.chunk.text, chunk.chunk.heading, chunk.facts.title, chunk.path, directory)

@@ -122,11 +122,14 @@ class ClusterReader:
     def standing(self, passages: str) -> Iterator[tuple[int, str]]:
         """Yield the file and the revision of every passage."""
         for record in self._scroll(passages, None, _PassageOrigin._fields):
-            yield StoredPoint(passages, record).read(_parse_origin)
+            yield StoredPoint(passages, record).read(partial(parse_record, _PassageOrigin))
 
     def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
         """Yield the collection and the id of every point that dirindex did not write."""
-        for collection, read in ((passages, _check_passage), (self._catalogue, _parse_catalogued)):
+        for collection, read in (
+            (passages, _check_passage),
+            (self._catalogue, lambda payload: _CATALOGUE_PARSERS[payload["record"]](payload)),
+        ):
             for record in self._scroll(collection, None, ()):
                 try:
                     StoredPoint(collection, record).read(read)
@@ -235,18 +238,10 @@ class _PassageOrigin(NamedTuple):
     revision: str
 
 
-def _parse_origin(payload: dict[str, Any]) -> tuple[int, str]:
-    return parse_record(_PassageOrigin, payload)
-
-
 def _check_passage(payload: dict[str, Any]) -> None:
     passage, origin = parse_passage(payload), parse_record(_PassageOrigin, payload)
     if origin.file != file_key(passage.path):
         raise ValueError("it is not of the file that it names")
-
-
-def _parse_catalogued(payload: dict[str, Any]) -> object:
-    return _CATALOGUE_PARSERS[payload["record"]](payload)
 
 
 _CATALOGUE_PARSERS: Final[dict[str, Callable[[dict[str, Any]], object]]] = {

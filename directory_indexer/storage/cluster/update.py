@@ -267,7 +267,11 @@ class ClusterIndex(ClusterCopy):
     def _begin_update(self, before: Manifest | None, planned: Manifest) -> Manifest:
         """Read the state of the cluster if it is unknown, and mark an update as started."""
         standing = self.ledger.standing()
-        is_known = before is not None and standing is not None and _describes(standing, planned)
+        is_known = (
+            before is not None
+            and standing is not None
+            and (standing.passages, standing.version) == (planned.passages, planned.version)
+        )
         if not is_known or before is None or before.passages != planned.passages:
             self._read_cluster(before, planned)
         elif standing is not None and standing.state == UPDATING:
@@ -388,10 +392,6 @@ def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> P
     n_before = change.known.n_vectors if change.known else 0
     n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
     return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
-
-
-def _describes(standing: LedgerState, manifest: Manifest) -> bool:
-    return (standing.passages, standing.version) == (manifest.passages, manifest.version)
 
 
 def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> PublishedFile:

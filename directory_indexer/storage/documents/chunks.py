@@ -104,15 +104,13 @@ class Chunks(SnapshotQueries):
             return self._count_waiting()
         if len(holder_ids) <= _FEW_FILES:
             return self._count_held("is_embedded = 0", holder_ids)
-        waiting = self._once("chunks_to_embed_by_file", self._waiting_by_file)
+        query = "SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1"
+        waiting = self._once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
         return sum(n_chunks for file_id, n_chunks in waiting.items() if file_id in holder_ids)
 
     def _count_held(self, condition: str, holder_ids: frozenset[int]) -> int:
         query = f"SELECT count(*) FROM chunks WHERE {condition} AND file_id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return self._count(query, [json.dumps(list(holder_ids))])
-
-    def _waiting_by_file(self) -> dict[int, int]:
-        return dict(self._select("SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1").fetchall())
 
     def count_of(self, file_filter: FileFilter) -> int:
         """Count the chunks of the files that match a filter; a shared chunk counts once for each file."""

@@ -88,18 +88,16 @@ class PauseWrites(TableWrites):
             if not remaining:
                 self.drop([paused.run_id], by=by)
             elif paused.directories:
-                self._keep(paused, [directory for directory in paused.directories if directory in remaining])
+                kept = json.dumps([directory for directory in paused.directories if directory in remaining])
+                self._connection.execute(
+                    "UPDATE paused_runs SET directories = ? WHERE run_id = ?", (kept, paused.run_id)
+                )
 
     def drop(self, run_ids: Collection[int], *, by: str) -> None:
         """Delete the pauses of runs; `by` is the reason stored with the runs."""
         for run_id in run_ids:
             self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
             self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))
-
-    def _keep(self, paused: PausedRun, directories: Collection[FilePath]) -> None:
-        self._connection.execute(
-            "UPDATE paused_runs SET directories = ? WHERE run_id = ?", (json.dumps(directories), paused.run_id)
-        )
 
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:

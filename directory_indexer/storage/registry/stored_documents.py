@@ -146,10 +146,6 @@ def _is_valid(column: str, value: object) -> bool:
         return False
 
 
-def _is_count(number: int) -> bool:
-    return 0 <= number < _MAX_COUNT
-
-
 _MAX_NAME_BYTES: Final = 255
 _MAX_COUNT: Final = 2**62
 _STORED_NAME: Final = re.compile(
@@ -180,7 +176,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "content_hash": _HASH.fullmatch,
     "etag": _ONE_LINE.fullmatch,
     "last_modified": _ONE_LINE.fullmatch,
-    **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
+    **dict.fromkeys(
+        ("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), lambda number: 0 <= number < _MAX_COUNT
+    ),
     **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
 }
 """Conditions on values beyond their types; a check of a wrong value returns None or false, or raises."""

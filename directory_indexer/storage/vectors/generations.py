@@ -236,12 +236,10 @@ def size_bytes(directory: Path) -> int:
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 status = Path(folder, name).lstat()
-                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+                sizes[status.st_dev, status.st_ino] = (
+                    status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
+                )
     return sum(sizes.values())
-
-
-def _allocated_bytes(status: os.stat_result) -> int:
-    return status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
 
 
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
