@@ -27,10 +27,10 @@ with lazily:
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
-    from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
+    from directory_indexer.indexing.background_embedding import EmbeddingProcess, EmbeddingWork, embedding_command
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
-    from directory_indexer.indexing.named_files import NamedFiles
+    from directory_indexer.indexing.named_files import FileUpdates
     from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.options import IndexParts, ServiceChecks
     from directory_indexer.indexing.refresh import Refresher
@@ -53,7 +53,7 @@ with lazily:
     from directory_indexer.storage.cluster.writer import ClusterWriter
     from directory_indexer.storage.registry.store import Registry
     from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 
 class App:
@@ -146,7 +146,7 @@ class App:
         )
 
     @cached_property
-    def cluster_connection(self) -> Connection:
+    def cluster_connection(self) -> QdrantConnection:
         """The connection to the Qdrant server with the cluster index."""
         return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
 
@@ -230,9 +230,9 @@ class App:
             return snapshot.vector_sets.answering().space
 
     @cached_property
-    def sent_files(self) -> NamedFiles:
+    def sent_files(self) -> FileUpdates:
         """The indexing of documents that were sent."""
-        return NamedFiles(RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin), self.index_parts)
+        return FileUpdates(RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin), self.index_parts)
 
     @cached_property
     def run_control(self) -> RunControl:
@@ -259,11 +259,11 @@ class App:
             releases_when_idle=scope != WHOLE_INDEX,
         )
 
-    def _embedding_work(self, scope: IndexScope) -> Waiting:
+    def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
         """Return the work that a background process may do: none that needs consent first."""
         n_chunks, built = self.status.embeddable(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
-        return Waiting(n_chunks if is_agreed else 0, self.status.is_locked())
+        return EmbeddingWork(n_chunks if is_agreed else 0, self.status.is_locked())
 
     @cached_property
     def exporter(self) -> Exporter:

@@ -38,7 +38,7 @@ with lazily:
     from directory_indexer.core.embedding_space import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
     from directory_indexer.search.nearest import Nearest
-    from directory_indexer.storage.cluster.reader import CandidateQuery, Candidates, ClusterReader
+    from directory_indexer.storage.cluster.reader import CandidatePassages, CandidateQuery, ClusterReader
     from directory_indexer.storage.cluster.records import CandidatePassage, TrackedDirectory
     from directory_indexer.storage.documents.runs import RunRecord
 
@@ -203,7 +203,7 @@ class ClusterRetriever:
             _scores(candidates.by_words), by_meaning, cosines, meaning.model if meaning else OTHER_MODEL
         )
 
-    def _candidates(self, question: CandidateQuery, depth: int) -> Candidates:
+    def _candidates(self, question: CandidateQuery, depth: int) -> CandidatePassages:
         """Search deeper until enough of the candidates are within the scope."""
         limit = depth
         while True:
@@ -215,7 +215,7 @@ class ClusterRetriever:
                 for within, hits in ((by_words, candidates.by_words), (by_meaning, candidates.by_meaning))
             )
             if is_enough or limit >= _MAX_DEPTH:
-                return Candidates(by_words[:depth], by_meaning[:depth])
+                return CandidatePassages(by_words[:depth], by_meaning[:depth])
             limit = min(limit * _GROWTH, _MAX_DEPTH)
 
     @property

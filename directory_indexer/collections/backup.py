@@ -103,7 +103,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         if configuration := _configuration(app):
             write_durably(new_file(draft / CONFIGURATION), json.dumps(configuration, indent=2).encode())
         made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _files_in(draft)
-        manifest = Manifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
+        manifest = BackupManifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
         write_durably(new_file(draft / MANIFEST), manifest.to_json().encode())
         if target.is_dir():
@@ -119,7 +119,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
 
 
-class Manifest(NamedTuple):
+class BackupManifest(NamedTuple):
     """The origin of a backup, its collections, and the size of each file."""
 
     made_at: str
@@ -132,7 +132,7 @@ class Manifest(NamedTuple):
         return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
-def parsed_manifest(content: bytes, *, where: str) -> Manifest:
+def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     """Parse a manifest.
 
     Raises:
@@ -153,7 +153,7 @@ def parsed_manifest(content: bytes, *, where: str) -> Manifest:
     except ValueError as error:
         raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
     made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
-    return Manifest(made_at, data_dir, collections, named)
+    return BackupManifest(made_at, data_dir, collections, named)
 
 
 def backup_file(name: str) -> BackupFile:

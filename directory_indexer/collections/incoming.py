@@ -24,7 +24,7 @@ from directory_indexer.collections.backup import (
     MANIFEST,
     REGISTRY,
     BackupFile,
-    Manifest,
+    BackupManifest,
     parsed_manifest,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
@@ -90,7 +90,7 @@ class BackupSource:
     def __exit__(self, *_: object) -> None:
         self._passage.close()
 
-    def manifest(self) -> Manifest:
+    def manifest(self) -> BackupManifest:
         """Read the manifest of the backup.
 
         Raises:

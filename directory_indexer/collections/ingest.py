@@ -29,7 +29,7 @@ from directory_indexer.core.errors import ConflictError, LockedError, UsageError
 from directory_indexer.core.ids import DocId, content_hash
 from directory_indexer.integrations.converting.fetching import Fetch, FetchedContent, Validators
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
-from directory_indexer.storage.registry.stored_documents import Source, State, StoredDocument, StoredName
+from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
 from directory_indexer.telemetry import spans
 
 _MAX_METADATA_BYTES: Final = 16_384
@@ -112,7 +112,7 @@ class IngestResult(NamedTuple):
 class IngestContent(NamedTuple):
     """Content that was sent, and its names."""
 
-    source: Source
+    source: DocumentSource
     pieces: Iterable[bytes]
     doc_id: DocId
     filename: str
@@ -218,13 +218,15 @@ class DocumentIngest:
         keys = {"url": address, "filename": checked if sending.filename else "", "text": content_hash(content).hex()}
         doc_id = self._id_of(sending, *next((kind, key) for kind, key in keys.items() if key))
         media_type = validation.media_type_of(name)
-        return self._add(IngestContent(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
+        return self._add(
+            IngestContent(DocumentSource.TEXT, [content], doc_id, checked, name, media_type, address), sending
+        )
 
     def add_file(self, pieces: Iterable[bytes], sending: IngestRequest, *, media_type: str = "") -> IngestResult:
         """Ingest a file, piece by piece; it must have a name."""
         checked, name, known_type = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
-        return self._add(IngestContent(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
+        return self._add(IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), sending)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return the maximum size of a file with this name."""
@@ -258,7 +260,7 @@ class DocumentIngest:
         """
         with self._collections.using(collection) as opened:
             (document,) = opened.queue.refreshed([known_document(opened, doc_id)])
-        if document.source is not Source.URL:
+        if document.source is not DocumentSource.URL:
             raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
         known = Validators(document.etag, document.last_modified)
         if document.state is State.FAILED:
@@ -295,7 +297,9 @@ class DocumentIngest:
         media_type = validation.media_type_of(fetched.name, fetched.media_type)
         name = validation.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
-        content = IngestContent(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
+        content = IngestContent(
+            DocumentSource.URL, [fetched.content], doc_id, filename, name, media_type, address, validators
+        )
         metadata = (
             sending.sender_metadata if address == fetched.url else {**sending.sender_metadata, "final_url": fetched.url}
         )
@@ -313,7 +317,7 @@ class DocumentIngest:
                 verdict = validate_content(
                     received.path,
                     policy,
-                    is_fetched=content.source is Source.URL,
+                    is_fetched=content.source is DocumentSource.URL,
                     allows_secrets=sending.allows_secrets or policy.include_secrets,
                 )
                 sent = store_document(opened, content, sending, received, verdict)

@@ -20,7 +20,7 @@ from directory_indexer.collections.originals import Originals, hash_of_file
 from directory_indexer.core.errors import LockedError
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.paths import FilePath, containers_around, file_path, lies_in, members_directory
-from directory_indexer.indexing.named_files import NamedFiles
+from directory_indexer.indexing.named_files import FileUpdates
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -45,7 +45,7 @@ class IndexingQueue:
         self,
         documents: Documents,
         originals: Originals,
-        files: Callable[[], NamedFiles],
+        files: Callable[[], FileUpdates],
         docstore: Callable[[], DocStore],
     ) -> None:
         self._documents = documents

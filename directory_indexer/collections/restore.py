@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.collections.backup import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, Manifest
+from directory_indexer.collections.backup import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, BackupManifest
 from directory_indexer.collections.collections import Collections, OpenCollection
 from directory_indexer.collections.incoming import (
     BackupSource,
@@ -93,7 +93,7 @@ class _Staging(NamedTuple):
     """A restore in progress: its backup, the places of the parts, and the token in the names of its copies."""
 
     source: BackupSource
-    manifest: Manifest
+    manifest: BackupManifest
     places: Mapping[str, Path]
     token: str
 
@@ -319,7 +319,7 @@ def _is_own(move: _Move, places: set[str]) -> bool:
 
 
 def _finish_restore(
-    app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]
+    app: App, manifest: BackupManifest, left_out: tuple[str, ...], tell: Callable[[str], None]
 ) -> RestoreReport:
     """Make every index consistent with its documents, whose paths may differ from those at the time of the backup."""
     collections = Collections(app)

@@ -28,7 +28,7 @@ with lazily:
     pass
 
 
-class NamedFiles:
+class FileUpdates:
     """Updates of single files of one tracked directory, which `request` names.
 
     Raises:

@@ -301,7 +301,7 @@ def recorded_run(
             span.note(outcome=outcome, **run.counts())
 
 
-class Resumption(NamedTuple):
+class ResumedWork(NamedTuple):
     """The directories and options of a run that resumes all paused ones; no directories mean the whole index."""
 
     directories: tuple[FilePath, ...]
@@ -352,7 +352,7 @@ class RunControl:
         with self._docstore().snapshot() as snapshot:
             return snapshot.pauses.all()
 
-    def resumption(self) -> Resumption:
+    def resumption(self) -> ResumedWork:
         """Return the work of a run that resumes all paused ones.
 
         Raises:
@@ -361,7 +361,7 @@ class RunControl:
         paused = self.paused()
         if not paused:
             raise ConflictError("no index run is paused", hint="dirindex index brings all directories up to date")
-        return Resumption(_directories(paused), options_of(run.options for run in paused))
+        return ResumedWork(_directories(paused), options_of(run.options for run in paused))
 
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:

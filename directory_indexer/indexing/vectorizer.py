@@ -41,7 +41,7 @@ with lazily:
 _FULL_PACE = Throttle()
 
 
-class Step(NamedTuple):
+class EmbeddingStep(NamedTuple):
     """The result of a batch: vectors that were computed, vectors that existed, and texts that the provider refuses."""
 
     n_embedded: int = 0
@@ -106,7 +106,7 @@ class Vectorizer:
         *,
         must_stop: Callable[[], bool] = lambda: False,
         pace: Throttle = _FULL_PACE,
-    ) -> Iterator[Step]:
+    ) -> Iterator[EmbeddingStep]:
         """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
         In a pause of its pace the steps are empty. When it must stop, it waits for the embedder;
@@ -120,7 +120,7 @@ class Vectorizer:
             return
         while pace.pauses() and not must_stop():  # before the model takes memory
             pace.rest()
-            yield Step()
+            yield EmbeddingStep()
         if must_stop():
             return
         share_heaps()
@@ -158,7 +158,7 @@ class Vectorizer:
 
     def _embed_batches(
         self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Throttle
-    ) -> Iterator[Step]:
+    ) -> Iterator[EmbeddingStep]:
         batches.reverse()
         while True:
             while batches and in_flight.has_room and not must_stop() and not pace.pauses():
@@ -167,7 +167,7 @@ class Vectorizer:
                 if not batches or in_flight.has_failed or must_stop():
                     return
                 pace.rest()
-                yield Step()
+                yield EmbeddingStep()
             for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
                 yield self._keep(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)
@@ -181,7 +181,7 @@ class Vectorizer:
         except VectorStoreError as error:
             in_flight.fail(error)
 
-    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> Step:
+    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> EmbeddingStep:
         """Store existing vectors of the chunks in these rows, and send the rest to the embedder."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.embedding_queue.chunks(rows)
@@ -191,7 +191,7 @@ class Vectorizer:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
         in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
-        return Step(n_reused=len(reused))
+        return EmbeddingStep(n_reused=len(reused))
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
@@ -207,7 +207,7 @@ class Vectorizer:
         stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> EmbeddingStep:
         rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
             _embedded_chunk(chunk, rows[chunk.text_hash])
@@ -219,7 +219,7 @@ class Vectorizer:
             transaction.vectors.put(embedded)
             transaction.vectors.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
         n_fresh = len(batch_in_flight.texts) - len(reasons)
-        return Step(
+        return EmbeddingStep(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,
             refused=tuple(

@@ -25,7 +25,7 @@ from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.update import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterWriter
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from evaluation.asking import IndexedCorpus
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PLAN = CollectionPlan("evaluation")
 
 
-class LocalConnection(Connection):
+class LocalConnection(QdrantConnection):
     """A connection to Qdrant in the process."""
 
     def __init__(self) -> None:

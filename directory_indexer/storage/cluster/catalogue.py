@@ -37,7 +37,7 @@ from directory_indexer.storage.documents.words import FtsSource, Words, WordWrit
 with lazily:
     from directory_indexer.storage.cluster.payloads import parse_manifest
     from directory_indexer.storage.cluster.reader import ClusterReader, ClusterSnapshot
-    from directory_indexer.storage.databases.connections import Connection
+    from directory_indexer.storage.databases.connections import PooledConnection
 
 Answer = TypeVar("Answer")
 
@@ -54,7 +54,7 @@ class CatalogueSnapshot(Snapshot):
     chunks: ClusterChunks
     words: CatalogueWords
 
-    def __init__(self, connection: Connection, moment: ClusterSnapshot) -> None:
+    def __init__(self, connection: PooledConnection, moment: ClusterSnapshot) -> None:
         super().__init__(connection.raw, connection.known)
         self.moment = moment
         manifest = moment.manifest

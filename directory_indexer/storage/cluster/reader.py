@@ -45,7 +45,7 @@ from directory_indexer.storage.vectors.collection import (
 
 with lazily:
     from directory_indexer.storage.cluster.records import ClusterPassage
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 Record = TypeVar("Record")
 
@@ -62,7 +62,7 @@ class CandidateQuery(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-class Candidates(NamedTuple):
+class CandidatePassages(NamedTuple):
     """The two lists, best first; empty if it was not requested."""
 
     by_words: list[CandidatePassage]
@@ -76,7 +76,7 @@ class ClusterReader:
         VectorStoreError: from every method, when the server cannot be reached or its response is invalid.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
         self._connection = connection
         self._plan = plan
         self._catalogue = catalogue_name(plan.name)
@@ -156,12 +156,12 @@ class ClusterReader:
 class ClusterSnapshot:
     """One version of a cluster index."""
 
-    def __init__(self, connection: Connection, plan: CollectionPlan, manifest: Manifest) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, manifest: Manifest) -> None:
         self.manifest = manifest
         self._connection = connection
         self._plan = plan
 
-    def candidates(self, question: CandidateQuery, *, limit: int) -> Candidates:
+    def candidates(self, question: CandidateQuery, *, limit: int) -> CandidatePassages:
         """Return the best passages by words and by meaning, `limit` of each."""
         condition = self._filter(question)
         requests = []
@@ -178,7 +178,7 @@ class ClusterSnapshot:
         )
         lists = [[parse_candidate(self.manifest.passages, point) for point in answer.points] for answer in answers]
         by_words = lists.pop(0) if question.sparse is not None else []
-        return Candidates(by_words, lists.pop(0) if lists else [])
+        return CandidatePassages(by_words, lists.pop(0) if lists else [])
 
     def cosines(self, vector: Sequence[float], point_ids: Collection[str]) -> dict[str, float]:
         """Return the cosine similarities of a vector to those of some points, for points that have one."""

@@ -33,7 +33,7 @@ from directory_indexer.storage.cluster.records import (
 from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_of
 
 with lazily:
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 _CATALOGUE_BATCH: Final = 1000
 _PASSAGE_BATCH: Final = 200
@@ -49,7 +49,7 @@ class ClusterWriter:
         VectorStoreError: from every method, when the server cannot be reached or refuses.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
         self._insist = connection.insist
         self._plan = plan
         self._catalogue = catalogue_name(plan.name)

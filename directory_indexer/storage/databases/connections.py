@@ -18,7 +18,7 @@ from directory_indexer.core.errors import DiskFullError, StoreError
 from directory_indexer.core.permissions import file_mode, is_trusted
 
 
-class Connection:
+class PooledConnection:
     """A connection that one thread uses at a time.
 
     `known` caches results of queries; it is valid until somebody writes, which changes the `version`.
@@ -36,10 +36,10 @@ class Connections:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[PooledConnection] = deque()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[PooledConnection]:
         """Yield a connection in a read transaction on the current state."""
         with self.lend() as connection:
             connection.raw.execute("BEGIN")
@@ -68,10 +68,10 @@ class Connections:
             connection.raw.execute("COMMIT")
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[Connection]:
+    def lend(self) -> Iterator[PooledConnection]:
         """Yield a connection for one transaction, which is rolled back unless the block commits it."""
         # If the file is replaced in between, the connection is not reused.
-        connection = self._take_idle() or Connection(identity=_identity(self._path), raw=self.open())
+        connection = self._take_idle() or PooledConnection(identity=_identity(self._path), raw=self.open())
         try:
             yield connection
         except BaseException:
@@ -114,7 +114,7 @@ class Connections:
             while True:
                 self._idle.pop().raw.close()
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> PooledConnection | None:
         """Return the last used connection, whose cache is the freshest; None if the file was replaced meanwhile."""
         with contextlib.suppress(IndexError):
             while True:

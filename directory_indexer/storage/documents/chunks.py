@@ -70,7 +70,7 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
-class FileText(NamedTuple):
+class PlacedText(NamedTuple):
     """The parsed text of a file, with its row and its tracked directory."""
 
     file_id: int
@@ -187,7 +187,7 @@ class ChunkWrites:
         self._free_row: int | None = None
         """The next free row, once it is known; only this transaction assigns rows."""
 
-    def add(self, texts: Sequence[FileText]) -> None:
+    def add(self, texts: Sequence[PlacedText]) -> None:
         """Insert the chunks of files that have none."""
         chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
         first = self._rows_for(len(chunks))
@@ -270,7 +270,7 @@ class ChunkWrites:
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
 
-    def _ids_of(self, texts: Sequence[FileText]) -> list[list[ChunkId]]:
+    def _ids_of(self, texts: Sequence[PlacedText]) -> list[list[ChunkId]]:
         """Derive the ids of the chunks of files.
 
         Another file may have the ids of this path and content, if it took over the text.

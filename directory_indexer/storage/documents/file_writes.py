@@ -17,7 +17,7 @@ from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, S
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
-from directory_indexer.storage.documents.chunks import ChunkWrites, FileText
+from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
 from directory_indexer.storage.documents.directories import DirectoryWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, dated_at
@@ -76,7 +76,7 @@ class FileWrites:
         self._scans.put(file_id, parsed.scans)
         holder_id = self._holder_of_same(place, parsed, recipe=recipe)
         if holder_id is None:
-            self._chunks.add([FileText(file_id, self._shared.root(place.directory_id), parsed)])
+            self._chunks.add([PlacedText(file_id, self._shared.root(place.directory_id), parsed)])
         else:
             self._shared.share(file_id, holder_id)
         return 0 if is_new else self.keep_members(path, members)
@@ -92,7 +92,7 @@ class FileWrites:
         self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
         root = self._shared.root
         self._chunks.add(
-            [FileText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
+            [PlacedText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
         )
         return paths
 

@@ -26,8 +26,8 @@ from directory_indexer.storage.databases.stored_values import (
 from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
+    DocumentSource,
     Progress,
-    Source,
     State,
     StoredDocument,
     parse_document,
@@ -259,7 +259,7 @@ class StoredDescriptions(NamedTuple):
         metadata = described_by(document.sender_metadata())
         if containers_around(path):
             return Description(metadata=metadata)
-        return Description(document.title, metadata, is_fetched=document.source is Source.URL)
+        return Description(document.title, metadata, is_fetched=document.source is DocumentSource.URL)
 
 
 def described_by(sent: Mapping[str, Any]) -> Metadata:

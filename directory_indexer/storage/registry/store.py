@@ -17,8 +17,8 @@ from directory_indexer.core.lock import write_lock
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.databases.connections import (
     FREE_SPACE,
-    Connection,
     Connections,
+    PooledConnection,
     is_disk_full,
     require_own,
 )
@@ -45,7 +45,7 @@ class Registry:
         return self.path.exists()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[PooledConnection]:
         """Yield a connection to one snapshot of the registry."""
         with _translated_errors(self.path), self._connections.reading() as connection:
             yield connection

@@ -26,7 +26,7 @@ StoredName = NewType("StoredName", str)
 """The name of the file of a document on disk: without a directory, and harmless on every system."""
 
 
-class Source(StrEnum):
+class DocumentSource(StrEnum):
     """The way a document was sent."""
 
     TEXT = "text"
@@ -56,7 +56,7 @@ class StoredDocument(NamedTuple):
     collection: CollectionName
     doc_id: DocId
     version: int
-    source: Source
+    source: DocumentSource
     filename: str
     stored_name: StoredName
     url: str
@@ -110,7 +110,7 @@ def parse_document(row: Sequence[Any]) -> StoredDocument:
             raise DamagedValueError(f"documents.{column}")
     document = parse_stored("documents", StoredDocument._make, row)
     return document._replace(
-        source=Source(document.source),
+        source=DocumentSource(document.source),
         state=State(document.state),
         allows_secrets=bool(document.allows_secrets),
         is_paused=bool(document.is_paused),
@@ -169,7 +169,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "collection": collection_name,
     "doc_id": doc_id,
     "stored_name": is_stored_name,
-    "source": Source,
+    "source": DocumentSource,
     "state": State,
     "metadata": lambda stored: len(parse_mapping(stored)) >= 0,
     "media_type": _MEDIA_TYPE.fullmatch,
@@ -185,7 +185,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     "version": 1,
-    "source": Source.FILE,
+    "source": DocumentSource.FILE,
     "filename": "?",
     "media_type": "application/octet-stream",
     "content_hash": "0" * 32,

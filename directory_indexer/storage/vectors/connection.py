@@ -106,7 +106,7 @@ class Address:
     timeout_seconds: int = 30
 
 
-class Connection:
+class QdrantConnection:
     """The client of one server, created when it is first needed; threads may share it.
 
     Raises:

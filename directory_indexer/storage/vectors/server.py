@@ -38,7 +38,7 @@ from directory_indexer.storage.vectors.collection import (
 with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 
 _DELETE_BATCH = 1000
@@ -59,7 +59,7 @@ class QdrantServer:
     keep_pending = 1
     """A small request costs a server nothing, and other readers of the collection see the current state."""
 
-    def __init__(self, connection: Connection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
         self._connection = connection
         self._plan = plan
         self._points = IndexPoints(connection, plan, index_id=index_id, dimensions=dimensions)
@@ -183,7 +183,7 @@ class IndexPoints:
         VectorStoreError: from every request, when the server cannot be reached, refuses, or its response is invalid.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
         self.batch_size = max(_WRITE_BYTES // (dimensions * _NUMBER_BYTES), 1)
         self.insist = connection.insist
         self._connection = connection
