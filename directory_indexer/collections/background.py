@@ -33,7 +33,6 @@ with lazily:
 
     from directory_indexer.storage.registry.store import Registry
 
-
 ReportProgress: TypeAlias = Callable[[str], None]
 """Reports progress; raises `OperationStoppedError` when the operation must stop."""
 

@@ -46,7 +46,6 @@ _COMPARED_FIELDS: Final = (
 )
 """The fields that a document sent again must share with the existing one to count as unchanged."""
 
-
 _MAX_STREAMED_BYTES: Final = 200_000_000
 
 

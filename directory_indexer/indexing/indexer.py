@@ -45,7 +45,6 @@ from directory_indexer.walk.listing import IgnoredPath
 with lazily:
     from directory_indexer.formats.kinds import is_media, may_be_scanned
 
-
 BYTES_PER_TEXT_BYTE = 3
 """The size of an index for each byte of text: measured on source code and prose, rounded up."""
 

@@ -33,7 +33,6 @@ with lazily:
     from directory_indexer.parsing.parse import parse_all
     from directory_indexer.parsing.policy import ParsePolicy
 
-
 _BATCH_CHUNKS = 2048
 
 _FEW_WAITING = 256

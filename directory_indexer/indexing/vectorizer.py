@@ -37,7 +37,6 @@ with lazily:
     from directory_indexer.core.machine import share_heaps
     from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
-
 _FULL_PACE = Throttle()
 
 

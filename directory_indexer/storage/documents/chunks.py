@@ -24,7 +24,6 @@ from directory_indexer.storage.documents.words import FtsSource, WordWrites, com
 with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile
 
-
 _CHUNK_FIELDS = Chunk._fields[2:]
 """The fields of `Chunk` after its ordinal and its text; each is a column of that name."""
 

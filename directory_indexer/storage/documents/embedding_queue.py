@@ -34,7 +34,6 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-
 _WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
 """The condition on `chunks c` for those that a search may embed."""
 

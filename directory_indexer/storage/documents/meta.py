@@ -16,7 +16,6 @@ with lazily:
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """The key of the generation of each vector store; if both are set, both hold the same vectors."""
 
-
 _SUFFIX = re.compile(r"(-[0-9a-f]{8})?")
 
 FORMER = "former_"

@@ -15,7 +15,6 @@ from directory_indexer.core.paths import FilePath
 with lazily:
     import sqlite3
 
-
 Answer = TypeVar("Answer")
 
 _PARAMETERS: Final = 500

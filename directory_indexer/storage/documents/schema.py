@@ -16,7 +16,6 @@ from directory_indexer.storage.databases.migrations import Schema
 with lazily:
     import sqlite3
 
-
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
 )

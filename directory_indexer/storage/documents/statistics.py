@@ -28,7 +28,6 @@ _PLACEHOLDER_AUTHORS = ", ".join(
 )
 """Placeholders that programs write for an unknown author."""
 
-
 _BY_DIRECTORY = f"""
 SELECT d.path, {PARENT.replace("path", "disk_path")},
     count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),

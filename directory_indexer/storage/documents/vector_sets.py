@@ -16,12 +16,10 @@ from directory_indexer.storage.vectors import VectorPlace
 
 _LOCATIONS = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
-
 _HINTS_BY_PLACE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
     VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
 }
-
 
 _SET_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
 

@@ -23,21 +23,16 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-
 NOT_REUSABLE = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
 """The condition on stale points whose vectors no waiting text can reuse."""
-
 
 FLOAT_BYTES = 4
 """Vectors are stored as float32 values."""
 
-
 _PENDING_VECTORS = "pending_vectors"
-
 
 _MAX_CACHED_VECTOR_BYTES = 8_000_000
 """At most this many bytes are cached for each of a few connections."""
-
 
 _INTERRUPTED_MERGE = """
     UNION SELECT p.chunk_id FROM pending_vectors p LEFT JOIN chunks c ON c.chunk_id = p.chunk_id
@@ -45,20 +40,16 @@ _INTERRUPTED_MERGE = """
 """
 """Pending vectors of removed texts: an interrupted merge may have written them to the store."""
 
-
 _PENDING = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
 """Vectors that no generation contains yet, with their chunks.
 
 Without CROSS JOIN, SQLite scans all chunks instead of the few pending vectors: 80 ms of every search at 100 000 chunks.
 """
 
-
 _CURRENT = """c.is_embedded = 1
     AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
 
-
 FORMER_WITHOUT_TEXT = "NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"
-
 
 _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
 

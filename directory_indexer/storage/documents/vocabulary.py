@@ -32,7 +32,6 @@ VOCABULARY_SUFFIX: Final = "-words"
 
 _FARTHEST: Final = 10_000
 
-
 RETENTION_SECONDS = 86_400
 """Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
 

@@ -22,19 +22,15 @@ from directory_indexer.storage.documents.vocabulary import cached_vocabulary, re
 
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
-
 _DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 deletes a row of a contentless table only when it is given the very values that were inserted."""
-
 
 _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
 """
 
-
 _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
-
 
 MANY_CHUNKS = 20_000
 """From this many chunks on, the vocabulary cache pays off: the words of fewer are read in 0.03 s."""

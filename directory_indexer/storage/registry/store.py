@@ -128,7 +128,6 @@ _HINTS = {
     sqlite3.SQLITE_NOTADB: _RESTORE,
 }
 
-
 _KEYS = """
 CREATE TABLE keys (
     id           INTEGER PRIMARY KEY,

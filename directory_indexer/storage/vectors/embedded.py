@@ -38,7 +38,6 @@ with lazily:
 
     from directory_indexer.core.findings import Finding, Verdict
 
-
 _NEVER_WRITTEN = frozenset({CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
 """The large files that the engine opens read-only, or replaces as a whole."""
 

@@ -31,7 +31,6 @@ from directory_indexer.walk.filesystems import FileSystems
 with lazily:
     import tempfile
 
-
 Value = TypeVar("Value", int, str)
 
 _CONTENTS = "contents.json"

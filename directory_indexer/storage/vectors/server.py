@@ -40,7 +40,6 @@ with lazily:
 
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
-
 _DELETE_BATCH = 1000
 _WRITE_BYTES = 4_000_000
 """The size of one request; Qdrant takes 32 MB by default, proxies often less. A number takes some 12 bytes of JSON."""
