@@ -208,10 +208,10 @@ class ClusterChunks(Chunks):
         directories = self._moment.manifest.directories
         if file_ids is None:
             return list(directories)
-        rows = self._connection.execute(
+        rows = self._select(
             """SELECT path FROM directories WHERE id IN (
                    SELECT directory_id FROM files WHERE id IN (SELECT value FROM json_each(?)))""",
-            [json.dumps(list(file_ids))],
+            json.dumps(list(file_ids)),
         )
         paths = {path for (path,) in rows}
         return [directory for directory in directories if directory.path in paths]
@@ -244,8 +244,8 @@ class CatalogueWords(Words):
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Return which of these words occur."""
-        rows = self._connection.execute(
-            "SELECT term FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))", (json.dumps(list(terms)),)
+        rows = self._select(
+            "SELECT term FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))", json.dumps(list(terms))
         )
         return {term for (term,) in rows}
 
@@ -275,8 +275,8 @@ class CatalogueWords(Words):
         return {passages[number].chunk_id for (number,) in matches}
 
     def _root_of(self, file_id: int) -> str:
-        row = self._connection.execute(
-            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (file_id,)
+        row = self._select(
+            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", file_id
         ).fetchone()
         return str(row[0]) if row else ""
 

@@ -17,7 +17,7 @@ from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.files import FileFilter, file_condition
 from directory_indexer.storage.documents.meta import MetaWrites
-from directory_indexer.storage.documents.queries import SnapshotQueries, rows_for
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, rows_for
 from directory_indexer.storage.documents.shared_texts import HAS_TEXT, SharedTextWrites
 from directory_indexer.storage.documents.words import FtsSource, WordWrites, compress_text, decompress_text
 
@@ -173,13 +173,13 @@ class Chunks(SnapshotQueries):
         return first or 0, last or 0
 
 
-class ChunkWrites:
+class ChunkWrites(TableWrites):
     """Insertion and removal of the chunks of files, with their texts and full-text rows."""
 
     def __init__(
         self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites, shared: SharedTextWrites
     ) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._words = words
         self._meta = meta
         self._shared = shared
@@ -210,7 +210,7 @@ class ChunkWrites:
         """Whether a file owns exactly the chunks of a parsed file."""
         columns = ("text_hash", "ordinal", *_CHUNK_FIELDS)
         query = f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal"  # noqa: S608
-        rows = self._connection.execute(query, (holder_id,)).fetchall()
+        rows = self._execute(query, holder_id).fetchall()
         return rows == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
 
     def remove_of(self, path: FilePath) -> None:
@@ -221,36 +221,37 @@ class ChunkWrites:
         if not sources:
             return
         self._store_last_row()
-        ids = [(source.id,) for source in sources]
-        self._connection.executemany(
+        ids = [source.id for source in sources]
+        self._execute_each(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
                SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
                AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
             ids,
         )
-        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
-        self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
+        self._execute_each("DELETE FROM chunk_texts WHERE id = ?", ids)
+        self._execute_each("DELETE FROM chunks WHERE id = ?", ids)
         self._words.remove(sources)
 
     def _store_last_row(self) -> None:
-        last = int(self._connection.execute(_NEXT_ROW).fetchone()[0]) - 1
+        last = int(self._execute(_NEXT_ROW).fetchone()[0]) - 1
         known = self._meta.get(_LAST_ROW)
         if known is None:
-            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_LAST_ROW, str(last)))
+            self._execute("INSERT INTO meta VALUES (?, ?)", _LAST_ROW, str(last))
         elif parse_stored("meta.rows_given", int, known) < last:
-            self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _LAST_ROW))
+            self._execute("UPDATE meta SET value = ? WHERE key = ?", str(last), _LAST_ROW)
 
     def pack_texts(self, limit: int) -> bool:
         """Compress up to `limit` texts that an older version wrote; return whether there may be more."""
         until = self._meta.get(_PLAIN_TEXTS)
         if until is None:
             return False
-        rows = self._connection.execute(
+        rows = self._execute(
             "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?",
-            (parse_stored("meta.plain_texts_until", int, until), limit),
+            parse_stored("meta.plain_texts_until", int, until),
+            limit,
         ).fetchall()
         # Rows that shrink in place would leave their pages half empty.
-        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
+        self._execute_each("DELETE FROM chunk_texts WHERE id = ?", (id_ for id_, _ in rows))
         self._connection.executemany(
             _ADD_TEXT, [(id_, compress_text(decompress_text(text))) for id_, text in reversed(rows)]
         )
@@ -265,7 +266,7 @@ class ChunkWrites:
         if self._free_row is None:
             if self._meta.get(_INDEX_ID) is None:
                 self._meta.index_id()  # the id distinguishes the cached words of this index from those of another
-            self._free_row = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
+            self._free_row = int(self._execute(_NEXT_ROW).fetchone()[0])
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
 

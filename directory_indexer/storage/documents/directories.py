@@ -22,7 +22,7 @@ from directory_indexer.storage.databases.stored_values import (
     text,
 )
 from directory_indexer.storage.documents.known_files import format_skipped_entries
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.documents.shared_texts import HAS_TEXT
 from directory_indexer.storage.documents.statistics import DirectoryStatus
 from directory_indexer.walk.listing import SettledDirectory
@@ -42,7 +42,7 @@ class Directories(SnapshotQueries):
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
         """Return the status of every tracked directory."""
-        rows = self._connection.execute("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
+        rows = self._select("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
         return tuple(self._status(*row) for row in rows)
 
     def _status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
@@ -93,33 +93,33 @@ def parse_mounts(written: object) -> dict[FilePath, str]:
     return {FilePath(mount_point): text(name) for mount_point, name in parse_mapping(written).items()}
 
 
-class DirectoryWrites:
+class DirectoryWrites(TableWrites):
     """Writes to the tables of tracked and of settled directories."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._unsettled: set[FilePath] = set()
 
     def add(self, path: FilePath) -> int:
         """Track a directory and return its id; a tracked one keeps its id."""
-        self._connection.execute(
-            "INSERT INTO directories (path, added_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (path, time.time())
+        self._execute(
+            "INSERT INTO directories (path, added_at) VALUES (?, ?) ON CONFLICT DO NOTHING", path, time.time()
         )
-        return int(self._connection.execute("SELECT id FROM directories WHERE path = ?", (path,)).fetchone()[0])
+        return int(self._execute("SELECT id FROM directories WHERE path = ?", path).fetchone()[0])
 
     def complete(self, directory_id: int) -> None:
         """Store that all files of a directory are searchable by keyword as of now."""
-        self._connection.execute("UPDATE directories SET completed_at = ? WHERE id = ?", (time.time(), directory_id))
+        self._execute("UPDATE directories SET completed_at = ? WHERE id = ?", time.time(), directory_id)
 
     def set_mounts(self, directory_id: int, mounts: Mapping[FilePath, str]) -> None:
         """Store the file systems of a directory and of the mounts below it."""
-        self._connection.execute(
-            "UPDATE directories SET mounts = ? WHERE id = ?", (json.dumps(dict(mounts), sort_keys=True), directory_id)
+        self._execute(
+            "UPDATE directories SET mounts = ? WHERE id = ?", json.dumps(dict(mounts), sort_keys=True), directory_id
         )
 
     def remove(self, directory_id: int) -> None:
         """Stop tracking a directory whose files were removed from the index."""
-        self._connection.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
+        self._execute("DELETE FROM directories WHERE id = ?", directory_id)
 
     def settle(self, directory_id: int, settled: Mapping[FilePath, SettledDirectory]) -> None:
         """Mark directories as settled: skipped while unchanged. Any write to a file in one unsettles it."""
@@ -133,13 +133,11 @@ class DirectoryWrites:
 
     def unsettle(self, directories: Iterable[FilePath]) -> None:
         """Unsettle directories, so that the next run reads them again."""
-        self._connection.executemany(
-            "DELETE FROM settled_directories WHERE path = ?", [(directory,) for directory in directories]
-        )
+        self._execute_each("DELETE FROM settled_directories WHERE path = ?", directories)
 
     def unsettle_all(self) -> None:
         """Unsettle every directory."""
-        self._connection.execute("DELETE FROM settled_directories")
+        self._execute("DELETE FROM settled_directories")
 
     def unsettle_around(self, *paths: FilePath) -> None:
         """Unsettle the parent directories of paths."""

@@ -192,15 +192,15 @@ class SearchVectorWrites(TableWrites):
 
     def drop_needless(self, space: str) -> None:
         """Delete vectors of other spaces, and those whose texts have been embedded or removed."""
-        self._connection.execute(
+        self._execute(
             """DELETE FROM search_vectors WHERE space <> ?
                OR text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)""",
-            (space,),
+            space,
         )
 
     def clear(self) -> None:
         """Delete all of them."""
-        self._connection.execute("DELETE FROM search_vectors")
+        self._execute("DELETE FROM search_vectors")
 
 
 _BLOCKS = "static_blocks"
@@ -239,7 +239,7 @@ class StaticVectors(SnapshotQueries):
 
     def rows(self) -> array[int]:
         """Return the rows of the chunks that have one, without numpy and without reading the vectors."""
-        blocks = self._connection.execute("SELECT rows FROM static_vectors").fetchall()
+        blocks = self._select("SELECT rows FROM static_vectors").fetchall()
         return parse_stored("static_vectors", _parse_rows, blocks)
 
     def all(self) -> StaticBlocks:
@@ -247,7 +247,7 @@ class StaticVectors(SnapshotQueries):
         known = self._known.get(_BLOCKS)
         if isinstance(known, StaticBlocks):
             return known
-        stored_blocks = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
+        stored_blocks = self._select("SELECT rows, codes FROM static_vectors").fetchall()
         blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
         if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
             self._known[_BLOCKS] = blocks
@@ -277,12 +277,14 @@ class StaticVectorWrites(TableWrites):
 
     def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
         """Insert a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
-        self._connection.execute(
+        self._execute(
             "INSERT OR REPLACE INTO static_vectors VALUES (?, ?, ?)",
-            (max(rows), np.array(rows, np.int64).tobytes(), codes.tobytes()),
+            max(rows),
+            np.array(rows, np.int64).tobytes(),
+            codes.tobytes(),
         )
 
     def clear(self) -> None:
         """Delete all static vectors and their model."""
-        self._connection.execute("DELETE FROM static_vectors")
-        self._connection.execute("DELETE FROM static_model")
+        self._execute("DELETE FROM static_vectors")
+        self._execute("DELETE FROM static_model")

@@ -275,32 +275,31 @@ class FileRows(TableWrites):
 
     def id_of(self, path: FilePath) -> int | None:
         """Return the row of a file; None if there is none."""
-        row = self._connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        row = self._execute("SELECT id FROM files WHERE path = ?", path).fetchone()
         return int(row[0]) if row else None
 
     def known(self, paths: Iterable[FilePath]) -> set[FilePath]:
         """Return which of these paths have rows."""
-        rows = self._connection.execute(
-            "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
+        rows = self._execute(
+            "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", json.dumps(list(paths))
         )
         return {FilePath(path) for (path,) in rows}
 
     def is_on_disk(self, path: FilePath) -> bool:
         """Whether there is a row for a file on disk, as opposed to a member."""
         query = "SELECT 1 FROM files WHERE path = ? AND container_id IS NULL"
-        return self._connection.execute(query, (path,)).fetchone() is not None
+        return self._execute(query, path).fetchone() is not None
 
     def members_of(self, path: FilePath) -> dict[FilePath, bool]:
         """Return the members of a container, and whether each has text."""
-        rows = self._connection.execute(
-            "SELECT path, hash IS NOT NULL FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)",
-            (path,),
+        rows = self._execute(
+            "SELECT path, hash IS NOT NULL FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)", path
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
     def add(self, files: Sequence[FileRow], *, recipe: int) -> range:
         """Insert rows of files that have none, and return their ids."""
-        first = int(self._connection.execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
+        first = int(self._execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
         values = [(*_read_values(file, recipe), file_id) for file_id, file in zip(ids, files, strict=True)]
         self._connection.executemany(_ADD_NUMBERED, values)
@@ -355,26 +354,24 @@ class FileRows(TableWrites):
                 WHERE state <> 'indexed' OR kind IN ({placeholders(kinds)}) OR {has_suffix}""",  # noqa: S608
             [*kinds, *(f"%.{suffix}" for suffix in suffixes)],
         )
-        self._connection.execute(
-            """UPDATE files SET recipe = 0
-               WHERE id IN (SELECT container_id FROM files WHERE container_id IS NOT NULL AND recipe = 0)"""
-        )
+        self._execute("""UPDATE files SET recipe = 0
+               WHERE id IN (SELECT container_id FROM files WHERE container_id IS NOT NULL AND recipe = 0)""")
 
     def outdate_on_disk(self, path: FilePath) -> None:
         """Mark one file on disk to be read again."""
-        self._connection.execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", (path,))
+        self._execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", path)
 
     def remove(self, path: FilePath) -> None:
         """Delete a row."""
-        self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+        self._execute("DELETE FROM files WHERE path = ?", path)
 
     def _put(self, path: FilePath, values: Sequence[object]) -> int:
         # An upsert, or RETURNING, needs a savepoint of its own, before which SQLite makes FTS5 flush: a segment for
         # every file, and a quarter of the time of a batch.
         file_id = self.id_of(path)
         if file_id is None:
-            return int(self._connection.execute(_ADD_FILE, values).lastrowid or 0)
-        self._connection.execute(_CHANGE_FILE, (*values, file_id))
+            return int(self._execute(_ADD_FILE, *values).lastrowid or 0)
+        self._execute(_CHANGE_FILE, *values, file_id)
         return file_id
 
 

@@ -39,7 +39,7 @@ class LineRanges(SnapshotQueries):
 
     def of_file(self, file_id: int) -> list[LineRange]:
         """Return the text that a file owns as one range; none if it owns no text."""
-        rows = self._connection.execute(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", (file_id,))
+        rows = self._select(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
         group = list(map(_Row._make, rows))
         return [_join(group)] if group else []
 

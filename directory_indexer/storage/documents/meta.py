@@ -54,29 +54,27 @@ class MetaWrites(TableWrites):
 
     def index_id(self) -> str:
         """Return the id of this index, which is drawn once."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES ('index_id', ?) ON CONFLICT (key) DO NOTHING", (str(uuid.uuid4()),)
-        )
-        return str(self._connection.execute("SELECT value FROM meta WHERE key = 'index_id'").fetchone()[0])
+        self._execute("INSERT INTO meta VALUES ('index_id', ?) ON CONFLICT (key) DO NOTHING", str(uuid.uuid4()))
+        return str(self._execute("SELECT value FROM meta WHERE key = 'index_id'").fetchone()[0])
 
     def set(self, key: str, value: str) -> None:
         """Store a value."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value)
+        self._execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value
         )
 
     def forget(self, key: str) -> None:
         """Remove a stored value."""
-        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self._execute("DELETE FROM meta WHERE key = ?", key)
 
     def get(self, key: str) -> str | None:
         """Return a value as it is in this transaction."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self._execute("SELECT value FROM meta WHERE key = ?", key).fetchone()
         return row and str(row[0])
 
     def move(self, key: str, to: str) -> None:
         """Rename a stored value."""
-        self._connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", (to, key))
+        self._execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", to, key)
 
     def name_generation(self, place: VectorPlace, generation: int) -> None:
         """Store a generation that holds the same vectors as the generations stored already."""

@@ -65,7 +65,7 @@ class MetadataWrites(TableWrites):
 
     def put(self, file_id: int, metadata: Metadata) -> None:
         """Replace the metadata of a file."""
-        self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
+        self._execute("DELETE FROM metadata WHERE file_id = ?", file_id)
         self.add([(file_id, metadata)])
 
     def add(self, files: Iterable[tuple[int, Metadata]]) -> None:
@@ -83,11 +83,12 @@ class MetadataWrites(TableWrites):
 
     def copy(self, file_id: int, other_id: int) -> None:
         """Replace the metadata of a file with that of another one."""
-        self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
-        self._connection.execute(
+        self._execute("DELETE FROM metadata WHERE file_id = ?", file_id)
+        self._execute(
             """INSERT INTO metadata (file_id, name, value, folded)
                SELECT ?, name, value, folded FROM metadata WHERE file_id = ?""",
-            (file_id, other_id),
+            file_id,
+            other_id,
         )
 
 

@@ -72,32 +72,31 @@ class PauseWrites(TableWrites):
 
     def put(self, run_id: int) -> bool:
         """Store that a run is paused, unless it has ended; return whether it is paused now."""
-        self._connection.execute(
+        self._execute(
             """INSERT OR IGNORE INTO paused_runs (run_id, directories, options, paused_at)
                SELECT id, directories, options, ? FROM runs WHERE id = ? AND outcome IS NULL""",
-            (time.time(), run_id),
+            time.time(),
+            run_id,
         )
-        cursor = self._connection.execute("SELECT 1 FROM paused_runs WHERE run_id = ?", (run_id,))
+        cursor = self._execute("SELECT 1 FROM paused_runs WHERE run_id = ?", run_id)
         return cursor.fetchone() is not None
 
     def end(self, directories: Collection[FilePath], *, by: str) -> None:
         """Remove directories from all pauses; `by` names what happens to them now."""
-        tracked = {FilePath(path) for (path,) in self._connection.execute("SELECT path FROM directories")}
+        tracked = {FilePath(path) for (path,) in self._execute("SELECT path FROM directories")}
         for paused in _paused_runs(self._connection):
             remaining = (set(paused.directories) or tracked) - set(directories)
             if not remaining:
                 self.drop([paused.run_id], by=by)
             elif paused.directories:
                 kept = json.dumps([directory for directory in paused.directories if directory in remaining])
-                self._connection.execute(
-                    "UPDATE paused_runs SET directories = ? WHERE run_id = ?", (kept, paused.run_id)
-                )
+                self._execute("UPDATE paused_runs SET directories = ? WHERE run_id = ?", kept, paused.run_id)
 
     def drop(self, run_ids: Collection[int], *, by: str) -> None:
         """Delete the pauses of runs; `by` is the reason stored with the runs."""
         for run_id in run_ids:
-            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
-            self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))
+            self._execute("DELETE FROM paused_runs WHERE run_id = ?", run_id)
+            self._execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", by, run_id)
 
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:

@@ -75,6 +75,13 @@ class TableWrites:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    def _execute_each(self, statement: str, values: Iterable[object]) -> None:
+        """Execute a statement for each of the values, its only parameter."""
+        self._connection.executemany(statement, ((value,) for value in values))
+
 
 def placeholders(values: Collection[object]) -> str:
     """Return a placeholder for each of the values."""

@@ -171,47 +171,49 @@ class RunWrites(TableWrites):
                     outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', 'interrupted')
                 WHERE outcome IS NULL {alive}"""  # noqa: S608
         )
-        cursor = self._connection.execute(
+        cursor = self._execute(
             """INSERT INTO runs (pid, host, verb, directories, origin, options, started_at, heartbeat_at, phase)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'walking')""",
-            (*(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options), *(now, now)),
+            *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
+            *(now, now),
         )
         run_id = int(cursor.lastrowid or 0)
-        self._connection.execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", (run_id - _RUNS_KEPT,))
+        self._execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", run_id - _RUNS_KEPT)
         return run_id
 
     def update(self, run_id: int, progress: RunProgress) -> None:
         """Store the progress of a run for other processes."""
         *counts, notice, _ = progress
-        self._connection.execute(_UPDATE, (time.time(), *counts, well_formed(notice), run_id))
+        self._execute(_UPDATE, time.time(), *counts, well_formed(notice), run_id)
 
     def hand_over(self, run_id: int) -> None:
         """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
         own = _directories(self._connection, run_id)
-        hosts = self._connection.execute(
-            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)
+        hosts = self._execute(
+            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", Phase.WAITING, run_id
         ).fetchall()
         for (host_id,) in hosts:
             if others := _directories(self._connection, host_id):
                 together = list(dict.fromkeys((*others, *own)))
-                self._connection.execute(
-                    "UPDATE runs SET directories = ? WHERE id = ?", (json.dumps(together), host_id)
-                )
+                self._execute("UPDATE runs SET directories = ? WHERE id = ?", json.dumps(together), host_id)
 
     def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
         """Store the outcome of a run; a completed one is no longer paused."""
         if outcome is Outcome.COMPLETED:
-            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
-        self._connection.execute(
+            self._execute("DELETE FROM paused_runs WHERE run_id = ?", run_id)
+        self._execute(
             """UPDATE runs SET heartbeat_at = ?, phase = 'done', message = ?,
                    outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', ?)
                WHERE id = ?""",
-            (time.time(), well_formed(message), outcome.value, run_id),
+            time.time(),
+            well_formed(message),
+            outcome.value,
+            run_id,
         )
 
     def forget_details(self) -> None:
         """Remove the directories and messages of all runs."""
-        self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
+        self._execute("UPDATE runs SET directories = '[]', message = ''")
 
 
 def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath, ...]:

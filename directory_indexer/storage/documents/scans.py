@@ -87,7 +87,7 @@ class ScanWrites(TableWrites):
 
     def put(self, file_id: int, scans: Sequence[Scan]) -> None:
         """Replace the scanned pages of a file."""
-        self._connection.execute("DELETE FROM scans WHERE file_id = ?", (file_id,))
+        self._execute("DELETE FROM scans WHERE file_id = ?", file_id)
         self.add([(file_id, scans)])
 
     def add(self, files: Iterable[tuple[int, Sequence[Scan]]]) -> None:
@@ -100,9 +100,7 @@ class ScanWrites(TableWrites):
 
     def clear_problems(self, keys: Iterable[PageKey]) -> None:
         """Queue unreadable pages again."""
-        self._connection.executemany(
-            "UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", [(key,) for key in keys]
-        )
+        self._execute_each("UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", keys)
 
 
 _WAITS = "s.engine = '' AND s.problem = ''"

@@ -208,7 +208,7 @@ class Snapshot(SnapshotQueries):
     def read_through(self) -> None:
         """Read what searches use, so that the operating system caches it."""
         for table in _READ_BY_SEARCHES:
-            self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
+            self._select(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
 
 
 class Transaction:

@@ -16,7 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, moved_below
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace, VectorPoint
 
 with lazily:
@@ -101,7 +101,7 @@ class Vectors(SnapshotQueries):
     def _read_pending(self) -> PendingVectors:
         if self._is_switching:
             return PendingVectors((), (), b"")
-        rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
+        rows = self._select(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
         self._require_vectors(row[2] for row in rows)
         return PendingVectors(
             tuple(row[0] for row in rows), tuple(row[1] for row in rows), b"".join(row[2] for row in rows)
@@ -224,11 +224,11 @@ class StalePoints(SnapshotQueries):
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
 
 
-class VectorWrites:
+class VectorWrites(TableWrites):
     """Writes to the vectors of chunks."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._meta = meta
 
     def put(self, embedded: Sequence[EmbeddedChunk]) -> None:
@@ -237,10 +237,8 @@ class VectorWrites:
             "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
             [(chunk.chunk_id, chunk.text_hash, chunk.vector) for chunk in embedded],
         )
-        self._connection.executemany(
-            "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
-        )
-        self._connection.executemany("DELETE FROM refused_chunks WHERE id = ?", [(chunk.id,) for chunk in embedded])
+        self._execute_each("UPDATE chunks SET is_embedded = 1 WHERE id = ?", (chunk.id for chunk in embedded))
+        self._execute_each("DELETE FROM refused_chunks WHERE id = ?", (chunk.id for chunk in embedded))
 
     def put_refused(self, refused: Iterable[tuple[int, str]]) -> None:
         """Store, by row ids, which chunks the provider refuses, and why; the next run tries again."""
@@ -248,50 +246,43 @@ class VectorWrites:
 
     def forget_tags(self, directory: FilePath) -> None:
         """Remove the tag of a directory from all texts; their points must all be rewritten."""
-        self._connection.execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", (directory,))
+        self._execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", directory)
 
     def publish(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation that contains every vector written so far; no other store has all of them any more."""
         self._meta.forget_generations()
         self._meta.name_generation(place, generation)
         # A new text has the id of a removed one: the vector stored there no longer belongs to the removed text.
-        self._connection.execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute(f"DELETE FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
+        self._execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
+        self._execute("DELETE FROM pending_vectors")
+        self._execute(f"DELETE FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
 
     def publish_former(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation of a former space that contains no vectors of removed texts."""
         self._meta.set(FORMER + GENERATION_KEYS[place], str(generation))
-        self._connection.execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
+        self._execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
 
     def forget_all(self) -> None:
         """Delete all vectors, so that every chunk waits again, and start with no generation."""
         self._meta.forget_generations()
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute("DELETE FROM stale_points")
-        self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
+        self._execute("DELETE FROM pending_vectors")
+        self._execute("DELETE FROM stale_points")
+        self._execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
     def forget_published(self) -> None:
         """Make every chunk wait again whose vector only the generation contained."""
         self._meta.forget_generations()
-        self._connection.execute("DELETE FROM stale_points")
-        self._connection.execute(
-            """UPDATE chunks SET is_embedded = 0
-               WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)"""
-        )
+        self._execute("DELETE FROM stale_points")
+        self._execute("""UPDATE chunks SET is_embedded = 0
+               WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)""")
 
     def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Make chunks wait for their vectors again."""
-        self._connection.executemany(
-            "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", [(chunk_id,) for chunk_id in chunk_ids]
-        )
+        self._execute_each("UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", chunk_ids)
 
     def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Store points that the vector store should not contain."""
-        self._connection.executemany(
-            "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
-            [(chunk_id,) for chunk_id in chunk_ids],
-        )
+        self._execute_each("INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')", chunk_ids)
 
 
 def _tag_paths(

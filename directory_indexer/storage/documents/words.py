@@ -182,7 +182,7 @@ class WordWrites(TableWrites):
 
     def sources_of(self, path: FilePath) -> list[FtsSource]:
         """Return the values that the chunks of a file were indexed with."""
-        rows = self._connection.execute(f"SELECT {_FTS_SOURCES} WHERE f.path = ?", (path,))
+        rows = self._execute(f"SELECT {_FTS_SOURCES} WHERE f.path = ?", path)
         return [_stored_source(row) for row in rows]
 
     def remove(self, sources: Sequence[FtsSource]) -> None:
@@ -192,16 +192,16 @@ class WordWrites(TableWrites):
 
     def check(self) -> None:
         """Run FTS5's integrity check; damage raises an error."""
-        self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
+        self._execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
 
     def rebuild(self) -> None:
         """Rebuild the full-text index from the texts."""
-        self._connection.execute("DROP TABLE chunks_fts")
-        self._connection.execute(FTS_TABLE)
-        rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
+        self._execute("DROP TABLE chunks_fts")
+        self._execute(FTS_TABLE)
+        rows = self._execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
         self.add(map(_stored_source, rows))
         # A query looks up every word in every segment of the index, so they are merged into one.
-        self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+        self._execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
 
 
 class FtsSource(NamedTuple):
