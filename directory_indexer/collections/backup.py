@@ -271,20 +271,18 @@ def _configuration(app: App) -> dict[str, Any]:
     """Return the settings of the configuration file, without secrets and paths of the index."""
     settings: dict[str, Any] = {}
     for setting in app.loaded.settings:
-        known = KEYS.get(setting.key)
-        if (
-            known is None
-            or setting.source != Source.FILE
-            or setting.key in _ELSEWHERE
-            or isinstance(known.kind, Secret)
-        ):
-            continue
-        *sections, name = setting.key.split(".")
-        place = settings
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = setting.value
+        is_own = setting.key in KEYS and setting.source == Source.FILE and setting.key not in _ELSEWHERE
+        if is_own and not isinstance(KEYS[setting.key].kind, Secret):
+            set_nested(settings, setting.key, setting.value)
     return settings
+
+
+def set_nested(tree: dict[str, Any], key: str, value: object) -> None:
+    """Set the value of a dotted key in a tree of sections."""
+    *sections, name = key.split(".")
+    for section in sections:
+        tree = tree.setdefault(section, {})
+    tree[name] = value
 
 
 def _link_tree(source: Path, target: Path) -> None:

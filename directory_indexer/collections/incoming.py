@@ -26,6 +26,7 @@ from directory_indexer.collections.backup import (
     BackupFile,
     BackupManifest,
     parsed_manifest,
+    set_nested,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
 from directory_indexer.config.kinds import Secret
@@ -195,11 +196,7 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
             raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
-        *sections, name = key.split(".")
-        place = harmless
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = value
+        set_nested(harmless, key, value)
     return IncomingSettings(harmless, tuple(others))
 
 

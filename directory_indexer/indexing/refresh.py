@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
@@ -44,22 +44,17 @@ class Freshness(NamedTuple):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Return notes for the reader of the answer."""
-        return (*(Note(trouble, NoteKind.CHANGES) for trouble in self.troubles), *self._cut_off, *self._missing)
-
-    @property
-    def _cut_off(self) -> Iterator[Note]:
+        notes = [Note(trouble, NoteKind.CHANGES) for trouble in self.troubles]
         if self.cut_off_after is not None and self.is_watched:
-            yield Note(_NOT_YET, NoteKind.ARRIVING)
+            notes.append(Note(_NOT_YET, NoteKind.ARRIVING))
         elif self.cut_off_after is not None:
             cut_off = f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms"
-            yield Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES)
-
-    @property
-    def _missing(self) -> Iterator[Note]:
+            notes.append(Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES))
         if self.n_missing:
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
             note = f"{files} changed since the last run and {are} not indexed yet"
-            yield Note(note, NoteKind.CHANGES, "dirindex index reads what is missing")
+            notes.append(Note(note, NoteKind.CHANGES, "dirindex index reads what is missing"))
+        return tuple(notes)
 
 
 class Refresher:

@@ -26,6 +26,7 @@ from directory_indexer.core.files import WHOLE, Box, Line, PageKey, PageProblem,
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import file_mode
 from directory_indexer.storage.databases.connections import require_room
+from directory_indexer.storage.databases.stored_values import text
 
 MAX_ATTEMPTS = 3
 """Attempts for a page that no engine can read, unless the engine says that it never will."""
@@ -227,7 +228,7 @@ def unpack_page(content: object) -> Recognition:
         engine, dpi, turn, lines = json.loads(written)
         if turn not in _TURNS:
             raise ValueError(turn)
-        return Recognition(_text(engine), tuple(map(_line, lines)), _number(dpi), turn)
+        return Recognition(text(engine), tuple(map(_line, lines)), _number(dpi), turn)
     except (TypeError, RecursionError, MemoryError, zlib.error) as error:
         raise ValueError(f"no page: {error}") from error
 
@@ -268,15 +269,9 @@ def _line(values: Any) -> Line:
 
 
 def _word(values: Any) -> Word:
-    text, confidence, *box = values
+    word, confidence, *box = values
     places = [_number(value, WHOLE) for value in box]
-    return Word(_text(text), _number(confidence, 100), Box._make(places) if places else None)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
+    return Word(text(word), _number(confidence, 100), Box._make(places) if places else None)
 
 
 def _number(value: object, largest: int = 1 << 31) -> int:
