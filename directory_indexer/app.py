@@ -27,14 +27,12 @@ with lazily:
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
-    from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
-    from directory_indexer.indexing.cluster import ClusterIndex
-    from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
+    from directory_indexer.indexing.background_embedding import EmbeddingProcess, EmbeddingWork, embedding_command
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
-    from directory_indexer.indexing.named_files import NamedFiles
+    from directory_indexer.indexing.named_files import FileUpdates
     from directory_indexer.indexing.ocr_runner import OcrRunner
-    from directory_indexer.indexing.options import ServiceChecks
+    from directory_indexer.indexing.options import IndexParts, ServiceChecks
     from directory_indexer.indexing.refresh import Refresher
     from directory_indexer.indexing.runs import RunControl
     from directory_indexer.indexing.status import Status
@@ -48,12 +46,14 @@ with lazily:
     from directory_indexer.search.neighbourhood import Neighbourhoods
     from directory_indexer.search.searcher import Searcher
     from directory_indexer.search.similar import SimilarFiles
-    from directory_indexer.storage.documents.cluster_export import ClusterLedger
+    from directory_indexer.storage.cluster import ClusterCopy
+    from directory_indexer.storage.cluster.export import ClusterLedger
+    from directory_indexer.storage.cluster.reader import ClusterReader
+    from directory_indexer.storage.cluster.update import ClusterIndex
+    from directory_indexer.storage.cluster.writer import ClusterWriter
     from directory_indexer.storage.registry.store import Registry
     from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 
 class App:
@@ -146,7 +146,7 @@ class App:
         )
 
     @cached_property
-    def cluster_connection(self) -> Connection:
+    def cluster_connection(self) -> QdrantConnection:
         """The connection to the Qdrant server with the cluster index."""
         return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
 
@@ -155,7 +155,7 @@ class App:
         """The cluster index that runs keep up to date, if one is configured; only for the default collection."""
         qdrant = self._config.storage.qdrant
         if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
-            return NoClusterCopy()
+            return ClusterCopy()
         connection, plan = self.cluster_connection, plan_of(qdrant, qdrant.cluster_index)
         return ClusterIndex(
             docstore=self.docstore,
@@ -184,31 +184,27 @@ class App:
         )
 
     @cached_property
+    def index_parts(self) -> IndexParts:
+        """The parts of the index that runs use."""
+        return IndexParts(
+            *(self.docstore, self.lock_path),
+            vectorizer=lambda: self.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=lambda: self.policies.index,
+        )
+
+    @cached_property
     def indexer(self) -> Indexer:
         """The index runs."""
         checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
         if self._config.ocr.engine in READING_SERVICES:  # other engines are checked when pages wait
             checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
-        return Indexer(
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=self.policies.index,
-            lock_path=self.lock_path,
-            checks=checks,
-        )
+        return Indexer(self.index_parts, checks=checks)
 
     @cached_property
     def refresher(self) -> Refresher:
         """The check for changes before a question is answered."""
-        return Refresher(
-            docstore=self.docstore,
-            vectorizer=lambda: self.vectorizer,
-            walk=self.policies.walk,
-            policy=lambda: self.policies.index,
-            lock_path=self.lock_path,
-            origin=self.origin,
-        )
+        return Refresher(self.index_parts, walk=self.policies.walk, origin=self.origin)
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
@@ -234,16 +230,9 @@ class App:
             return snapshot.vector_sets.answering().space
 
     @cached_property
-    def sent_files(self) -> NamedFiles:
+    def sent_files(self) -> FileUpdates:
         """The indexing of documents that were sent."""
-        return NamedFiles(
-            RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin),
-            docstore=self.docstore,
-            vectorizer=self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=self.policies.index,
-            lock_path=self.lock_path,
-        )
+        return FileUpdates(RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin), self.index_parts)
 
     @cached_property
     def run_control(self) -> RunControl:
@@ -270,11 +259,11 @@ class App:
             releases_when_idle=scope != WHOLE_INDEX,
         )
 
-    def _embedding_work(self, scope: IndexScope) -> Waiting:
+    def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
         """Return the work that a background process may do: none that needs consent first."""
         n_chunks, built = self.status.embeddable(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
-        return Waiting(n_chunks if is_agreed else 0, self.status.is_locked())
+        return EmbeddingWork(n_chunks if is_agreed else 0, self.status.is_locked())
 
     @cached_property
     def exporter(self) -> Exporter:

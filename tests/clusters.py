@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from evaluation.in_cluster import LocalConnection
 from indexes import Index
 
+from directory_indexer.cluster_app import ClusterRetriever
 from directory_indexer.core.paths import file_path
-from directory_indexer.indexing.cluster import ClusterIndex
-from directory_indexer.indexing.cluster_copy import NoClusterCopy
-from directory_indexer.search.cluster_retrieval import ClusterRetriever
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.storage.documents.cluster_catalogue import Catalogue
-from directory_indexer.storage.documents.cluster_export import ClusterLedger
-from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+from directory_indexer.storage.cluster import ClusterCopy
+from directory_indexer.storage.cluster.catalogue import Catalogue
+from directory_indexer.storage.cluster.export import ClusterLedger
+from directory_indexer.storage.cluster.reader import ClusterReader
+from directory_indexer.storage.cluster.update import ClusterIndex
+from directory_indexer.storage.cluster.writer import ClusterWriter
 from directory_indexer.storage.vectors.collection import CollectionPlan
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class ClusteredIndex(Index):
 
     def run_apart(self) -> None:
         """Bring the index up to date, and leave the cluster index as it is."""
-        self.vectorizer.cluster = NoClusterCopy()
+        self.vectorizer.cluster = ClusterCopy()
         self.run()
         self.vectorizer.cluster = self.cluster
 

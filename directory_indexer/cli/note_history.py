@@ -13,7 +13,7 @@ from typing import Final
 
 from blake3 import blake3
 
-from directory_indexer.core.permissions import file_mode
+from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.safe_open import open_file, read_small_file
 
 
@@ -27,24 +27,11 @@ def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
     if new:
         latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MOST_KEPT:]
         with contextlib.suppress(OSError):
-            _write(path, "\n".join(latest))
+            replace_file(Path(path), "\n".join(latest).encode("ascii"))
     return new
 
 
-def _write(path: str, text: str) -> None:
-    """Replace the file atomically; the old one may be a hard link to any file of the user's."""
-    draft = f"{path}.{os.getpid()}"
-    with open(os.open(draft, _FLAGS, file_mode()), "w", encoding="ascii") as file:
-        file.write(text)
-    try:
-        os.replace(draft, path)
-    except OSError:
-        os.unlink(draft)
-        raise
-
-
 _NAME: Final = "notes-shown"
-_FLAGS: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 _HASH_BYTES: Final = 8
 _MOST_KEPT: Final = 64
 _MOST_BYTES: Final = 64 << 10

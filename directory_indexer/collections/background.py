@@ -33,7 +33,6 @@ with lazily:
 
     from directory_indexer.storage.registry.store import Registry
 
-
 ReportProgress: TypeAlias = Callable[[str], None]
 """Reports progress; raises `OperationStoppedError` when the operation must stop."""
 
@@ -62,7 +61,11 @@ class OperationRunningError(ConflictError):
 
 
 class Administration:
-    """Starts administrative operations, and reports their states; threads may share it."""
+    """Starts administrative operations, and reports their states; threads may share it.
+
+    Raises:
+        NotIndexedError: from every method that takes a name, when there is no operation of that name.
+    """
 
     def __init__(self, registry: Registry, data_dir: Path, works: Mapping[OperationKind, OperationFunction]) -> None:
         self._operations = Operations(registry)
@@ -87,7 +90,6 @@ class Administration:
         """Resume a paused operation.
 
         Raises:
-            NotIndexedError: there is no operation of that name.
             ConflictError: it is not paused, or another one is running.
         """
         row = self.get(name)
@@ -107,7 +109,6 @@ class Administration:
         """Request that an operation is paused or cancelled at the end of its step.
 
         Raises:
-            NotIndexedError: there is no operation of that name.
             ConflictError: it has ended.
         """
         row = self.get(name)
@@ -120,11 +121,7 @@ class Administration:
         return self.get(name)
 
     def get(self, name: str) -> OperationRow:
-        """Return the state of an operation.
-
-        Raises:
-            NotIndexedError: there is no operation of that name.
-        """
+        """Return the state of an operation."""
         row = self._operations.get(name)
         if row is None:
             raise NotIndexedError(f"there is no operation '{name}'")
@@ -249,9 +246,6 @@ class IngestWorker:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def _must_stop(self) -> bool:
-        return self._is_over
-
     def _work(self) -> None:
         try:
             self._collections.recover()
@@ -292,7 +286,7 @@ class IngestWorker:
             if State.QUEUED in to_do:
                 opened.queue.index_words()
             if to_do & {State.QUEUED, State.WORDS}:
-                return opened.queue.complete(must_stop=self._must_stop)
+                return opened.queue.complete(must_stop=lambda: self._is_over)
         return True
 
 

@@ -34,10 +34,11 @@ from directory_indexer.config.collections import (
 )
 from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.core.durable_files import new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.paths import well_formed
-from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, copy_database
 from directory_indexer.storage.databases.stored_values import text
@@ -93,23 +94,23 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
         draft.mkdir(mode=directory_mode())
         tell("copying the registry and the originals")
         n_documents = _copy_registry(app, draft)
-        names = collections.names()
-        n_indexed = 0
+        names, n_indexed = collections.names(), 0
         for name in names:
             tell(f"copying the index of the collection '{name}'")
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
         if configuration := _configuration(app):
-            _write(draft / CONFIGURATION, json.dumps(configuration, indent=2))
-        files = _files_in(draft)
-        manifest = Manifest(_utc_now(), well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
+            write_durably(new_file(draft / CONFIGURATION), json.dumps(configuration, indent=2).encode())
+        made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _files_in(draft)
+        manifest = BackupManifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
-        _write(draft / MANIFEST, manifest.to_json())
+        write_durably(new_file(draft / MANIFEST), manifest.to_json().encode())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
-        _flush(target.parent)
+        with contextlib.suppress(PermissionError):  # it may be writable and not readable
+            sync_path(target.parent)
     except OSError as error:
         raise StoreError(f"the backup cannot be written: {error}", hint="free some disk space") from error
     finally:
@@ -118,7 +119,7 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
 
 
-class Manifest(NamedTuple):
+class BackupManifest(NamedTuple):
     """The origin of a backup, its collections, and the size of each file."""
 
     made_at: str
@@ -131,7 +132,7 @@ class Manifest(NamedTuple):
         return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
-def parsed_manifest(content: bytes, *, where: str) -> Manifest:
+def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     """Parse a manifest.
 
     Raises:
@@ -152,7 +153,7 @@ def parsed_manifest(content: bytes, *, where: str) -> Manifest:
     except ValueError as error:
         raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
     made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
-    return Manifest(made_at, data_dir, collections, named)
+    return BackupManifest(made_at, data_dir, collections, named)
 
 
 def backup_file(name: str) -> BackupFile:
@@ -181,10 +182,6 @@ def is_backup_file(name: str) -> bool:
         return bool(backup_file(name))
     except ValueError:
         return False
-
-
-def _utc_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _require_new_directory(target: Path, app: App) -> None:
@@ -274,20 +271,18 @@ def _configuration(app: App) -> dict[str, Any]:
     """Return the settings of the configuration file, without secrets and paths of the index."""
     settings: dict[str, Any] = {}
     for setting in app.loaded.settings:
-        known = KEYS.get(setting.key)
-        if (
-            known is None
-            or setting.source != Source.FILE
-            or setting.key in _ELSEWHERE
-            or isinstance(known.kind, Secret)
-        ):
-            continue
-        *sections, name = setting.key.split(".")
-        place = settings
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = setting.value
+        is_own = setting.key in KEYS and setting.source == Source.FILE and setting.key not in _ELSEWHERE
+        if is_own and not isinstance(KEYS[setting.key].kind, Secret):
+            set_nested(settings, setting.key, setting.value)
     return settings
+
+
+def set_nested(tree: dict[str, Any], key: str, value: object) -> None:
+    """Set the value of a dotted key in a tree of sections."""
+    *sections, name = key.split(".")
+    for section in sections:
+        tree = tree.setdefault(section, {})
+    tree[name] = value
 
 
 def _link_tree(source: Path, target: Path) -> None:
@@ -314,7 +309,7 @@ def _copy_originals(source: Path, target: Path, draft: Path) -> None:
             os.link(path, place)
         except OSError:
             shutil.copy2(path, place)
-            _flush(place)
+            sync_path(place)
 
 
 def _regular_files(directory: Path) -> Iterator[Path]:
@@ -324,22 +319,6 @@ def _regular_files(directory: Path) -> Iterator[Path]:
 def _files_in(directory: Path) -> dict[BackupFile, int]:
     files = _regular_files(directory)
     return {backup_file(path.relative_to(directory).as_posix()): path.stat().st_size for path in files}
-
-
-def _write(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows cannot open directories
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def _is_index_file(parts: Sequence[str]) -> bool:

@@ -1,17 +1,23 @@
-"""Collections: separate indexes in one data directory, which share only the model, opened up to a limit."""
+"""Collections: separate indexes in one data directory, which share only the model, opened up to a limit.
+
+A deleted one is hidden from clients first, and removed from the disk once nobody writes to it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import secrets
+import shutil
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import (
     DEFAULT,
     CollectionName,
@@ -19,6 +25,7 @@ from directory_indexer.config.collections import (
     collection_name,
     documents_directory,
     of_collection,
+    team_directory,
 )
 from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.core.lazy import lazily
@@ -27,15 +34,19 @@ from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
-    from directory_indexer.collections.deletion import remove, remove_unknown
     from directory_indexer.collections.originals import Originals
     from directory_indexer.collections.queue import IndexingQueue
     from directory_indexer.embedding.loading import Embedders
+    from directory_indexer.indexing.runs import hold_write_lock
     from directory_indexer.integrations.converting.fetching import Fetch, fetch_changed
+    from directory_indexer.storage.documents.runs import Outcome
     from directory_indexer.storage.registry.collections import CollectionRow, CollectionRows
     from directory_indexer.storage.registry.documents import Documents
     from directory_indexer.storage.registry.store import Registry
     from directory_indexer.storage.registry.stored_documents import State
+
+_DELETED_PREFIX: Final = "gone-"
+"""The prefix of directories of deleted collections until they are removed."""
 
 _MOST_DESCRIPTION: Final = 2000
 _MOST_SHOWN: Final = 80
@@ -63,21 +74,14 @@ class Collections:
     """The collections of one data directory; threads may share them.
 
     `app` is the index of the data directory itself, which is the collection `default`.
+
+    Raises:
+        NotIndexedError: from every method that takes a name, when there is no collection of that name.
     """
 
     def __init__(self, app: App) -> None:
-        self._app = app
+        self.app = app
         self._pool = OpenCollections()
-
-    @property
-    def loaded(self) -> LoadedConfig:
-        """The configuration of the default collection; the others differ in their paths."""
-        return self._app.loaded
-
-    @property
-    def data_dir(self) -> Path:
-        """The directory of all collections."""
-        return self._app.loaded.data_dir
 
     def names(self) -> list[CollectionName]:
         """Return the names of all collections, the default one first."""
@@ -85,11 +89,7 @@ class Collections:
 
     @contextlib.contextmanager
     def using(self, name: str) -> Iterator[OpenCollection]:
-        """Yield an open collection, which stays open while it is used.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Yield an open collection, which stays open while it is used."""
         key = self.key(name)
         with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
             try:
@@ -100,17 +100,13 @@ class Collections:
                 raise
 
     def app_of(self, name: str) -> App:
-        """Return the index of a collection, for a process that uses no other one.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return the index of a collection, for a process that uses no other one."""
         with self.using(name) as opened:
             return opened.app
 
     def fetch(self, *, allow_private: bool = False) -> Fetch:
         """Return a function that fetches documents from the configured destinations."""
-        return partial(fetch_changed, destinations=self._app.policies.destinations(allow_private=allow_private))
+        return partial(fetch_changed, destinations=self.app.policies.destinations(allow_private=allow_private))
 
     def create(self, name: str, *, description: str = "", if_missing: bool = False) -> CollectionName:
         """Create a collection.
@@ -131,11 +127,7 @@ class Collections:
         return checked
 
     def describe(self, name: str, description: str) -> None:
-        """Change the description of a collection.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Change the description of a collection."""
         row = self._row(name)
         _require_description(description)
         if row.name == DEFAULT:
@@ -147,11 +139,7 @@ class Collections:
         return [self.look_at(name) for name in self.names()]
 
     def look_at(self, name: str) -> Collection:
-        """Return the state of a collection.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return the state of a collection."""
         row = self._row(name)
         summary = IndexSummary()
         with self.using(name) as opened:
@@ -164,7 +152,6 @@ class Collections:
         """Delete a collection with its contents: at once for clients, then from the disk.
 
         Raises:
-            NotIndexedError: there is none of that name.
             UsageError: it is the default collection.
             LockedError: another writer held it for `seconds`; `finish_deletions` completes the deletion.
         """
@@ -173,20 +160,20 @@ class Collections:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
         self._rows.mark_deleting(row.name)
         self._pool.drop(row.name)
-        remove(self._app, row.name, seconds)
+        _remove(self.app, row.name, seconds)
 
     def finish_deletions(self) -> None:
         """Remove deleted collections from the disk."""
         for row in self._rows.all():
             if row.is_leaving and row.name != DEFAULT:
                 self._pool.drop(row.name)
-                remove(self._app, row.name)
+                _remove(self.app, row.name)
 
     def recover(self) -> None:
         """Complete the interrupted work of earlier processes."""
         self.finish_deletions()
         if self._rows.are_intact():
-            remove_unknown(self.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
+            _remove_unknown(self.app.loaded.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
         for name in self.names():
             with self.using(name) as opened:
                 opened.queue.recover()
@@ -195,21 +182,12 @@ class Collections:
         """Close all collections; the index of the data directory stays open."""
         self._pool.close()
 
-    @property
-    def registry(self) -> Registry:
-        """The registry of all collections."""
-        return self._app.registry
-
     @cached_property
     def _rows(self) -> CollectionRows:
-        return CollectionRows(self._app.registry)
+        return CollectionRows(self.app.registry)
 
     def key(self, name: str) -> CollectionKey:
-        """Return a key that distinguishes successive collections of the same name.
-
-        Raises:
-            NotIndexedError: there is none of that name.
-        """
+        """Return a key that distinguishes successive collections of the same name."""
         if name == DEFAULT:
             return DEFAULT, 0.0
         row = self._row(name)
@@ -224,11 +202,13 @@ class Collections:
         return row
 
     def _open_collection(self, name: CollectionName) -> OpenCollection:
-        app = self._app
+        app = self.app
         if name != DEFAULT:
-            collection_directory(self.data_dir, name).mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-            app = CollectionApp(self._app, name)
-        return OpenCollection(name, app, self._app.registry)
+            collection_directory(self.app.loaded.data_dir, name).mkdir(
+                mode=directory_mode(), parents=True, exist_ok=True
+            )
+            app = CollectionApp(self.app, name)
+        return OpenCollection(name, app, self.app.registry)
 
 
 def no_collection(name: str) -> NotIndexedError:
@@ -346,3 +326,45 @@ def _require_description(description: str) -> None:
 def _close(opened: OpenCollection) -> None:
     if opened.name != DEFAULT:
         opened.app.close()
+
+
+def _remove(around: App, name: CollectionName, seconds: float | None = None) -> None:
+    """Remove the remains of a collection being deleted; repeating it does no harm.
+
+    Raises:
+        LockedError: another writer held it for `seconds`.
+    """
+    data_dir = around.loaded.data_dir
+    place = collection_directory(data_dir, name)
+    if place.is_dir():
+        app = CollectionApp(around, name)
+        with contextlib.closing(app), _exclusive_access(app, seconds):
+            app.vectorstores.clear()
+            gone = team_directory(data_dir) / f"{_DELETED_PREFIX}{name}-{secrets.token_hex(4)}"
+            os.replace(place, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    CollectionRows(around.registry).remove(name)
+
+
+def _remove_unknown(data_dir: Path, known: Container[str]) -> None:
+    """Remove directories of deleted collections: a process that had one open may have recreated its database.
+
+    A directory with originals was not deleted: the registry has lost it.
+    """
+    around = team_directory(data_dir)
+    places = (place for place in around.glob("collections/*") if place.name not in known)
+    unknown = (place for place in places if not (place / "documents").exists())
+    for place in (*around.glob(f"{_DELETED_PREFIX}*"), *unknown):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _exclusive_access(app: App, seconds: float | None) -> Iterator[None]:
+    """Wait until nobody writes to an index, and block new writers."""
+    give_up_at = None if seconds is None else time.monotonic() + seconds
+
+    def stop_reason() -> Outcome | None:
+        return Outcome.OUT_OF_TIME if give_up_at is not None and time.monotonic() >= give_up_at else None
+
+    with hold_write_lock(app.docstore, app.lock_path, stop_reason=stop_reason):
+        yield

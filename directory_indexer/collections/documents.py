@@ -39,7 +39,11 @@ class Original(NamedTuple):
 
 
 class DocumentOperations:
-    """Operations on documents; threads may share it."""
+    """Operations on documents; threads may share it.
+
+    Raises:
+        NotIndexedError: from every method, when there is no such collection or document.
+    """
 
     def __init__(self, collections: Collections, *, on_work: Callable[[str], None] = lambda _: None) -> None:
         self._collections = collections
@@ -56,7 +60,6 @@ class DocumentOperations:
         """Return a page of documents, sorted by id, after a cursor.
 
         Raises:
-            NotIndexedError: there is no such collection.
             UsageError: the cursor or the limit is invalid.
         """
         if not 1 <= limit <= _MAX_LIMIT:
@@ -69,11 +72,7 @@ class DocumentOperations:
         return DocumentPage(tuple(current), documents[limit - 1].doc_id if len(documents) > limit else "")
 
     def document(self, collection: str, doc_id: str) -> StoredDocument:
-        """Return the record of a document.
-
-        Raises:
-            NotIndexedError: there is no such document.
-        """
+        """Return the record of a document."""
         with self._collections.using(collection) as opened:
             return opened.queue.refreshed([known_document(opened, doc_id)])[0]
 
@@ -91,11 +90,7 @@ class DocumentOperations:
                 return read_text(snapshot, path, selection)
 
     def original(self, collection: str, doc_id: str) -> Original:
-        """Return a document as it was sent.
-
-        Raises:
-            NotIndexedError: there is no such document.
-        """
+        """Return a document as it was sent."""
         with self._collections.using(collection) as opened:
             document = known_document(opened, doc_id)
             return Original(opened.originals.path_of(DocId(document.doc_id), document.stored_name), document)
@@ -112,7 +107,6 @@ class DocumentOperations:
         The previous version stays, or else the document is deleted.
 
         Raises:
-            NotIndexedError: the document no longer exists.
             ConflictError: it was sent again, or has replaced the previous version already.
         """
         doc_id = DocId(document.doc_id)
@@ -138,9 +132,6 @@ class DocumentOperations:
         """Delete a document in any state; return whether it is removed completely.
 
         It is hidden from clients at once, even if another writer delays the removal from the index.
-
-        Raises:
-            NotIndexedError: there is no such document.
         """
         with self._collections.using(collection) as opened:
             checked = parsed_id(doc_id)

@@ -24,8 +24,9 @@ from directory_indexer.collections.backup import (
     MANIFEST,
     REGISTRY,
     BackupFile,
-    Manifest,
+    BackupManifest,
     parsed_manifest,
+    set_nested,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
 from directory_indexer.config.kinds import Secret
@@ -35,12 +36,13 @@ from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import Passage, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, enable_wal, require_known_schema
-from directory_indexer.storage.documents import maintenance, schema
+from directory_indexer.storage.documents import maintenance
+from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
 from directory_indexer.storage.registry import repairs
 from directory_indexer.storage.registry.keys import Key, Keys
+from directory_indexer.storage.registry.store import SCHEMA as REGISTRY_SCHEMA
 from directory_indexer.storage.registry.store import Registry
-from directory_indexer.storage.registry.store import make_tables as make_registry_tables
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,9 +50,9 @@ if TYPE_CHECKING:
 _MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
-    DATABASE: schema.make_tables,
+    DATABASE: SCHEMA.make_tables,
     PAGES_NAME: make_page_tables,
-    PurePosixPath(REGISTRY).name: make_registry_tables,
+    PurePosixPath(REGISTRY).name: REGISTRY_SCHEMA.make_tables,
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
 
@@ -89,7 +91,7 @@ class BackupSource:
     def __exit__(self, *_: object) -> None:
         self._passage.close()
 
-    def manifest(self) -> Manifest:
+    def manifest(self) -> BackupManifest:
         """Read the manifest of the backup.
 
         Raises:
@@ -110,10 +112,7 @@ class BackupSource:
         Raises:
             StoreError: it has changed since the backup.
         """
-        with (
-            self._open_unchanged(name, size) as file,
-            open(create_file(str(target), file_mode()), "wb") as copy,
-        ):
+        with self._open_unchanged(name, size) as file, open(create_file(str(target), file_mode()), "wb") as copy:
             shutil.copyfileobj(file, copy, _PIECE_BYTES)
             copy.flush()
             status = os.fstat(file.fileno())
@@ -197,11 +196,7 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
             raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
-        *sections, name = key.split(".")
-        place = harmless
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = value
+        set_nested(harmless, key, value)
     return IncomingSettings(harmless, tuple(others))
 
 

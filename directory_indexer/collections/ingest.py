@@ -29,7 +29,7 @@ from directory_indexer.core.errors import ConflictError, LockedError, UsageError
 from directory_indexer.core.ids import DocId, content_hash
 from directory_indexer.integrations.converting.fetching import Fetch, FetchedContent, Validators
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
-from directory_indexer.storage.registry.stored_documents import Source, State, StoredDocument, StoredName
+from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
 from directory_indexer.telemetry import spans
 
 _MAX_METADATA_BYTES: Final = 16_384
@@ -45,7 +45,6 @@ _COMPARED_FIELDS: Final = (
     "allows_secrets",
 )
 """The fields that a document sent again must share with the existing one to count as unchanged."""
-
 
 _MAX_STREAMED_BYTES: Final = 200_000_000
 
@@ -112,7 +111,7 @@ class IngestResult(NamedTuple):
 class IngestContent(NamedTuple):
     """Content that was sent, and its names."""
 
-    source: Source
+    source: DocumentSource
     pieces: Iterable[bytes]
     doc_id: DocId
     filename: str
@@ -192,28 +191,24 @@ def store_document(
 
 
 class DocumentIngest:
-    """Ingests documents; threads may share it."""
+    """Ingests documents; threads may share it.
+
+    Raises:
+        NotIndexedError: from every method, when there is no such collection.
+        UsageError: from every method, when a name, an address or metadata are invalid.
+        ContentRefusedError: a document has no text, cannot be read, is too large, or contains a secret.
+        ConflictError: a document exists and must not be replaced, or is being deleted.
+    """
 
     def __init__(
-        self,
-        collections: Collections,
-        *,
-        fetch: Fetch | None = None,
-        on_work: Callable[[str], None] = lambda _: None,
+        self, collections: Collections, *, fetch: Fetch | None = None, on_work: Callable[[str], None] = lambda _: None
     ) -> None:
         self._collections = collections
         self._fetch = fetch or collections.fetch()
         self._on_work = on_work
 
     def add_text(self, text: str, sending: IngestRequest) -> IngestResult:
-        """Ingest a text, which is parsed by its file name, or as Markdown.
-
-        Raises:
-            ContentRefusedError: it is empty, too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
-            UsageError: its metadata are invalid.
-        """
+        """Ingest a text, which is parsed by its file name, or as Markdown."""
         content = text.encode("utf-8", "replace")
         filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
         checked = validation.normalise_name(filename, what="file name")
@@ -222,28 +217,18 @@ class DocumentIngest:
         keys = {"url": address, "filename": checked if sending.filename else "", "text": content_hash(content).hex()}
         doc_id = self._id_of(sending, *next((kind, key) for kind, key in keys.items() if key))
         media_type = validation.media_type_of(name)
-        return self._add(IngestContent(Source.TEXT, [content], doc_id, checked, name, media_type, address), sending)
+        return self._add(
+            IngestContent(DocumentSource.TEXT, [content], doc_id, checked, name, media_type, address), sending
+        )
 
     def add_file(self, pieces: Iterable[bytes], sending: IngestRequest, *, media_type: str = "") -> IngestResult:
-        """Ingest a file, piece by piece; it must have a name.
-
-        Raises:
-            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
-            UsageError: its name or its metadata are invalid.
-        """
+        """Ingest a file, piece by piece; it must have a name."""
         checked, name, known_type = _names_of_file(sending.filename, media_type)
         doc_id = self._id_of(sending, "filename", checked)
-        return self._add(IngestContent(Source.FILE, pieces, doc_id, checked, name, known_type), sending)
+        return self._add(IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), sending)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
-        """Return the maximum size of a file with this name.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-            UsageError: the name is invalid.
-        """
+        """Return the maximum size of a file with this name."""
         _, name, _ = _names_of_file(filename, media_type)
         with self._collections.using(collection) as opened:
             return _most_bytes(opened, name)
@@ -252,11 +237,7 @@ class DocumentIngest:
         """Fetch a document from the web and ingest it; the same URL again replaces it.
 
         Raises:
-            UsageError: the URL is invalid, or of a private network.
             UnavailableError: its server cannot be reached, or its response is invalid.
-            ContentRefusedError: it has no text, cannot be read, is too large, or contains a secret.
-            ConflictError: it exists and must not be replaced, or is being deleted.
-            NotIndexedError: there is no such collection.
         """
         address = validation.canonical_url(url)
         with self._collections.using(sending.collection):
@@ -278,7 +259,7 @@ class DocumentIngest:
         """
         with self._collections.using(collection) as opened:
             (document,) = opened.queue.refreshed([known_document(opened, doc_id)])
-        if document.source is not Source.URL:
+        if document.source is not DocumentSource.URL:
             raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
         known = Validators(document.etag, document.last_modified)
         if document.state is State.FAILED:
@@ -297,11 +278,7 @@ class DocumentIngest:
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
 
     def bring_up_to_date(self, collection: str, sending: IngestRequest) -> None:
-        """Index stored documents as far as the sender waits for it.
-
-        Raises:
-            NotIndexedError: there is no such collection.
-        """
+        """Index stored documents as far as the sender waits for it."""
         with self._collections.using(collection) as opened:
             self._index(opened, sending)
 
@@ -319,7 +296,9 @@ class DocumentIngest:
         media_type = validation.media_type_of(fetched.name, fetched.media_type)
         name = validation.name_with_suffix(stored_name(filename), media_type)
         validators = Validators(fetched.etag, fetched.last_modified)
-        content = IngestContent(Source.URL, [fetched.content], doc_id, filename, name, media_type, address, validators)
+        content = IngestContent(
+            DocumentSource.URL, [fetched.content], doc_id, filename, name, media_type, address, validators
+        )
         metadata = (
             sending.sender_metadata if address == fetched.url else {**sending.sender_metadata, "final_url": fetched.url}
         )
@@ -337,7 +316,7 @@ class DocumentIngest:
                 verdict = validate_content(
                     received.path,
                     policy,
-                    is_fetched=content.source is Source.URL,
+                    is_fetched=content.source is DocumentSource.URL,
                     allows_secrets=sending.allows_secrets or policy.include_secrets,
                 )
                 sent = store_document(opened, content, sending, received, verdict)

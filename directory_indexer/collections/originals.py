@@ -11,13 +11,13 @@ import errno
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
 from directory_indexer.core.ids import DocId, doc_id
 from directory_indexer.core.lock import HeldLock, try_lock
@@ -79,10 +79,10 @@ class Originals:
             is_new = not place.is_dir()
             place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             os.replace(received.path, place / received.path.name)
-            _flush(place)
+            sync_path(place)
             if is_new:
-                _flush(place.parent)
-                _flush(self.directory)
+                sync_path(place.parent)
+                sync_path(self.directory)
 
     def set_aside(self, doc_id: DocId, name: str) -> None:
         """Keep an original that is being replaced, until it is dropped."""
@@ -105,7 +105,7 @@ class Originals:
             draft.unlink(missing_ok=True)
             _link_or_copy(self._replaced / doc_id / name, draft)
             os.replace(draft, place / name)
-            _flush(place)
+            sync_path(place)
 
     def drop_aside(self, doc_id: DocId) -> None:
         """Remove what was set aside of a document."""
@@ -169,7 +169,7 @@ class Originals:
         place = mark.with_suffix("")
         with lock:
             with _translated_errors():
-                _flush(self._incoming)
+                sync_path(self._incoming)
             try:
                 yield place
             finally:
@@ -250,16 +250,6 @@ def _link_or_copy(path: Path, copy: Path) -> None:
         raise
     except OSError:
         shutil.copy2(path, copy)
-
-
-def _flush(directory: Path) -> None:
-    if sys.platform == "win32":  # directories cannot be opened there
-        return
-    number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from directory_indexer.collections.originals import Originals, hash_of_file
 from directory_indexer.core.errors import LockedError
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.paths import FilePath, containers_around, file_path, lies_in, members_directory
-from directory_indexer.indexing.named_files import NamedFiles
+from directory_indexer.indexing.named_files import FileUpdates
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -35,13 +35,17 @@ _BATCH: Final = 100
 
 
 class IndexingQueue:
-    """The documents of one collection being indexed; threads may share it."""
+    """The documents of one collection being indexed; threads may share it.
+
+    Raises:
+        LockedError: another writer held the index until the deadline, or until the caller had to stop.
+    """
 
     def __init__(
         self,
         documents: Documents,
         originals: Originals,
-        files: Callable[[], NamedFiles],
+        files: Callable[[], FileUpdates],
         docstore: Callable[[], DocStore],
     ) -> None:
         self._documents = documents
@@ -51,21 +55,13 @@ class IndexingQueue:
         self._turn = threading.Lock()
 
     def index_words(self, *, deadline: float | None = None) -> None:
-        """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock.
-
-        Raises:
-            LockedError: another writer held the index until then; the documents keep waiting.
-        """
+        """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock."""
         with self._exclusive(deadline):
             while batch := self._documents.to_read(limit=_BATCH):
                 self._read(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Make everything searchable by meaning, as far as there is time; return whether no work is left.
-
-        Raises:
-            LockedError: another process held the index until this one had to stop.
-        """
+        """Make everything searchable by meaning, as far as there is time; return whether no work is left."""
         report = self._files().complete(
             give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
         )
@@ -84,11 +80,7 @@ class IndexingQueue:
         return [current.get(document.doc_id, document) for document in documents]
 
     def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
-        """Remove documents being deleted, first from the index, then from the disk.
-
-        Raises:
-            LockedError: another writer held the index until the deadline; the documents are hidden all the same.
-        """
+        """Remove documents being deleted, first from the index, then from the disk."""
         with self._exclusive(deadline):
             paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
             if paths:
@@ -250,10 +242,7 @@ def recover_document(originals: Originals, replacement: Replacement, doc_id: Doc
     status = path.stat()
     replacement.put(
         known._replace(
-            n_bytes=status.st_size,
-            mtime_ns=status.st_mtime_ns,
-            content_hash=hash_of_file(path),
-            state=State.QUEUED,
+            n_bytes=status.st_size, mtime_ns=status.st_mtime_ns, content_hash=hash_of_file(path), state=State.QUEUED
         )
     )
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.collections.backup import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, Manifest
+from directory_indexer.collections.backup import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, BackupManifest
 from directory_indexer.collections.collections import Collections, OpenCollection
 from directory_indexer.collections.incoming import (
     BackupSource,
@@ -31,6 +31,7 @@ from directory_indexer.collections.incoming import (
     make_parent_directories,
 )
 from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
+from directory_indexer.core.durable_files import sync_path, write_durably
 from directory_indexer.core.errors import ConsentNeededError, StoreError
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
@@ -92,7 +93,7 @@ class _Staging(NamedTuple):
     """A restore in progress: its backup, the places of the parts, and the token in the names of its copies."""
 
     source: BackupSource
-    manifest: Manifest
+    manifest: BackupManifest
     places: Mapping[str, Path]
     token: str
 
@@ -227,7 +228,8 @@ def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tup
     settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
     if settings.others and options.accepts_settings is False:
         copy.unlink()
-        _write(copy, json.dumps(settings.harmless, ensure_ascii=False, indent=2))
+        content = json.dumps(settings.harmless, ensure_ascii=False, indent=2)
+        write_durably(create_file(str(copy), file_mode()), content.encode())
     return settings.others
 
 
@@ -236,7 +238,7 @@ def _copy(staging: _Staging, name: BackupFile) -> None:
     target = make_parent_directories(staging.staged(part), tuple(rest))
     staging.source.copy(name, staging.manifest.files[name], target)
     examine_copy(name, target)
-    _flush(target)
+    sync_path(target)
 
 
 def _moves(staging: _Staging) -> list[_Move]:
@@ -264,9 +266,9 @@ def _beside(place: Path, token: str) -> Path:
 def _write_journal(data_dir: Path, moves: list[_Move]) -> None:
     draft = data_dir / f".{_JOURNAL}"
     draft.unlink(missing_ok=True)
-    _write(draft, json.dumps([move._asdict() for move in moves]))
+    write_durably(create_file(str(draft), file_mode()), json.dumps([move._asdict() for move in moves]).encode())
     draft.replace(data_dir / _JOURNAL)
-    _flush(data_dir)
+    sync_path(data_dir)
 
 
 def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
@@ -317,7 +319,7 @@ def _is_own(move: _Move, places: set[str]) -> bool:
 
 
 def _finish_restore(
-    app: App, manifest: Manifest, left_out: tuple[str, ...], tell: Callable[[str], None]
+    app: App, manifest: BackupManifest, left_out: tuple[str, ...], tell: Callable[[str], None]
 ) -> RestoreReport:
     """Make every index consistent with its documents, whose paths may differ from those at the time of the backup."""
     collections = Collections(app)
@@ -364,24 +366,8 @@ def _start_vectors_over(app: App) -> None:
         transaction.meta.forget("index_id")
 
 
-def _write(path: Path, text: str) -> None:
-    with open(create_file(str(path), file_mode()), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    with contextlib.suppress(PermissionError):  # Windows cannot open directories
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)

@@ -133,7 +133,7 @@ def collection_scopes(collections: Collections, collection: str) -> Scopes:
         NotIndexedError: there is no such collection.
     """
     name, _ = collections.key(collection)
-    return Scopes(collections.registry, name)
+    return Scopes(collections.app.registry, name)
 
 
 def scope_directories(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:

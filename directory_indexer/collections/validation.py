@@ -33,7 +33,6 @@ from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely
 
 _TAKE_OUT = "take it out, and send the document again"
 
-
 _ID_BYTES: Final = 15
 _MOST_BYTES: Final = 1024
 _MOST_STORED_BYTES: Final = 120

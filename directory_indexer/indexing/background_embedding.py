@@ -29,7 +29,7 @@ _AGAIN_SECONDS, _LONGEST_AGAIN_SECONDS = 60.0, 3600.0
 _log = logging.getLogger("dirindex.embedding")
 
 
-class Waiting(NamedTuple):
+class EmbeddingWork(NamedTuple):
     """Number of chunks that wait for vectors, and whether another process writes to the index now."""
 
     n_chunks: int
@@ -47,7 +47,7 @@ class EmbeddingProcess:
         self,
         *,
         command: Sequence[str],
-        waiting: Callable[[], Waiting],
+        waiting: Callable[[], EmbeddingWork],
         lock_path: Path,
         releases_when_idle: bool = False,
     ) -> None:

@@ -48,7 +48,8 @@ class Plans:
             directory_id = snapshot.directories.all().get(root)
             mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             known = snapshot.files.known(directory_id, recipe=self._recipe)
-            listings = _until(must_stop, walk(root, self._policy, _skippable(known.settled, options)))
+            settled = Settled(known.settled.recipe) if options.read_everything else known.settled
+            listings = _until(must_stop, walk(root, self._policy, settled))
             if directory_id is None and not options.has_consent and root != self._policy.documents:
                 listings = require_consent_for_large_tree(root, listings, embeds=self._embeds)
             return plan(
@@ -92,10 +93,6 @@ class Plans:
     def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
         """Yield the directories that a run over these roots would read."""
         return (listing.directory for root in roots for listing in walk(root, self._policy))
-
-
-def _skippable(known: Settled, options: IndexOptions) -> Settled:
-    return Settled(known.recipe) if options.read_everything else known
 
 
 def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListing]) -> Iterator[Listing | SameListing]:

@@ -29,7 +29,6 @@ with lazily:
 
     from directory_indexer.storage.documents.embedding_queue import PendingChunk
 
-
 _GRACE_SECONDS = 5.0
 """The time for which a stopping run waits for batches that a provider still has."""
 

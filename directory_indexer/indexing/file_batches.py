@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
 from directory_indexer.core.files import FileFailure, SkippedFile
-from directory_indexer.core.ids import content_hash
+from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.core.safe_open import Opener, Passage
 from directory_indexer.indexing.planner import Plan
+from directory_indexer.indexing.report import IndexReport
 from directory_indexer.parsing.one_file import read_file
 from directory_indexer.parsing.outcomes import (
     MemberOutcomes,
@@ -78,7 +79,7 @@ class Batch:
     def write(self, transaction: Transaction) -> int:
         """Write and clear the batch; return the number of removed members with text."""
         entries, self._entries, self.n_chunks = self._entries, [], 0
-        inserted = transaction.bulk_inserts.put(self._arrivals(transaction, entries), recipe=self._recipe)
+        inserted = transaction.files.put_new(self._arrivals(transaction, entries), recipe=self._recipe)
         for path in inserted:
             self._members.pop(path, None)
         return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
@@ -166,14 +167,10 @@ class TextSharing:
         if not unchanged:
             return SharedBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
-            place = FileLocation(directory_id)
-            is_described = partial(_is_described, policy)
-            put_same = partial(transaction.files.put_same, recipe=self._recipe, unless=is_described)
-            new = transaction.bulk_inserts.put_same(place, unchanged, recipe=self._recipe, unless=is_described)
-            known = [put_same(place, file) for file in unchanged if file.source.path not in new]
-        shared = (*new.values(), *(file for file in known if file))
-        done = {file.source.path for file in shared}
-        return SharedBlock(shared, tuple(file for file in requests if file.source.path not in done))
+            shared = transaction.files.put_same(
+                FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_described, policy)
+            )
+        return SharedBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
 
 
 def _read_unchanged(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:
@@ -196,3 +193,66 @@ def _is_described(policy: ParsePolicy, path: FilePath) -> bool:
 
 
 _BLOCK: Final = 1000
+
+
+class RunCounters:
+    """Counts new, changed and moved files, which it distinguishes by the plans of a run."""
+
+    def __init__(self, plans: Iterable[Plan]) -> None:
+        plans = list(plans)
+        self._known = frozenset().union(*(plan.changed for plan in plans))
+        self._known_members = {
+            request.source.path: frozenset(path for path, _ in request.known_members)
+            for plan in plans
+            for request in plan.requests
+            if request.known_members
+        }
+        self._gone = Counter(digest for plan in plans for digest in plan.removed_hashes)
+
+    def with_file(self, report: IndexReport, outcome: ParseOutcome) -> IndexReport:
+        """Return the report with a file counted."""
+        if not isinstance(outcome, ParsedFile):
+            return _with_unread(report, outcome)
+        report = report.plus(n_chunks=len(outcome.chunks), n_masked=outcome.n_masked, n_bytes=outcome.source.size)
+        return self._with_text(report, outcome_path(outcome), outcome.hash)
+
+    def with_shared(self, report: IndexReport, shared: SharedFile) -> IndexReport:
+        """Return the report with a file counted that has the text of another one."""
+        report = report.plus(n_chunks=shared.n_chunks, n_masked=shared.n_masked, n_bytes=shared.source.size)
+        return self._with_text(report, shared.source.path, shared.hash)
+
+    def with_members(self, report: IndexReport, part: MemberOutcomes) -> IndexReport:
+        """Return the report with members of a container counted, regardless of their former containers."""
+        known = self._known_members.get(part.source.path, frozenset())
+        read = [outcome for _, outcome in part.outcomes if isinstance(outcome, ParsedFile)]
+        n_known = sum(parsed.source.path in known for parsed in read)
+        report = report.plus(
+            n_unchanged=len(part.kept),
+            n_ignored=part.n_ignored,
+            n_chunks=sum(len(parsed.chunks) for parsed in read),
+            n_masked=sum(parsed.n_masked for parsed in read),
+            n_bytes=sum(parsed.source.size for parsed in read),
+            n_changed=n_known,
+            n_added=len(read) - n_known,
+        )
+        for _, outcome in part.outcomes:
+            if not isinstance(outcome, ParsedFile):
+                report = _with_unread(report, outcome)
+        return report
+
+    def _with_text(self, report: IndexReport, path: FilePath, digest: ContentHash) -> IndexReport:
+        if path in self._known:
+            return report.plus(n_changed=1)
+        if not self._gone[digest]:
+            return report.plus(n_added=1)
+        self._gone[digest] -= 1
+        return report.plus(n_moved=1, n_removed=-1)
+
+
+def _with_unread(report: IndexReport, outcome: UnchangedFile | SkippedFile | FileFailure) -> IndexReport:
+    match outcome:
+        case SkippedFile():
+            return report.plus_skipped(Counter([outcome.reason]))
+        case FileFailure():
+            return report.plus(failures=(outcome,))
+    return report.plus(n_unchanged=1)

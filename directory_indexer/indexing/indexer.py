@@ -7,11 +7,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import (
     ConflictError,
     ConsentNeededError,
@@ -23,9 +23,8 @@ from directory_indexer.core.files import FileFailure, SourceFile, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path
-from directory_indexer.indexing.cluster_copy import NoClusterCopy
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
-from directory_indexer.indexing.options import Effort, IndexOptions, IndexPolicy, RebuildPolicy, ServiceChecks
+from directory_indexer.indexing.options import Effort, IndexOptions, IndexParts, RebuildPolicy, ServiceChecks
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.roots import (
@@ -36,19 +35,15 @@ from directory_indexer.indexing.roots import (
     tracked_roots,
 )
 from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.indexing.updater import Updater, describe_error
 from directory_indexer.storage.documents.queries import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors import VectorPlace
 from directory_indexer.walk.listing import IgnoredPath
 
 with lazily:
     from directory_indexer.formats.kinds import is_media, may_be_scanned
-    from directory_indexer.indexing.ocr_runner import OcrRunner
-    from directory_indexer.indexing.vectorizer import Vectorizer
-
 
 BYTES_PER_TEXT_BYTE = 3
 """The size of an index for each byte of text: measured on source code and prose, rounded up."""
@@ -84,25 +79,15 @@ class _Start(NamedTuple):
 class Indexer:
     """Index runs over the index of one data directory."""
 
-    def __init__(
-        self,
-        *,
-        docstore: DocStore,
-        vectorizer: Vectorizer,
-        recogniser: Callable[[], OcrRunner],
-        policy: IndexPolicy,
-        lock_path: Path,
-        checks: ServiceChecks = _NO_CHECKS,
-    ) -> None:
-        self._docstore = docstore
+    def __init__(self, parts: IndexParts, *, checks: ServiceChecks = _NO_CHECKS) -> None:
+        self._parts = parts
+        self._docstore = parts.docstore
         self._checks = checks
-        self._vectorizer = vectorizer
-        self._recogniser = recogniser
-        self._policy = policy
-        self._lock_path = lock_path
-        self._adoption = RebuildPolicy(docstore, vectorizer, policy)
+        self._vectorizer = parts.vectorizer()
+        self._policy = policy = parts.policy()
+        self._adoption = RebuildPolicy(parts)
         embeds = policy.embedding is EmbeddingMode.COMPLETE
-        self._plans = Plans(docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
+        self._plans = Plans(parts.docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
 
     def index(
         self,
@@ -122,10 +107,10 @@ class Indexer:
         """
         started = time.monotonic()
         # Resolved before waiting for the lock: paths mean what they meant when the caller named them.
-        requested = self._requested_roots(paths, options)
+        requested = list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
         require_not_reserved(requested, self._policy.walk)
         with hold_write_lock(
-            self._docstore, self._lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
+            self._docstore, self._parts.lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
             start = self._start()
             if start.is_paused and options.unless_paused:
@@ -139,7 +124,7 @@ class Indexer:
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
                 run.take_over_paused(roots)
                 self._vectorizer.merger.restore_lost()
-                updater = self._updater(run, is_wary=start.was_cut_off)
+                updater = Updater(self._parts, run, is_wary=start.was_cut_off)
                 with contextlib.suppress(GaveWayError):
                     self._update(updater, run, roots, options)
                     self._pack_texts(run)
@@ -147,7 +132,7 @@ class Indexer:
                 outcome = run.outcome
             if lock.is_held:
                 self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
-            return updater.report._replace(outcome=outcome, seconds=time.monotonic() - started)
+            return updater.state.report._replace(outcome=outcome, seconds=time.monotonic() - started)
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Return the tracked directories at `paths`; without any, all of them."""
@@ -191,7 +176,7 @@ class Indexer:
             n_pages = snapshot.scans.counts(scope).n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == current.embedding)
         n_tokens += sum(map(n_text_bytes, plans)) // BYTES_PER_TOKEN
-        cost = self._recogniser().reading.cost(n_pages) if n_pages else ""
+        cost = self._parts.recogniser().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
         return EmbeddingEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
 
@@ -204,14 +189,16 @@ class Indexer:
             NotIndexedError: the directory is not tracked.
             LockedError: another process writes, and `wait` is false.
         """
-        with hold_write_lock(self._docstore, self._lock_path, listener=listener, wait=wait):
+        with hold_write_lock(self._docstore, self._parts.lock_path, listener=listener, wait=wait):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
                 root = forgettable_path(path, snapshot)
                 require_forgettable(root, self._policy.walk)
                 known = snapshot.files.within(root)
             self._vectorizer.merger.restore_lost()
-            self._remove(list(known))
+            for batch in batched(known, _REMOVE_BATCH):
+                with self._docstore.transaction() as transaction:
+                    transaction.files.remove(batch)
             if root in tracked:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
@@ -223,11 +210,8 @@ class Indexer:
                 transaction.pauses.end([root], by="")
                 transaction.runs.forget_details()
             self._docstore.upkeep.compact()
-            self._recogniser().forget_unused()  # last: if it fails, nothing else is left to do
+            self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
-
-    def _requested_roots(self, paths: Sequence[str], options: IndexOptions) -> list[FilePath]:
-        return list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
 
     def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
@@ -238,25 +222,23 @@ class Indexer:
                 return
             except RootUnavailableError as error:
                 failure = FileFailure(root, Stage.WALK, error.message)
-                updater.report = updater.report.plus(unavailable_roots=(root,), failures=(failure,))
+                updater.state.count(unavailable_roots=(root,), failures=(failure,))
                 run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._services_notice(plans, options, run.scope)
-        directories = [(self._track(plan.directory), plan) for plan in plans]
-        updater.update_words(directories)
+        with self._docstore.transaction() as transaction:
+            directories = [(transaction.directories.add(plan.directory), plan) for plan in plans]
+        updater.words.update(directories)
         if not run.must_stop:
-            self._complete([directory_id for directory_id, _ in directories])
-        if self._policy.embedding is not EmbeddingMode.OFF:
-            updater.cover()
-        read_pages = partial(updater.read_pages, self._recogniser, most_pages=options.most_pages)
-        read_pages()
-        pace = self._pace(options.effort)
-        updater.update_meaning(self._policy.embedding, after_giving_way=read_pages, pace=pace)
-
-    def _pace(self, effort: Effort) -> Throttle | None:
-        if effort is Effort.BACKGROUND:
-            return self._policy.background()
-        return FullSpeed() if effort is Effort.FULL else None
+            with self._docstore.transaction() as transaction:
+                for directory_id, _ in directories:
+                    transaction.directories.complete(directory_id)
+        paces: dict[Effort, Callable[[], Throttle]] = {
+            Effort.BACKGROUND: self._policy.background,
+            Effort.FULL: Throttle,
+        }
+        pace = paces.get(options.effort)
+        updater.complete(most_pages=options.most_pages, pace=pace() if pace else None)
 
     def _pack_texts(self, run: Run) -> None:
         """Compress the texts that an older version wrote; the next run continues a stopped one."""
@@ -279,7 +261,7 @@ class Indexer:
     def _end_done_pauses(self, run: Run) -> None:
         """End the pauses of runs that have no work left."""
         # A stopped run may have left its cluster index outdated.
-        if not run.must_stop or isinstance(self._vectorizer.cluster, NoClusterCopy):
+        if not run.must_stop or not self._vectorizer.cluster.is_kept:
             run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
 
     def _start(self) -> _Start:
@@ -292,30 +274,6 @@ class Indexer:
                 was_cut_off=bool(runs) and runs[0].outcome is None and runs[0].progress.phase is not Phase.WAITING,
                 is_paused=bool(snapshot.pauses.all()),
             )
-
-    def _updater(self, run: Run, *, is_wary: bool) -> Updater:
-        return Updater(
-            docstore=self._docstore,
-            vectorizer=self._vectorizer,
-            parse_policy=lambda: self._policy.parse()._replace(is_wary=is_wary),
-            recipe=self._policy.fingerprint.recipe,
-            batch_files=self._policy.batch_files,
-            run=run,
-        )
-
-    def _track(self, root: FilePath) -> int:
-        with self._docstore.transaction() as transaction:
-            return transaction.directories.add(root)
-
-    def _complete(self, directory_ids: Sequence[int]) -> None:
-        with self._docstore.transaction() as transaction:
-            for directory_id in directory_ids:
-                transaction.directories.complete(directory_id)
-
-    def _remove(self, paths: Sequence[FilePath]) -> None:
-        for start in range(0, len(paths), _REMOVE_BATCH):
-            with self._docstore.transaction() as transaction:
-                transaction.files.remove(paths[start : start + _REMOVE_BATCH])
 
     def _tracked(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:

@@ -138,9 +138,7 @@ class Merger:
         store = self.store_of(state.vector_set)
         with self._docstore.snapshot() as snapshot:
             generation = store.merge(
-                state.generation,
-                deletes=snapshot.stale_points.needless(),
-                upserts=snapshot.vectors.pending_points(),
+                state.generation, deletes=snapshot.stale_points.needless(), upserts=snapshot.vectors.pending_points()
             )
         with self._docstore.transaction() as transaction:
             transaction.vectors.publish(self.place, generation)

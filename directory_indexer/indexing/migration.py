@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from directory_indexer.config.sources import KEYS
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import (
     GenerationGoneError,
     IndexMismatchError,
@@ -117,7 +118,7 @@ class Migration:
         progress = RunProgress(Phase.COPYING, chunks_done=len(present & expected), chunks_total=len(expected))
         run.report(progress)
         n_copied = 0
-        for batch in _batches(missing):
+        for batch in batched(missing, _BATCH_CHUNKS):
             if run.must_stop:
                 break
             vectors = self._source.at(plan.base).vectors(batch)
@@ -178,12 +179,6 @@ class Migration:
         with self._docstore.transaction() as transaction:
             transaction.meta.name_generation(self._target.place, plan.generation)
             transaction.meta.forget(_MARK)
-
-
-def _batches(ids: Iterable[ChunkId]) -> Iterator[list[ChunkId]]:
-    iterator = iter(ids)
-    while batch := list(itertools.islice(iterator, _BATCH_CHUNKS)):
-        yield batch
 
 
 def prepare_migration(

@@ -9,83 +9,60 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Final
 
-from directory_indexer.config.indexing import EmbeddingMode
+from directory_indexer.core.batching import batched
 from directory_indexer.core.files import SourceFile, source_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import WriteLock
 from directory_indexer.core.paths import FilePath
-from directory_indexer.indexing.options import IndexPolicy, RebuildPolicy
+from directory_indexer.indexing.options import IndexParts, RebuildPolicy
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.storage.documents.runs import Outcome, RunProgress, RunRequest
-from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
-    from directory_indexer.indexing.ocr_runner import OcrRunner
-    from directory_indexer.indexing.vectorizer import Vectorizer
+    pass
 
 
-class NamedFiles:
-    """Updates of single files of one tracked directory, which `request` names."""
+class FileUpdates:
+    """Updates of single files of one tracked directory, which `request` names.
 
-    def __init__(
-        self,
-        request: RunRequest,
-        *,
-        docstore: DocStore,
-        vectorizer: Vectorizer,
-        recogniser: Callable[[], OcrRunner],
-        policy: IndexPolicy,
-        lock_path: Path,
-    ) -> None:
+    Raises:
+        LockedError: from every method, when another process is writing, and it is time to give up.
+    """
+
+    def __init__(self, request: RunRequest, parts: IndexParts) -> None:
         self._request = request
         (self._directory,) = request.directories
-        self._docstore = docstore
-        self._vectorizer = vectorizer
-        self._recogniser = recogniser
-        self._policy = policy
-        self._lock_path = lock_path
+        self._parts = parts
+        self._docstore = parts.docstore
 
     def read(self, paths: Iterable[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
         """Make files searchable by keyword, replacing their old text; missing files stay in the index.
 
         `paths` is iterated once the index is locked.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
         """
         with self._run(give_up, lambda: None) as run:
-            updater = self._updater(run)
+            updater = Updater(self._parts, run)
             directory_id, plan = self._plan(list(_present(paths)))
-            updater.update_words([(directory_id, plan)])
+            updater.words.update([(directory_id, plan)])
             with self._docstore.transaction() as transaction:  # the directory contains only named files
                 transaction.directories.complete(directory_id)
-            return updater.report._replace(outcome=run.outcome)
+            return updater.state.report._replace(outcome=run.outcome)
 
     def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
-        """Remove files from the index, with all their members.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
-        """
+        """Remove files from the index, with all their members."""
         with self._writing(give_up):
-            for start in range(0, len(paths), _BATCH):
+            for batch in batched(paths, _BATCH):
                 with self._docstore.transaction() as transaction:
-                    transaction.files.remove(paths[start : start + _BATCH])
+                    transaction.files.remove(batch)
 
     def take_over(self, directory: FilePath) -> None:
-        """Remove a tracked directory that has moved from the index; vectors of its texts are reused.
-
-        Raises:
-            LockedError: another process is writing.
-        """
+        """Remove a tracked directory that has moved from the index; vectors of its texts are reused."""
         with self._docstore.snapshot() as snapshot:
             paths = list(snapshot.files.within(directory))
         self.remove(paths, give_up=lambda: False)
@@ -100,23 +77,14 @@ class NamedFiles:
         """Recognise scanned pages, and embed everything in the directory, until it is time to stop.
 
         While a run is paused, it does nothing.
-
-        Raises:
-            LockedError: another process is writing, and it is time to give up.
         """
         if self._is_paused():
             return IndexReport(outcome=Outcome.PAUSED)
         with self._run(give_up, stop_reason) as run:
-            updater = self._updater(run)
+            updater = Updater(self._parts, run)
             with contextlib.suppress(GaveWayError):
-                if self._policy.embedding is not EmbeddingMode.OFF:
-                    updater.cover()
-                read_pages = partial(updater.read_pages, self._recogniser, most_pages=None)
-                read_pages()
-                updater.update_meaning(
-                    self._policy.embedding, after_giving_way=read_pages, pace=self._policy.alongside()
-                )
-            return updater.report._replace(outcome=run.outcome)
+                updater.complete(most_pages=None, pace=self._parts.policy().alongside())
+            return updater.state.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
     def _run(self, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
@@ -125,19 +93,19 @@ class NamedFiles:
             with recorded_run(
                 self._docstore, self._request, lock=lock, listener=_quiet, stop_reason=stop_reason
             ) as run:
-                self._vectorizer.merger.restore_lost()
+                self._parts.vectorizer().merger.restore_lost()
                 yield run
 
     def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
         stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
-        return hold_write_lock(self._docstore, self._lock_path, stop_reason=stop_reason)
+        return hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason)
 
     def _adopt_new(self) -> None:
         """Store the fingerprint of a new index; an older one is adapted by a whole run."""
         with self._docstore.snapshot() as snapshot:
             fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
         if fingerprint is None:
-            RebuildPolicy(self._docstore, self._vectorizer, self._policy).adopt(None, places, has_consent=False)
+            RebuildPolicy(self._parts).adopt(None, places, has_consent=False)
 
     def _plan(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
         with self._docstore.transaction() as transaction:
@@ -158,16 +126,6 @@ class NamedFiles:
             skip_counts=Counter(),
             ignored=(),
             mounts=mounts,
-        )
-
-    def _updater(self, run: Run) -> Updater:
-        return Updater(
-            docstore=self._docstore,
-            vectorizer=self._vectorizer,
-            parse_policy=self._policy.parse,
-            recipe=self._policy.fingerprint.recipe,
-            batch_files=self._policy.batch_files,
-            run=run,
         )
 
     def _is_paused(self) -> bool:

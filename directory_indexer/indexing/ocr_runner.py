@@ -60,13 +60,7 @@ class OcrRunner:
     """The pages of one index that wait for OCR."""
 
     def __init__(
-        self,
-        docstore: DocStore,
-        cache: PageCache,
-        reading: PageReading,
-        *,
-        recipe: int,
-        max_bytes: int,
+        self, docstore: DocStore, cache: PageCache, reading: PageReading, *, recipe: int, max_bytes: int
     ) -> None:
         self.reading = reading
         self._docstore = docstore

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import EmbeddingMode
@@ -12,13 +13,14 @@ from directory_indexer.core.errors import ConsentNeededError
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors import VectorPlace
 from directory_indexer.walk.listing import WalkPolicy
 
 with lazily:
+    from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.vectorizer import Vectorizer
     from directory_indexer.parsing.policy import ParsePolicy
 
@@ -38,8 +40,18 @@ class IndexPolicy(NamedTuple):
     fingerprint: Fingerprint
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
-    background: Callable[[], Throttle] = FullSpeed
-    alongside: Callable[[], Throttle] = FullSpeed
+    background: Callable[[], Throttle] = Throttle
+    alongside: Callable[[], Throttle] = Throttle
+
+
+class IndexParts(NamedTuple):
+    """The parts of an index that runs use; those behind functions are made when they are first needed."""
+
+    docstore: DocStore
+    lock_path: Path
+    vectorizer: Callable[[], Vectorizer]
+    recogniser: Callable[[], OcrRunner]
+    policy: Callable[[], IndexPolicy]
 
 
 def _no_check() -> None:
@@ -107,10 +119,10 @@ def options_of(stored: Iterable[str]) -> IndexOptions:
 class RebuildPolicy:
     """Adaptation of an index to the current settings."""
 
-    def __init__(self, docstore: DocStore, vectorizer: Vectorizer, policy: IndexPolicy) -> None:
-        self._docstore = docstore
-        self._vectorizer = vectorizer
-        self._policy = policy
+    def __init__(self, parts: IndexParts) -> None:
+        self._docstore = parts.docstore
+        self._vectorizer = parts.vectorizer()
+        self._policy = parts.policy()
 
     def adopt(self, fingerprint: str | None, vector_places: Collection[VectorPlace], *, has_consent: bool) -> None:
         """Prepare an index with this fingerprint, whose vectors are in these places, for the current settings.

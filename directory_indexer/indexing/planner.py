@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.parsing.outcomes import ParseRequest
 
 
-class KnownFiles(Protocol):
+class KnownFileSource(Protocol):
     """The known files below the directory."""
 
     @property
@@ -87,7 +87,7 @@ class Plan(NamedTuple):
 def plan(
     directory: FilePath,
     listings: Iterable[Listing | SameListing],
-    known: KnownFiles,
+    known: KnownFileSource,
     *,
     recipe: int,
     mounts: Mapping[FilePath, str] | None = MappingProxyType({}),
@@ -102,7 +102,7 @@ def plan(
         RootUnavailableError: the directory cannot be read, is empty although the index has files of it, or lies on
             another file system than before.
     """
-    comparison, evidence = _Comparison(known, recipe=recipe, read_everything=read_everything), Evidence()
+    comparison, evidence = _Comparison(known, recipe=recipe, read_everything=read_everything), WalkEvidence()
     for listing in listings:
         evidence.add(listing)
         comparison.add(listing)
@@ -120,7 +120,7 @@ class _Comparison:
     Settled files are not loaded.
     """
 
-    def __init__(self, known_files: KnownFiles, *, recipe: int, read_everything: bool) -> None:
+    def __init__(self, known_files: KnownFileSource, *, recipe: int, read_everything: bool) -> None:
         self.unmet: dict[FilePath, KnownFile] = {}
         self._known_files = known_files
         self._recipe = recipe
@@ -220,7 +220,7 @@ class _Comparison:
         if known is None or known.state != FileState.SKIPPED or known.reason != skipped.reason:
             self._skipped.append(skipped)
 
-    def plan(self, directory: FilePath, evidence: Evidence) -> Plan:
+    def plan(self, directory: FilePath, evidence: WalkEvidence) -> Plan:
         gone = evidence.gone(self.unmet)
         with_text = [path for path in gone if self.unmet[path].hash]
         return Plan(
@@ -248,7 +248,7 @@ def _stored_failure(known: KnownFile) -> FileFailure:
     return FileFailure(known.source.path, Stage(known.reason), known.detail, known.source, known.broken_hash)
 
 
-class Evidence:
+class WalkEvidence:
     """The evidence of a walk; `unmet` always holds the known files that the walk did not find."""
 
     def __init__(self) -> None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
@@ -20,17 +18,15 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
-from directory_indexer.indexing.options import IndexOptions, IndexPolicy
+from directory_indexer.indexing.options import IndexOptions, IndexParts
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
-from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.walk.listing import WalkPolicy
 
 with lazily:
     from directory_indexer.indexing.report import IndexReport
     from directory_indexer.indexing.runs import hold_write_lock, recorded_run
     from directory_indexer.indexing.updater import Updater
-    from directory_indexer.indexing.vectorizer import Vectorizer
 
 
 class Freshness(NamedTuple):
@@ -48,50 +44,30 @@ class Freshness(NamedTuple):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Return notes for the reader of the answer."""
-        return (*(Note(trouble, NoteKind.CHANGES) for trouble in self.troubles), *self._cut_off, *self._missing)
-
-    @property
-    def _cut_off(self) -> Iterator[Note]:
+        notes = [Note(trouble, NoteKind.CHANGES) for trouble in self.troubles]
         if self.cut_off_after is not None and self.is_watched:
-            yield Note(_NOT_YET, NoteKind.ARRIVING)
+            notes.append(Note(_NOT_YET, NoteKind.ARRIVING))
         elif self.cut_off_after is not None:
             cut_off = f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms"
-            yield Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES)
-
-    @property
-    def _missing(self) -> Iterator[Note]:
+            notes.append(Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES))
         if self.n_missing:
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
             note = f"{files} changed since the last run and {are} not indexed yet"
-            yield Note(note, NoteKind.CHANGES, "dirindex index reads what is missing")
+            notes.append(Note(note, NoteKind.CHANGES, "dirindex index reads what is missing"))
+        return tuple(notes)
 
 
 class Refresher:
     """Checks tracked directories before a search, and indexes changes for keyword search."""
 
-    def __init__(
-        self,
-        *,
-        docstore: DocStore,
-        vectorizer: Callable[[], Vectorizer],
-        walk: WalkPolicy,
-        policy: Callable[[], IndexPolicy],
-        lock_path: Path,
-        origin: Origin = Origin.TERMINAL,
-    ) -> None:
-        self._docstore = docstore
-        self._vectorizer = vectorizer
+    def __init__(self, parts: IndexParts, *, walk: WalkPolicy, origin: Origin = Origin.TERMINAL) -> None:
+        self._parts = parts
+        self._docstore = parts.docstore
         self._walk = walk
-        self._make_policy = policy
-        self._lock_path = lock_path
         self._origin = origin
         self._turn = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
         self._rests_until = 0.0
-
-    @cached_property
-    def _policy(self) -> IndexPolicy:
-        return self._make_policy()
 
     def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
@@ -143,7 +119,7 @@ class Refresher:
         changed = [plan for plan in plans if _n_changes(plan)]
         n_missing = sum(map(_n_changes, changed))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
-        if changed and built.to_json() == self._policy.fingerprint.to_json():
+        if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             n_missing = self._index_changes(changed, began + seconds)
         return Freshness(n_missing, tuple(troubles), cut_off_after)
 
@@ -165,13 +141,14 @@ class Refresher:
             return n_changes
         with contextlib.suppress(LockedError, UnavailableError):
             report = self._update(plans, deadline)
-            return max(n_changes - _n_indexed(report), 1) if report.outcome is not Outcome.COMPLETED else 0
+            n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
+            return max(n_changes - n_indexed, 1) if report.outcome is not Outcome.COMPLETED else 0
         return n_changes
 
     def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
         stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
         with (
-            hold_write_lock(self._docstore, self._lock_path, stop_reason=stop_reason, wait=False) as lock,
+            hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason, wait=False) as lock,
             recorded_run(
                 self._docstore,
                 RunRequest(Verb.INDEX, [plan.directory for plan in plans], self._origin),
@@ -180,18 +157,11 @@ class Refresher:
                 stop_reason=stop_reason,
             ) as run,
         ):
-            updater = Updater(
-                docstore=self._docstore,
-                vectorizer=self._vectorizer(),
-                parse_policy=self._policy.parse,
-                recipe=self._policy.fingerprint.recipe,
-                batch_files=self._policy.batch_files,
-                run=run,
-            )
-            updater.update_words([(self._id_of(plan.directory), plan) for plan in plans])
+            updater = Updater(self._parts, run)
+            updater.words.update([(self._id_of(plan.directory), plan) for plan in plans])
             # If time runs out during the last file, everything is done.
             is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
-            return updater.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
+            return updater.state.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
     def _id_of(self, root: FilePath) -> int:
         with self._docstore.snapshot() as snapshot:
@@ -224,10 +194,6 @@ def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
 
 def _n_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
-
-
-def _n_indexed(report: IndexReport) -> int:
-    return report.n_added + report.n_changed + report.n_moved + report.n_removed
 
 
 _OLDER: Final = "some files may have changed since they were indexed"

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import ConflictError, LockedError, NotStoppableError
 from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
-from directory_indexer.core.permissions import file_mode
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
 from directory_indexer.indexing.options import IndexOptions, options_of
 from directory_indexer.storage.documents.pauses import PausedRun
@@ -301,7 +301,7 @@ def recorded_run(
             span.note(outcome=outcome, **run.counts())
 
 
-class Resumption(NamedTuple):
+class ResumedWork(NamedTuple):
     """The directories and options of a run that resumes all paused ones; no directories mean the whole index."""
 
     directories: tuple[FilePath, ...]
@@ -313,6 +313,9 @@ class RunControl:
 
     `by` is the caller: a client may stop runs started for clients; runs started in a terminal can only be stopped by
     terminals, and by clients with the right `admin`, which count as terminals.
+
+    Raises:
+        NotStoppableError: the run was started in a terminal, and the caller is a client.
     """
 
     def __init__(self, docstore: Callable[[], DocStore], *, unended: Callable[[], Sequence[RunRecord]]) -> None:
@@ -320,11 +323,7 @@ class RunControl:
         self._unended = unended
 
     def stop(self, run: RunRecord, *, by: Origin) -> None:
-        """Request that a run stops at the end of its batch.
-
-        Raises:
-            NotStoppableError: it was started in a terminal, and the caller is a client.
-        """
+        """Request that a run stops at the end of its batch."""
         _require_stoppable(run, by)
         request_stop(self._docstore().path, run.id)
 
@@ -333,7 +332,6 @@ class RunControl:
 
         Raises:
             ConflictError: no run is active, or it copies vectors, which nothing resumes by itself.
-            NotStoppableError: it was started in a terminal, and the caller is a client.
         """
         runs = (run,) if run else tuple(self._unended())
         if not runs:
@@ -354,7 +352,7 @@ class RunControl:
         with self._docstore().snapshot() as snapshot:
             return snapshot.pauses.all()
 
-    def resumption(self) -> Resumption:
+    def resumption(self) -> ResumedWork:
         """Return the work of a run that resumes all paused ones.
 
         Raises:
@@ -363,16 +361,12 @@ class RunControl:
         paused = self.paused()
         if not paused:
             raise ConflictError("no index run is paused", hint="dirindex index brings all directories up to date")
-        return Resumption(_directories(paused), options_of(run.options for run in paused))
+        return ResumedWork(_directories(paused), options_of(run.options for run in paused))
 
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Request that a run stops with this outcome."""
-    file = _request_file(database, run_id)
-    part = file.with_name(f"{file.name}.{os.getpid()}")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file_mode()), "w", encoding="ascii") as request:
-        request.write(outcome)
-    os.replace(part, file)
+    replace_file(_request_file(database, run_id), outcome.encode("ascii"))
 
 
 class StopRequests:

@@ -27,7 +27,6 @@ with lazily:
     from directory_indexer.embedding.static_table import StaticModel, TrainingData, static_model, train
     from directory_indexer.storage.documents.embedding_queue import StoredModel
 
-
 _SAMPLE = 2000
 """The number of chunks that weights are learned from: of 11,000 chunks, 2,000 find as much as all."""
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from directory_indexer.core.last_query import QueryListener
 from directory_indexer.core.machine import battery_percent, lower_priority
@@ -27,10 +26,10 @@ _TEXTS_A_CORE = 8
 """A fifth of a second of embedding: the longest delay of a writer, or of a query that needs the core."""
 
 
-class Throttle(Protocol):
-    """The policy of when the next batch may be embedded, and how large it is."""
+class Throttle:
+    """The policy of when the next batch may be embedded, and how large it is: full speed, as a user is waiting."""
 
-    notice: str
+    notice = ""
     """A notice for users; empty if there is none."""
 
     def begin(self) -> None:
@@ -38,41 +37,20 @@ class Throttle(Protocol):
 
     def pauses(self) -> bool:
         """Whether embedding must pause now."""
+        return False
 
     def rest(self) -> None:
         """Sleep for a moment of a pause."""
 
     def batch_size(self, usual: int) -> int:
         """Return how many texts are embedded at a time."""
+        return usual
 
     def end(self) -> None:
         """Finish embedding."""
 
 
-class FullSpeed:
-    """Full speed: a user is waiting."""
-
-    notice = ""
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def pauses(self) -> bool:
-        """Never pause."""
-        return False
-
-    def rest(self) -> None:
-        """Do nothing."""
-
-    def batch_size(self, usual: int) -> int:
-        """Return the embedder's fastest batch size."""
-        return usual
-
-    def end(self) -> None:
-        """Do nothing."""
-
-
-class BackgroundThrottle:
+class BackgroundThrottle(Throttle):
     """Embedding at low priority, with pauses while queries are answered or the battery is low.
 
     The process stays at that priority to its end.

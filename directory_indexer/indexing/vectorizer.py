@@ -22,10 +22,10 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.loading import Embedders
 from directory_indexer.embedding.models import missing
-from directory_indexer.indexing.cluster_copy import ClusterCopy, NoClusterCopy
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
-from directory_indexer.indexing.throttle import FullSpeed, Throttle
+from directory_indexer.indexing.throttle import Throttle
+from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.documents.embedding_queue import PendingChunk
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -37,11 +37,10 @@ with lazily:
     from directory_indexer.core.machine import share_heaps
     from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
+_FULL_PACE = Throttle()
 
-_FULL_PACE = FullSpeed()
 
-
-class Step(NamedTuple):
+class EmbeddingStep(NamedTuple):
     """The result of a batch: vectors that were computed, vectors that existed, and texts that the provider refuses."""
 
     n_embedded: int = 0
@@ -66,7 +65,7 @@ class Vectorizer:
         embedder: Callable[[], Embedder],
         cluster: ClusterCopy | None = None,
     ) -> None:
-        self.cluster: ClusterCopy = cluster or NoClusterCopy()
+        self.cluster = cluster or ClusterCopy()
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = SpaceSwitcher(docstore, self.merger)
         self.first_pass = StaticVectorizer(
@@ -106,7 +105,7 @@ class Vectorizer:
         *,
         must_stop: Callable[[], bool] = lambda: False,
         pace: Throttle = _FULL_PACE,
-    ) -> Iterator[Step]:
+    ) -> Iterator[EmbeddingStep]:
         """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
         In a pause of its pace the steps are empty. When it must stop, it waits for the embedder;
@@ -120,7 +119,7 @@ class Vectorizer:
             return
         while pace.pauses() and not must_stop():  # before the model takes memory
             pace.rest()
-            yield Step()
+            yield EmbeddingStep()
         if must_stop():
             return
         share_heaps()
@@ -133,7 +132,8 @@ class Vectorizer:
                 yield from self._embed_batches(in_flight, self._batches(scope, batch_size), must_stop, pace)
                 in_flight.raise_failure()
         finally:
-            self.usage = _difference(embedder.usage, used_before)
+            used = (now - before for now, before in zip(embedder.usage, used_before, strict=True))
+            self.usage = EmbeddingUsage(*used)
 
     def drop_temporary_vectors(self) -> None:
         """Delete static vectors and those of searches, if there are any."""
@@ -157,7 +157,7 @@ class Vectorizer:
 
     def _embed_batches(
         self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Throttle
-    ) -> Iterator[Step]:
+    ) -> Iterator[EmbeddingStep]:
         batches.reverse()
         while True:
             while batches and in_flight.has_room and not must_stop() and not pace.pauses():
@@ -166,7 +166,7 @@ class Vectorizer:
                 if not batches or in_flight.has_failed or must_stop():
                     return
                 pace.rest()
-                yield Step()
+                yield EmbeddingStep()
             for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
                 yield self._keep(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)
@@ -180,7 +180,7 @@ class Vectorizer:
         except VectorStoreError as error:
             in_flight.fail(error)
 
-    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> Step:
+    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> EmbeddingStep:
         """Store existing vectors of the chunks in these rows, and send the rest to the embedder."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.embedding_queue.chunks(rows)
@@ -190,7 +190,7 @@ class Vectorizer:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
         in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
-        return Step(n_reused=len(reused))
+        return EmbeddingStep(n_reused=len(reused))
 
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
@@ -206,7 +206,7 @@ class Vectorizer:
         stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> Step:
+    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> EmbeddingStep:
         rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
             _embedded_chunk(chunk, rows[chunk.text_hash])
@@ -218,23 +218,18 @@ class Vectorizer:
             transaction.vectors.put(embedded)
             transaction.vectors.put_refused([(chunk.id, reasons[chunk.text_hash]) for chunk in refused])
         n_fresh = len(batch_in_flight.texts) - len(reasons)
-        return Step(
+        return EmbeddingStep(
             n_embedded=n_fresh,
             n_reused=len(embedded) - n_fresh,
-            refused=tuple(_refusal(chunk, reasons[chunk.text_hash]) for chunk in refused),
+            refused=tuple(
+                FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reasons[chunk.text_hash]}")
+                for chunk in refused
+            ),
         )
 
 
 def _embedded_chunk(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
     return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
-
-
-def _refusal(chunk: PendingChunk, reason: str) -> FileFailure:
-    return FileFailure(chunk.path, Stage.EMBED, f"chunk {chunk.ordinal + 1}: {reason}")
-
-
-def _difference(current: EmbeddingUsage, before: EmbeddingUsage) -> EmbeddingUsage:
-    return EmbeddingUsage(current.n_tokens - before.n_tokens, current.n_truncated - before.n_truncated)
 
 
 def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:

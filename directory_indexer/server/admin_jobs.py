@@ -92,7 +92,7 @@ class AdminJobs:
 
     def back_up(self, _: str, options: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
         """Write a backup of everything into the backup directory of the operator."""
-        directory = backup_place(self._collections.loaded, str(options["name"]))
+        directory = backup_place(self._collections.app.loaded, str(options["name"]))
         directory.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         report = back_up(self._app, self._collections, directory, tell=tell)
         return {**to_json_object(backup_answer(report)), "place": directory.name}

@@ -9,16 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
+from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.core.lazy import lazily
 from directory_indexer.integrations.previewing.workers import PreviewWorkers
-from directory_indexer.server.cluster_app import ClusterApp, operations_here
 from directory_indexer.server.mcp.operation_tools import OperationTools
 from directory_indexer.server.middleware.access import Access, listening_socket
 from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle
@@ -104,6 +104,12 @@ class HttpParts:
     """The web page of the local user, if there is one."""
 
 
+_OPERATIONS_WITHOUT_DATABASE: Final = frozenset(
+    {"search", "listDocuments", "getDocument", "health", "live", "ready", "metrics", "openapi", "docs"}
+)
+"""The operations that a cluster index can answer; all others need the database or the files."""
+
+
 def make_http_app(
     make_server: MakeServer, parts: HttpParts, access: Access, *, port: int, on_use: Callable[[bytes], None]
 ) -> tuple[RequestGuard, GracefulShutdown]:
@@ -130,7 +136,9 @@ def make_http_app(
         background=parts.background,
         metrics=metrics,
         is_ending=lambda: drain.is_ending,
-        operations=operations_here(operations, parts.app),
+        operations=tuple(
+            operation for operation in operations if parts.app.writes or operation.name in _OPERATIONS_WITHOUT_DATABASE
+        ),
         elsewhere=elsewhere,
     )
     api = Application(surface, services, Idempotency(parts.app.registry))

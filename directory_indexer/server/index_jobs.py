@@ -351,7 +351,7 @@ class CollectionJobs:
             with self._collections.using(name) as opened:
                 return opened.app.status.is_locked()
 
-        command = self._command(of_collection(self._collections.loaded, name))
+        command = self._command(of_collection(self._collections.app.loaded, name))
         return IndexJobs(command=command, runs=runs, running=running, is_locked=is_locked)
 
 

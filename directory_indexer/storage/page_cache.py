@@ -26,6 +26,7 @@ from directory_indexer.core.files import WHOLE, Box, Line, PageKey, PageProblem,
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import file_mode
 from directory_indexer.storage.databases.connections import require_room
+from directory_indexer.storage.databases.stored_values import text
 
 MAX_ATTEMPTS = 3
 """Attempts for a page that no engine can read, unless the engine says that it never will."""
@@ -69,7 +70,11 @@ class CacheSummary(NamedTuple):
 
 
 class PageCache(NamedTuple):
-    """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings."""
+    """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings.
+
+    Raises:
+        PageCacheError: from every method but `get`, `done` and `summary`, when the database cannot be written.
+    """
 
     path: Path
 
@@ -91,19 +96,11 @@ class PageCache(NamedTuple):
         return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608
 
     def require_writable(self) -> None:
-        """Raise unless pages can be stored, before any is read.
-
-        Raises:
-            PageCacheError: they cannot.
-        """
+        """Raise unless pages can be stored, before any is read."""
         self._write(lambda connection: connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}"))
 
     def put(self, key: PageKey, result: Recognition | PageProblem, *, recipe: str) -> None:
-        """Store the result of a page in a transaction of its own; a problem counts as one more attempt.
-
-        Raises:
-            PageCacheError: it cannot be kept.
-        """
+        """Store the result of a page in a transaction of its own; a problem counts as one more attempt."""
         content, problem, attempts = None, "", 0
         if isinstance(result, Recognition):
             content = pack_page(result)
@@ -120,11 +117,7 @@ class PageCache(NamedTuple):
         )
 
     def take_problems_of_others(self, recipe: str) -> list[PageKey]:
-        """Remove problems of engines that are no longer used, and return their pages.
-
-        Raises:
-            PageCacheError: they cannot be removed.
-        """
+        """Remove problems of engines that are no longer used, and return their pages."""
         of_others = "content IS NULL AND recipe <> ?"
         keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
         if keys:
@@ -132,31 +125,19 @@ class PageCache(NamedTuple):
         return keys
 
     def keep_only(self, used: Iterable[PageKey]) -> None:
-        """Remove all other pages; their content is overwritten.
-
-        Raises:
-            PageCacheError: they cannot be removed.
-        """
+        """Remove all other pages; their content is overwritten."""
         gone = {key for (key,) in self._rows("SELECT DISTINCT key FROM pages")} - set(used)
         if gone:
             keys = [(key,) for key in gone]
             self._write(lambda connection: connection.executemany("DELETE FROM pages WHERE key = ?", keys))
 
     def prune(self, used: Iterable[PageKey], *, max_bytes: int) -> None:
-        """Mark the pages that documents have; others are removed after some days, or at once if the cache is too large.
-
-        Raises:
-            PageCacheError: it cannot be written.
-        """
+        """Mark the pages that documents have; remove others after some days, or at once if the cache is too large."""
         if self.path.exists():
             self._write(partial(_prune, used=set(used), max_bytes=max_bytes))
 
     def clear(self) -> CacheSummary:
-        """Remove all pages, and return how many there were.
-
-        Raises:
-            PageCacheError: they cannot be removed.
-        """
+        """Remove all pages, and return how many there were."""
         summary = self.summary()
         try:
             for end in ("", "-wal", "-shm"):
@@ -247,7 +228,7 @@ def unpack_page(content: object) -> Recognition:
         engine, dpi, turn, lines = json.loads(written)
         if turn not in _TURNS:
             raise ValueError(turn)
-        return Recognition(_text(engine), tuple(map(_line, lines)), _number(dpi), turn)
+        return Recognition(text(engine), tuple(map(_line, lines)), _number(dpi), turn)
     except (TypeError, RecursionError, MemoryError, zlib.error) as error:
         raise ValueError(f"no page: {error}") from error
 
@@ -288,15 +269,9 @@ def _line(values: Any) -> Line:
 
 
 def _word(values: Any) -> Word:
-    text, confidence, *box = values
+    word, confidence, *box = values
     places = [_number(value, WHOLE) for value in box]
-    return Word(_text(text), _number(confidence, 100), Box._make(places) if places else None)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
+    return Word(text(word), _number(confidence, 100), Box._make(places) if places else None)
 
 
 def _number(value: object, largest: int = 1 << 31) -> int:

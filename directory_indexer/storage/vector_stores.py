@@ -22,7 +22,7 @@ from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
     from directory_indexer.storage.vectors.collection import CollectionPlan
-    from directory_indexer.storage.vectors.connection import Address, Connection
+    from directory_indexer.storage.vectors.connection import Address, QdrantConnection
     from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
     from directory_indexer.storage.vectors.generations import Generations
     from directory_indexer.storage.vectors.server import QdrantServer
@@ -105,7 +105,7 @@ class VectorStores:
         return vector_set.space.dimensions if vector_set.space else self._dimensions or 1
 
 
-def connection_to(qdrant: QdrantConfig, url: str) -> Connection:
+def connection_to(qdrant: QdrantConfig, url: str) -> QdrantConnection:
     """Return the connection to a Qdrant server."""
     address = Address(
         url=url,
@@ -114,7 +114,7 @@ def connection_to(qdrant: QdrantConfig, url: str) -> Connection:
         grpc_port=qdrant.grpc_port,
         timeout_seconds=qdrant.timeout_seconds,
     )
-    return Connection(address)
+    return QdrantConnection(address)
 
 
 def plan_of(qdrant: QdrantConfig, name: str) -> CollectionPlan:

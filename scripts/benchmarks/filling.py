@@ -73,7 +73,7 @@ def _fill(app: App, root: Path, *, first: int, n_files: int) -> None:
     for start in range(0, len(files), _FILES_AT_ONCE):
         some = [PlacedFile(FileLocation(directory_id), file) for file in files[start : start + _FILES_AT_ONCE]]
         with app.docstore.transaction() as transaction:
-            transaction.bulk_inserts.put(some, recipe=recipe)
+            transaction.files.put_new(some, recipe=recipe)
     merger = app.vectorizer.merger
     state = merger.state()
     generation = merger.store_of(state.vector_set).merge(state.generation, deletes=(), upserts=_points(root, files))

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client import QdrantClient
 
+from directory_indexer.cluster_app import ClusterRetriever
 from directory_indexer.config.collections import documents_of
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
-from directory_indexer.indexing.cluster import ClusterIndex
-from directory_indexer.search.cluster_retrieval import ClusterRetriever
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.storage.documents.cluster_catalogue import Catalogue
-from directory_indexer.storage.documents.cluster_export import ClusterLedger
-from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+from directory_indexer.storage.cluster.catalogue import Catalogue
+from directory_indexer.storage.cluster.export import ClusterLedger
+from directory_indexer.storage.cluster.reader import ClusterReader
+from directory_indexer.storage.cluster.update import ClusterIndex
+from directory_indexer.storage.cluster.writer import ClusterWriter
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from evaluation.asking import IndexedCorpus
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PLAN = CollectionPlan("evaluation")
 
 
-class LocalConnection(Connection):
+class LocalConnection(QdrantConnection):
     """A connection to Qdrant in the process."""
 
     def __init__(self) -> None:

@@ -37,16 +37,16 @@ from directory_indexer.embedding.loading import Access, Embedders
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchRequest
-from directory_indexer.storage.registry.keys import Keys, Right
-from directory_indexer.storage.registry.operations import Operations
-from directory_indexer.storage.vectors.cluster import ClusterFile, Manifest, TrackedDirectory
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     StoredPoint,
     file_point,
     manifest_point,
     parse_file,
     parse_manifest,
 )
+from directory_indexer.storage.cluster.records import ClusterFile, Manifest, TrackedDirectory
+from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.operations import Operations
 
 if TYPE_CHECKING:
     import random

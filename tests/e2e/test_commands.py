@@ -20,7 +20,7 @@ from shells import DIRINDEX, Shell
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
 from directory_indexer.storage.documents.runs import RunRequest, Verb
-from directory_indexer.storage.documents.schema import SCHEMA_VERSION
+from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
@@ -736,8 +736,8 @@ def test_a_damaged_database_is_set_aside_on_request(indexed: Shell, damage: Call
     "version",
     [
         0,
-        *(pytest.param(version, marks=pytest.mark.slow) for version in range(1, SCHEMA_VERSION - 1)),
-        SCHEMA_VERSION - 1,
+        *(pytest.param(version, marks=pytest.mark.slow) for version in range(1, SCHEMA.version - 1)),
+        SCHEMA.version - 1,
     ],
 )
 def test_an_intact_database_that_says_it_is_older_answers(indexed: Shell, version: int) -> None:

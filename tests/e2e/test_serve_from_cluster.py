@@ -13,8 +13,8 @@ from serving import RawClient, text_of
 from shells import Shell
 from web_servers import WebServer
 
-from directory_indexer.server.cluster_app import TOOLS_HERE
 from directory_indexer.server.mcp.executor import TOOLS
+from directory_indexer.server.mcp.protocol import TOOLS_OF_CLUSTER
 from directory_indexer.server.startup import FROM_CLUSTER
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLUSTER = "DIRINDEX_STORAGE__QDRANT__CLUSTER_INDEX"
-ELSEWHERE = [entry.name for entry in TOOLS if entry.name not in TOOLS_HERE and entry.name != "index"]
+ELSEWHERE = [entry.name for entry in TOOLS if entry.name not in TOOLS_OF_CLUSTER and entry.name != "index"]
 
 
 @pytest.fixture

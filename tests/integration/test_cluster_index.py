@@ -18,8 +18,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.texts import Selection, Unit, read_text
-from directory_indexer.storage.documents.cluster_catalogue import Catalogue
-from directory_indexer.storage.vectors.cluster_payloads import MANIFEST_ID
+from directory_indexer.storage.cluster.catalogue import Catalogue
+from directory_indexer.storage.cluster.payloads import MANIFEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -147,7 +147,7 @@ def test_a_scope_of_more_files_than_are_named_is_looked_for_deeper(
     unchanged: tuple[ClusteredIndex, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, reader = unchanged
-    monkeypatch.setattr("directory_indexer.search.cluster_retrieval._MAX_LISTED_FILES", 0)
+    monkeypatch.setattr("directory_indexer.cluster_app._MAX_LISTED_FILES", 0)
     scope = (file_path(str(index.root / "kitchen")),)
     assert sorted(reader.names("keys rotate signing", scope=scope, limit=1)) != []
     assert all(name.startswith("kitchen/") for name in reader.names("keys soup", scope=scope))

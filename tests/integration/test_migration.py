@@ -19,7 +19,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> 
     collection = uuid.uuid4().hex
 
     def open_server(docstore: DocStore) -> VectorStore:
-        connection = Connection(Address(server.url), sleep=lambda _: None)
+        connection = QdrantConnection(Address(server.url), sleep=lambda _: None)
         return QdrantServer(connection, CollectionPlan(collection), index_id=docstore.index_id(), dimensions=64)
 
     here = Index(root=root, data_dir=tmp_path / "data")

@@ -25,7 +25,7 @@ from directory_indexer.integrations.doctor import Doctor
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.vectors import VectorScope, connection
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Setting:
 
     def open(self, docstore: DocStore) -> QdrantServer:
         return QdrantServer(
-            Connection(self.address, sleep=self.waits.append),
+            QdrantConnection(self.address, sleep=self.waits.append),
             CollectionPlan(self.collection),
             index_id=docstore.index_id(),
             dimensions=self.index.embedder.dimensions,
@@ -464,7 +464,7 @@ def test_the_collection_is_made_as_configured(setting: Setting) -> None:
         on_disk=True,
     )
     index_id = setting.index.docstore.index_id()
-    store = QdrantServer(Connection(setting.address), plan, index_id=index_id, dimensions=64)
+    store = QdrantServer(QdrantConnection(setting.address), plan, index_id=index_id, dimensions=64)
     store.prepare(0)
     store.at(1).search(setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
     store.close()

@@ -13,7 +13,7 @@ import pytest
 
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, Right, digest_of, key_of
-from directory_indexer.storage.registry.store import SCHEMA_VERSION, Registry
+from directory_indexer.storage.registry.store import SCHEMA, Registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def test_a_write_that_fails_is_undone(registry: Registry) -> None:
 def test_a_registry_of_a_newer_version_is_left_alone(registry: Registry) -> None:
     Keys(registry).add("ann", Right.READ)
     with registry.writing() as connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA.version + 1}")
     with pytest.raises(StoreError, match="newer dirindex"):
         Keys(Registry(registry.path)).all()
 

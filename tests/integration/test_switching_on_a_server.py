@@ -16,7 +16,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class OnServer(Index):
 
     def _open_store(self, name: str, dimensions: int) -> VectorStore:
         plan = CollectionPlan(f"{self.collection}-{name}")
-        connection = Connection(Address(self.url), sleep=lambda _: None)
+        connection = QdrantConnection(Address(self.url), sleep=lambda _: None)
         return QdrantServer(connection, plan, index_id=self.docstore.index_id(), dimensions=dimensions)
 
     def n_points(self) -> list[int]:

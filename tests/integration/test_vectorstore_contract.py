@@ -17,7 +17,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.storage.vectors import VectorPoint, VectorScope
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 from directory_indexer.storage.vectors.generations import Generations
 from directory_indexer.storage.vectors.server import QdrantServer
@@ -47,7 +47,7 @@ def _over_grpc(_: pytest.TempPathFactory, server: Server) -> VectorStore:
 def _on(address: Address) -> VectorStore:
     """Make one of the many indexes that share a collection."""
     index_id = str(uuid.uuid4())
-    return QdrantServer(Connection(address), CollectionPlan("chunks"), index_id=index_id, dimensions=DIMENSIONS)
+    return QdrantServer(QdrantConnection(address), CollectionPlan("chunks"), index_id=index_id, dimensions=DIMENSIONS)
 
 
 STORES: dict[str, Callable[[pytest.TempPathFactory, Server], VectorStore]] = {

@@ -11,7 +11,7 @@ import pytest
 from directory_indexer.config import load_config
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
-from directory_indexer.indexing.background_embedding import EmbeddingProcess, Waiting, embedding_command
+from directory_indexer.indexing.background_embedding import EmbeddingProcess, EmbeddingWork, embedding_command
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def test_who_embeds_one_directory_leaves_the_rest_of_the_index_to_others(tmp_path: Path) -> None:
     has_looked = threading.Event()
 
-    def nothing_waits() -> Waiting:
+    def nothing_waits() -> EmbeddingWork:
         has_looked.set()
-        return Waiting(0, is_locked=False)
+        return EmbeddingWork(0, is_locked=False)
 
     process = EmbeddingProcess(
         command=[sys.executable, "-c", ""],

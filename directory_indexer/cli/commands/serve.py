@@ -19,12 +19,12 @@ from directory_indexer.core.paths import display, os_path, resolved_path
 
 with lazily:
     from directory_indexer.cli.command_server import CommandServer
+    from directory_indexer.cluster_app import ClusterApp
     from directory_indexer.integrations.assistants.client_table import client_named
     from directory_indexer.integrations.assistants.clients import launch_of, snippet
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
     from directory_indexer.server.bridge.http_client import remote_address
-    from directory_indexer.server.cluster_app import ClusterApp
     from directory_indexer.server.middleware.access import Access, names_of, parse_address, read_token, url_of
     from directory_indexer.server.middleware.monitoring import LogFormat
     from directory_indexer.telemetry.start import start as start_telemetry

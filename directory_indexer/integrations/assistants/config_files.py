@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
 from directory_indexer.core.safe_open import open_file
@@ -139,7 +140,7 @@ def _replace(file: ConfigFile, text: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(draft)
         raise
-    _flush(directory)
+    sync_path(directory)
 
 
 def _copy_mode_and_owner(file: ConfigFile, descriptor: int) -> None:
@@ -164,13 +165,3 @@ def _require_unchanged(file: ConfigFile) -> None:
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _flush(directory: str) -> None:
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, OsPath, lies_in, os_path
@@ -69,11 +69,11 @@ def draft_of(target: FilePath, *, force: bool) -> Iterator[str]:
 
 
 def _publish(draft: str, place: OsPath, *, force: bool) -> None:
-    _flush(draft)
+    sync_path(draft)
     if not force and os.path.lexists(place):
         raise _exists_error(place)
     os.replace(draft, place)
-    _flush(os.path.dirname(place))
+    sync_path(os.path.dirname(place))
 
 
 def _exists_error(place: OsPath) -> UsageError:
@@ -98,14 +98,3 @@ def _is_same(place: str, own: FilePath) -> bool:
         return os.path.samefile(place, os_path(own))
     except OSError:
         return False
-
-
-def _flush(path: str) -> None:
-    """Flush a file or directory to disk; Windows cannot open directories."""
-    if sys.platform == "win32" and os.path.isdir(path):
-        return
-    number = os.open(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

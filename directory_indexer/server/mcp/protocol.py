@@ -40,11 +40,11 @@ from directory_indexer import __version__
 from directory_indexer.api.contents import TextAnswer
 from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
+from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.collections.collections import no_collection
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.cluster_app import TOOLS_HERE, ClusterApp
 from directory_indexer.server.mcp import clients
 from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
@@ -365,11 +365,15 @@ def _progress_reporter(ctx: ServerRequestContext[Any, Any]) -> Progress:
     return report
 
 
+TOOLS_OF_CLUSTER: Final = frozenset({"search", "get_content", "server_info"})
+"""The tools that a cluster index can answer; all others need the database or the files."""
+
+
 def toolset_of(app: App) -> Toolset:
     """Return the toolset for the index of an app."""
     if isinstance(app, ClusterApp):
         return Toolset(
-            tuple(_describe_for_cluster(entry) for entry in TOOLS if entry.name in TOOLS_HERE),
+            tuple(_describe_for_cluster(entry) for entry in TOOLS if entry.name in TOOLS_OF_CLUSTER),
             FROM_CLUSTER,
             NEXT_CALLS_FROM_CLUSTER,
             frozenset({"collection", "collections"}),

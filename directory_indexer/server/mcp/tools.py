@@ -259,7 +259,7 @@ class Tools:
 
     @property
     def _config(self) -> Config:
-        return self.collections.loaded.config
+        return self.collections.app.loaded.config
 
 
 def _search_answer(result: SearchResult, page: Page) -> Answer:

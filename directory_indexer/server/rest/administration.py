@@ -70,7 +70,7 @@ def back_up(services: Services, call: BackupCall) -> Reply:
     """
     if services.caller is None or services.caller.collections is not None:
         raise RefusedError(ONLY_SOME)
-    directory = backup_place(services.collections.loaded, call.name)
+    directory = backup_place(services.collections.app.loaded, call.name)
     if directory.exists():
         raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
     return _start(services, OperationKind.BACKUP, "", {"name": directory.name})

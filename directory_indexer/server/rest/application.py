@@ -110,7 +110,7 @@ class Application:
             _require_right_place(operation, request, b"")
         call = None if is_lines else _parse_permitted(operation, services, arguments)
         most_bytes = await _max_bytes(operation, services, call, media_type_of(request))
-        directory = team_directory(services.collections.data_dir)
+        directory = team_directory(services.collections.app.loaded.data_dir)
         file, digest = await spool_body(request, directory, most_bytes=most_bytes)
         if is_lines:
             self._repetition.refuse(request)

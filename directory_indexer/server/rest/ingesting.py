@@ -238,7 +238,7 @@ def _reply(sent: IngestResult, sending: IngestRequest) -> Reply:
 
 
 def _fetch(services: Services, fetch: Callable[[], IngestResult]) -> IngestResult:
-    if not services.collections.loaded.config.serving.fetch_urls:
+    if not services.collections.app.loaded.config.serving.fetch_urls:
         raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
     try:
         return fetch()

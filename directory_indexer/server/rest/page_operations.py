@@ -147,7 +147,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     """Return directories to suggest: the usual ones, or those whose paths begin with the input."""
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         tracked = snapshot.directories.all()
-    own = services.collections.data_dir
+    own = services.collections.app.loaded.data_dir
     candidates = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
     paths = dict.fromkeys(file_path(path) for path in candidates if not own.is_relative_to(path) or call.path)
     return SuggestedDirectories(tuple(path for path in paths if not any(lies_in(path, root) for root in tracked)))
@@ -175,7 +175,7 @@ def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAn
         whole=is_whole,
         seconds=seconds,
         index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
-        free_bytes=shutil.disk_usage(services.collections.data_dir).free,
+        free_bytes=shutil.disk_usage(services.collections.app.loaded.data_dir).free,
         redone=redone,
         confirmation=services.confirmations.new(Action.ADD, plan.directory),
     )
@@ -217,7 +217,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
             raise ConflictError("an index run goes on", hint="pause or stop it, then forget the directory") from error
         notes = opened.app.docstore.upkeep.left_behind()
     with contextlib.suppress(OSError):  # it may contain file names of the directory
-        (services.collections.data_dir / "dirindex.log").unlink(missing_ok=True)
+        (services.collections.app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
@@ -311,7 +311,7 @@ def _with_setting(text: str, keys: list[str], value: object) -> str:
 
 
 def _reload_config(services: Services) -> LoadedConfig:
-    loaded = services.collections.loaded
+    loaded = services.collections.app.loaded
     # The places were set when the server started, and their origin remains that: an option of its command line.
     places = {setting.key: setting for setting in loaded.settings if setting.key in {"config_file", "data_dir"}}
     file = Path(str(places["config_file"].value)) if loaded.file else None

@@ -18,38 +18,17 @@ from directory_indexer.core.errors import DiskFullError, StoreError
 from directory_indexer.core.permissions import file_mode, is_trusted
 
 
-class Connection:
+class PooledConnection:
     """A connection that one thread uses at a time.
 
-    `known` caches results of queries; it is valid until somebody writes.
+    `known` caches results of queries; it is valid until somebody writes, which changes the `version`.
     """
 
-    def __init__(self, path: Path, *, identity: tuple[int, int], raw: sqlite3.Connection) -> None:
-        self._path = path
+    def __init__(self, raw: sqlite3.Connection, identity: tuple[int, int]) -> None:
         self.raw = raw
         self.identity = identity
         self.known: dict[str, object] = {}
-        self._version = 0
-
-    def begin_reading(self) -> None:
-        """Begin a read transaction on the current state."""
-        self.raw.execute("BEGIN")
-        version = self.raw.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version:
-            self.known.clear()
-            self._version = version
-
-    def begin_writing(self, *, waits: bool = True) -> None:
-        """Begin a write transaction; wait for another writer, or fail at once if there is one.
-
-        Raises:
-            DiskFullError: the disk is full.
-        """
-        require_room(self._path)
-        self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
-        self.raw.execute("BEGIN IMMEDIATE")
-        # The version only changes with commits of other connections.
-        self.known.clear()
+        self.version = 0
 
 
 class Connections:
@@ -57,13 +36,42 @@ class Connections:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[PooledConnection] = deque()
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[PooledConnection]:
+        """Yield a connection in a read transaction on the current state."""
+        with self.lend() as connection:
+            connection.raw.execute("BEGIN")
+            version = connection.raw.execute("PRAGMA data_version").fetchone()[0]
+            if version != connection.version:
+                connection.known.clear()
+                connection.version = version
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """Yield a connection in a transaction, committed when the block ends and rolled back when it raises.
+
+        It waits for another writer, or fails at once if there is one.
+
+        Raises:
+            DiskFullError: the disk is full.
+        """
+        with self.lend() as connection:
+            require_room(self._path)
+            connection.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
+            connection.raw.execute("BEGIN IMMEDIATE")
+            # The version only changes with commits of other connections.
+            connection.known.clear()
+            yield connection.raw
+            connection.raw.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[PooledConnection]:
         """Yield a connection for one transaction, which is rolled back unless the block commits it."""
         # If the file is replaced in between, the connection is not reused.
-        connection = self._take_idle() or Connection(self._path, identity=_identity(self._path), raw=self.open())
+        connection = self._take_idle() or PooledConnection(identity=_identity(self._path), raw=self.open())
         try:
             yield connection
         except BaseException:
@@ -106,7 +114,7 @@ class Connections:
             while True:
                 self._idle.pop().raw.close()
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> PooledConnection | None:
         """Return the last used connection, whose cache is the freshest; None if the file was replaced meanwhile."""
         with contextlib.suppress(IndexError):
             while True:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import StoreError
 from directory_indexer.core.permissions import file_mode
 
@@ -33,11 +34,7 @@ def copy_database(source: Path, target: Path) -> None:
             reader.backup(writer)
             # The copy is one file, without a log.
             writer.execute("PRAGMA journal_mode = DELETE")
-        descriptor = os.open(target, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_path(target)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"'{source}' cannot be copied to '{target}': {error}", hint="free some disk space") from error
 

@@ -1,7 +1,8 @@
 """Strict parsing of values from a database: anybody with write access to the file may have written anything.
 
-Parsers of columns raise Python's exceptions for a wrong value. They become one error here, which the stores translate
-into theirs; so damage is never taken for a bug, nor a bug for damage.
+Parsers of columns raise Python's exceptions for a wrong value, those here `TypeError` and `ValueError`. They become one
+error, which the stores translate into theirs; so damage is never taken for a bug, nor a bug for damage. Parsers of
+whole rows raise that error, `DamagedValueError`, themselves.
 """
 
 from __future__ import annotations
@@ -53,12 +54,7 @@ def parse_intact_rows(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Ite
 
 
 def text(value: object) -> str:
-    """Return a value that is a text.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is not valid Unicode.
-    """
+    """Return a value that is a text."""
     if not isinstance(value, str):
         raise TypeError(value)
     value.encode()
@@ -66,12 +62,7 @@ def text(value: object) -> str:
 
 
 def integer(value: object) -> int:
-    """Return a value that is an integer and fits SQLite.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is too large.
-    """
+    """Return a value that is an integer and fits SQLite."""
     if not isinstance(value, int):
         raise TypeError(value)
     if value.bit_length() > _MAX_BITS:
@@ -80,12 +71,7 @@ def integer(value: object) -> int:
 
 
 def epoch_seconds(value: object) -> float:
-    """Return a value that is a number of seconds since the epoch, in the years 1 to 3938.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is outside that range.
-    """
+    """Return a value that is a number of seconds since the epoch, in the years 1 to 3938."""
     if not isinstance(value, float):
         raise TypeError(value)
     if not abs(value) < _MAX_SECONDS:
@@ -94,32 +80,17 @@ def epoch_seconds(value: object) -> float:
 
 
 def parse_texts(value: object) -> tuple[str, ...]:
-    """Parse a JSON array of texts.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is not valid JSON.
-    """
+    """Parse a JSON array of texts."""
     return tuple(map(text, parse_list(value)))
 
 
 def parse_list(value: object) -> list[Any]:
-    """Parse a JSON array.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is not valid JSON.
-    """
+    """Parse a JSON array."""
     return _parse_json(list, value)
 
 
 def parse_mapping(value: object) -> dict[str, Any]:
-    """Parse a JSON object.
-
-    Raises:
-        TypeError: it has another type.
-        ValueError: it is not valid JSON.
-    """
+    """Parse a JSON object."""
     return _parse_json(dict, value)
 
 

@@ -17,13 +17,12 @@ from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.files import FileFilter, file_condition
 from directory_indexer.storage.documents.meta import MetaWrites
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, rows_for
 from directory_indexer.storage.documents.shared_texts import HAS_TEXT, SharedTextWrites
 from directory_indexer.storage.documents.words import FtsSource, WordWrites, compress_text, decompress_text
 
 with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile
-
 
 _CHUNK_FIELDS = Chunk._fields[2:]
 """The fields of `Chunk` after its ordinal and its text; each is a column of that name."""
@@ -38,9 +37,10 @@ CHUNK_COLUMNS = ", ".join(
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
 """Each chunk once, with the file that owns it."""
 
-_TEXTS_OF_FILES = """files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
-    JOIN chunk_texts t ON t.id = c.id"""
+_CHUNKS_OF_FILES = "files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)"
 """The chunks of each file, shared ones included."""
+
+_TEXTS_OF_FILES = f"{_CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
 
 _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
@@ -69,7 +69,7 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
-class FileText(NamedTuple):
+class PlacedText(NamedTuple):
     """The parsed text of a file, with its row and its tracked directory."""
 
     file_id: int
@@ -103,95 +103,56 @@ class Chunks(SnapshotQueries):
             return self._count_waiting()
         if len(holder_ids) <= _FEW_FILES:
             return self._count_held("is_embedded = 0", holder_ids)
-        waiting = self._once("chunks_to_embed_by_file", self._waiting_by_file)
+        query = "SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1"
+        waiting = self._once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
         return sum(n_chunks for file_id, n_chunks in waiting.items() if file_id in holder_ids)
 
     def _count_held(self, condition: str, holder_ids: frozenset[int]) -> int:
         query = f"SELECT count(*) FROM chunks WHERE {condition} AND file_id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return self._count(query, [json.dumps(list(holder_ids))])
 
-    def _waiting_by_file(self) -> dict[int, int]:
-        return dict(
-            self._connection.execute("SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1").fetchall()
-        )
-
     def count_of(self, file_filter: FileFilter) -> int:
         """Count the chunks of the files that match a filter; a shared chunk counts once for each file."""
         condition, arguments = file_condition(file_filter)
-        query = (
-            f"SELECT count(*) FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE {condition}"  # noqa: S608
-        )
-        return self._count(query, arguments)
+        return self._count(f"SELECT count(*) FROM {_CHUNKS_OF_FILES} WHERE {condition}", arguments)  # noqa: S608
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
         """Return all chunks of a file in order; empty if the index has no text of the file."""
-        rows = self._connection.execute(
-            f"SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE f.path = ? ORDER BY c.ordinal",  # noqa: S608
-            (path,),
-        )
-        return [indexed_chunk(row) for row in rows]
+        query = f"SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE f.path = ? ORDER BY c.ordinal"  # noqa: S608
+        return list(map(indexed_chunk, self._select(query, path)))
 
     def has_text(self, path: FilePath) -> bool:
         """Whether a file has chunks, its own or shared ones."""
-        return bool(
-            self._count(
-                """SELECT EXISTS (
-                       SELECT 1 FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
-                       WHERE f.path = ?)""",
-                [path],
-            )
-        )
+        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM {_CHUNKS_OF_FILES} WHERE f.path = ?)", [path]))  # noqa: S608
 
     def coverage(self, path: FilePath) -> Coverage:
         """Return how many chunks a file and its members have, and how many of them wait for a vector."""
-        row = self._connection.execute(
-            """SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
-               FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
-               LEFT JOIN refused_chunks r ON r.id = c.id
-               WHERE f.path = ?1 OR f.container_id = (SELECT id FROM files WHERE path = ?1)""",
-            (path,),
-        ).fetchone()
-        return Coverage(*row)
+        query = f"""SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
+            FROM {_CHUNKS_OF_FILES} LEFT JOIN refused_chunks r ON r.id = c.id
+            WHERE f.path = ?1 OR f.container_id = (SELECT id FROM files WHERE path = ?1)"""  # noqa: S608
+        return Coverage(*self._select(query, path).fetchone())
 
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Return the chunks that exist now; those of removed texts are omitted."""
-        chunks: dict[ChunkId, IndexedChunk] = {}
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({placeholders(batch)})",  # noqa: S608
-                batch,
-            )
-            chunks.update((chunk.chunk_id, chunk) for chunk in map(indexed_chunk, rows))
-        return chunks
+        rows = self._rows_for(f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({{}})", chunk_ids)  # noqa: S608
+        return {chunk.chunk_id: chunk for chunk in map(indexed_chunk, rows)}
 
     def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
         """Return the rows of the files that hold these chunks."""
-        holders: dict[ChunkId, int] = {}
-        for batch in batches(chunk_ids):
-            query = f"SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({placeholders(batch)})"  # noqa: S608
-            holders.update(self._connection.execute(query, batch))
-        return holders
+        return dict(self._rows_for("SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({})", chunk_ids))
 
     def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
         """Return the chunks whose headings contain a name exactly, in their order."""
-        headed: set[ChunkId] = set()
         candidates = list(chunk_ids)
-        for batch in batches(candidates):
-            rows = self._connection.execute(
-                f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({placeholders(batch)}) AND instr(heading, ?)",  # noqa: S608
-                [*batch, name],
-            )
-            headed.update(row[0] for row in rows)
+        query = "SELECT chunk_id FROM chunks WHERE chunk_id IN ({}) AND instr(heading, ?)"
+        headed = {row[0] for row in self._rows_for(query, candidates, name)}
         return [chunk_id for chunk_id in candidates if chunk_id in headed]
 
     def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
         """Return the files, with their ids, that have the text of a chunk under the same heading and file name."""
-        rows = self._connection.execute(
-            f"""SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
-                JOIN files f ON {HAS_TEXT} WHERE o.chunk_id = ? LIMIT ?""",  # noqa: S608 - made of constants
-            (chunk_id, limit),
-        )
-        return [(int(file_id), FilePath(path)) for file_id, path in rows]
+        query = f"""SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash
+            JOIN files f ON {HAS_TEXT} WHERE o.chunk_id = ? LIMIT ?"""  # noqa: S608 - made of constants
+        return self._select(query, chunk_id, limit).fetchall()
 
     def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
         """Return the first chunk of each of the newest files of a JSON array, or of all files.
@@ -200,35 +161,32 @@ class Chunks(SnapshotQueries):
         """
         chosen = "f.hash IS NOT NULL" if file_ids_json is None else "f.id IN (SELECT value FROM json_each(?))"
         order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
-        rows = self._connection.execute(
-            f"""SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE c.ordinal = 0 AND f.id IN (
-                    SELECT f.id FROM files f WHERE {chosen} {order} LIMIT ?) {order}""",  # noqa: S608
-            [limit] if file_ids_json is None else [file_ids_json, limit],
-        )
-        return [indexed_chunk(row) for row in rows]
+        query = f"""SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE c.ordinal = 0 AND f.id IN (
+            SELECT f.id FROM files f WHERE {chosen} {order} LIMIT ?) {order}"""  # noqa: S608
+        rows = self._select(query, *([] if file_ids_json is None else [file_ids_json]), limit)
+        return list(map(indexed_chunk, rows))
 
     def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
         """Return the first and the last row of the chunks of these files (a JSON array); 0 and 0 if there are none."""
-        first, last = self._connection.execute(
-            "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))", (file_ids_json,)
-        ).fetchone()
+        query = "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))"
+        first, last = self._select(query, file_ids_json).fetchone()
         return first or 0, last or 0
 
 
-class ChunkWrites:
+class ChunkWrites(TableWrites):
     """Insertion and removal of the chunks of files, with their texts and full-text rows."""
 
     def __init__(
         self, connection: sqlite3.Connection, words: WordWrites, meta: MetaWrites, shared: SharedTextWrites
     ) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._words = words
         self._meta = meta
         self._shared = shared
         self._free_row: int | None = None
         """The next free row, once it is known; only this transaction assigns rows."""
 
-    def add(self, texts: Sequence[FileText]) -> None:
+    def add(self, texts: Sequence[PlacedText]) -> None:
         """Insert the chunks of files that have none."""
         chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
         first = self._rows_for(len(chunks))
@@ -251,11 +209,9 @@ class ChunkWrites:
     def are_those_of(self, holder_id: int, parsed: ParsedFile) -> bool:
         """Whether a file owns exactly the chunks of a parsed file."""
         columns = ("text_hash", "ordinal", *_CHUNK_FIELDS)
-        rows = self._connection.execute(
-            f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal",  # noqa: S608
-            (holder_id,),
-        )
-        return rows.fetchall() == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
+        query = f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal"  # noqa: S608
+        rows = self._execute(query, holder_id).fetchall()
+        return rows == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
 
     def remove_of(self, path: FilePath) -> None:
         """Remove the chunks of a file unless other files share them; their vectors become stale."""
@@ -265,36 +221,37 @@ class ChunkWrites:
         if not sources:
             return
         self._store_last_row()
-        ids = [(source.id,) for source in sources]
-        self._connection.executemany(
+        ids = [source.id for source in sources]
+        self._execute_each(
             """INSERT OR IGNORE INTO stale_points (chunk_id, text_hash)
                SELECT chunk_id, text_hash FROM chunks c WHERE id = ? AND is_embedded = 1
                AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
             ids,
         )
-        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", ids)
-        self._connection.executemany("DELETE FROM chunks WHERE id = ?", ids)
+        self._execute_each("DELETE FROM chunk_texts WHERE id = ?", ids)
+        self._execute_each("DELETE FROM chunks WHERE id = ?", ids)
         self._words.remove(sources)
 
     def _store_last_row(self) -> None:
-        last = int(self._connection.execute(_NEXT_ROW).fetchone()[0]) - 1
+        last = int(self._execute(_NEXT_ROW).fetchone()[0]) - 1
         known = self._meta.get(_LAST_ROW)
         if known is None:
-            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (_LAST_ROW, str(last)))
+            self._execute("INSERT INTO meta VALUES (?, ?)", _LAST_ROW, str(last))
         elif parse_stored("meta.rows_given", int, known) < last:
-            self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(last), _LAST_ROW))
+            self._execute("UPDATE meta SET value = ? WHERE key = ?", str(last), _LAST_ROW)
 
     def pack_texts(self, limit: int) -> bool:
         """Compress up to `limit` texts that an older version wrote; return whether there may be more."""
         until = self._meta.get(_PLAIN_TEXTS)
         if until is None:
             return False
-        rows = self._connection.execute(
+        rows = self._execute(
             "SELECT id, text FROM chunk_texts WHERE id <= ? ORDER BY id DESC LIMIT ?",
-            (parse_stored("meta.plain_texts_until", int, until), limit),
+            parse_stored("meta.plain_texts_until", int, until),
+            limit,
         ).fetchall()
         # Rows that shrink in place would leave their pages half empty.
-        self._connection.executemany("DELETE FROM chunk_texts WHERE id = ?", [(id_,) for id_, _ in rows])
+        self._execute_each("DELETE FROM chunk_texts WHERE id = ?", (id_ for id_, _ in rows))
         self._connection.executemany(
             _ADD_TEXT, [(id_, compress_text(decompress_text(text))) for id_, text in reversed(rows)]
         )
@@ -309,11 +266,11 @@ class ChunkWrites:
         if self._free_row is None:
             if self._meta.get(_INDEX_ID) is None:
                 self._meta.index_id()  # the id distinguishes the cached words of this index from those of another
-            self._free_row = int(self._connection.execute(_NEXT_ROW).fetchone()[0])
+            self._free_row = int(self._execute(_NEXT_ROW).fetchone()[0])
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
 
-    def _ids_of(self, texts: Sequence[FileText]) -> list[list[ChunkId]]:
+    def _ids_of(self, texts: Sequence[PlacedText]) -> list[list[ChunkId]]:
         """Derive the ids of the chunks of files.
 
         Another file may have the ids of this path and content, if it took over the text.
@@ -330,22 +287,12 @@ class ChunkWrites:
         return next(ids for ids in attempts if not self._existing(ids[:1]))
 
     def _existing(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
-        existing: set[ChunkId] = set()
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT chunk_id FROM chunks WHERE chunk_id IN ({placeholders(batch)})",  # noqa: S608
-                batch,
-            )
-            existing.update(row[0] for row in rows)
-        return existing
+        rows = rows_for(self._connection, "SELECT chunk_id FROM chunks WHERE chunk_id IN ({})", chunk_ids)
+        return {chunk_id for (chunk_id,) in rows}
 
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
-    """Build a record from a row that begins with `CHUNK_COLUMNS`.
-
-    Raises:
-        DamagedValueError: a value has a type that this program does not write.
-    """
+    """Build a record from a row that begins with `CHUNK_COLUMNS`."""
     if not all(map(isinstance, row, _COLUMN_TYPES)):
         raise DamagedValueError("chunks")
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
@@ -367,8 +314,4 @@ def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
-    return (
-        content_hash(embedding_text(chunk, parsed.source.path).encode()),
-        chunk.ordinal,
-        *chunk[2:],
-    )
+    return (content_hash(embedding_text(chunk, parsed.source.path).encode()), chunk.ordinal, *chunk[2:])

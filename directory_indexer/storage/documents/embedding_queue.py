@@ -10,7 +10,6 @@ missing or of a removed text do no harm: each chunk is looked up. They are dropp
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -26,8 +25,7 @@ from directory_indexer.storage.documents.queries import (
     IndexScope,
     ScopedQueries,
     SnapshotQueries,
-    batches,
-    placeholders,
+    TableWrites,
 )
 from directory_indexer.storage.documents.vectors import is_vector
 from directory_indexer.storage.documents.words import decompress_text
@@ -36,9 +34,10 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-
 _WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
 """The condition on `chunks c` for those that a search may embed."""
+
+_PENDING_CHUNKS = f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608 - made of constants
 
 
 class PendingChunk(NamedTuple):
@@ -74,72 +73,42 @@ class EmbeddingQueue(ScopedQueries):
     def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
         """Return the rows of all chunks without a vector."""
         condition, arguments = self._chunks_in(scope)
-        rows = self._connection.execute(
-            f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id",  # noqa: S608
-            arguments,
-        ).fetchall()
+        query = f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id"  # noqa: S608
+        rows = self._select(query, *arguments).fetchall()
         return WaitingRows([row[0] for row in rows], [row[1] for row in rows])
 
     def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
         """Return the files that own chunks without a vector; a shared text's owner may lie outside the scope."""
         condition, arguments = self._chunks_in(scope)
-        rows = self._connection.execute(
-            f"""SELECT id, path, kind, mtime_ns FROM files
-               WHERE id IN (SELECT c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition})""",  # noqa: S608
-            arguments,
-        )
-        return [WaitingFile(*row) for row in rows]
+        query = f"""SELECT id, path, kind, mtime_ns FROM files
+            WHERE id IN (SELECT c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition})"""  # noqa: S608
+        return list(map(WaitingFile._make, self._select(query, *arguments)))
 
     def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
         """Return the chunks of these rows that have no vector, in the given order."""
-        chunks: dict[int, PendingChunk] = {}
-        for batch in batches(rows):
-            selected = self._connection.execute(
-                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
-                f" WHERE c.id IN ({placeholders(batch)}) AND c.is_embedded = 0",
-                batch,
-            )
-            chunks.update((row[0], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        selected = self._rows_for(f"{_PENDING_CHUNKS} WHERE c.id IN ({{}}) AND c.is_embedded = 0", rows)
+        chunks = {row[0]: _pending_chunk(indexed_chunk(row), row[-1]) for row in selected}
         return [chunks[row] for row in rows if row in chunks]
 
     def texts(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the texts to embed for those chunks of these rows that have no vector."""
-        texts: dict[int, str] = {}
-        for batch in batches(rows):
-            selected = self._connection.execute(
-                f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES}"  # noqa: S608
-                f" WHERE c.id IN ({placeholders(batch)}) AND c.is_embedded = 0",
-                batch,
-            )
-            texts.update(
-                (row, embedded_as(decompress_text(stored), heading=heading, path=path))
-                for row, stored, heading, path in selected
-            )
-        return texts
+        query = f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES} WHERE c.id IN ({{}}) AND c.is_embedded = 0"  # noqa: S608
+        return {
+            row: embedded_as(decompress_text(stored), heading=heading, path=path)
+            for row, stored, heading, path in self._rows_for(query, rows)
+        }
 
     def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
         """Return those of the chunks that have no vector, in the given order."""
-        chunks: dict[ChunkId, PendingChunk] = {}
         ids = list(chunk_ids)
-        for batch in batches(ids):
-            selected = self._connection.execute(
-                f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608
-                f" WHERE c.chunk_id IN ({placeholders(batch)}) AND {_WAITS}",
-                batch,
-            )
-            chunks.update((row[1], _pending_chunk(indexed_chunk(row), row[-1])) for row in selected)
+        selected = self._rows_for(f"{_PENDING_CHUNKS} WHERE c.chunk_id IN ({{}}) AND {_WAITS}", ids)
+        chunks = {row[1]: _pending_chunk(indexed_chunk(row), row[-1]) for row in selected}
         return [chunks[chunk_id] for chunk_id in ids if chunk_id in chunks]
 
     def rows_that_wait(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
         """Return the rows of chunks without a vector, in the given order, optionally only those of some files."""
-        file_of_row: dict[int, int] = {}
-        for batch in batches(rows):
-            file_of_row.update(
-                self._connection.execute(
-                    f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({placeholders(batch)}) AND {_WAITS}",  # noqa: S608
-                    batch,
-                )
-            )
+        query = f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({{}}) AND {_WAITS}"  # noqa: S608
+        file_of_row = dict(self._rows_for(query, rows))
         return [row for row in rows if row in file_of_row and (file_ids is None or file_of_row[row] in file_ids)]
 
     def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
@@ -152,10 +121,8 @@ class EmbeddingQueue(ScopedQueries):
     def count_refused(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks whose texts the provider refuses."""
         condition, arguments = self._chunks_in(scope)
-        return self._count(
-            f"SELECT count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id WHERE {condition}",  # noqa: S608
-            arguments,
-        )
+        query = f"SELECT count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id WHERE {condition}"  # noqa: S608
+        return self._count(query, arguments)
 
     def count_open(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks that can still be embedded: without a vector, and not refused by the provider."""
@@ -165,35 +132,20 @@ class EmbeddingQueue(ScopedQueries):
         """Return the number of tokens of all chunks, or of those without a vector."""
         condition, arguments = self._chunks_in(scope)
         waits = "c.is_embedded = 0" if waiting_only else "1"
-        return self._count(
-            f"SELECT coalesce(sum(c.n_tokens), 0) FROM chunks c WHERE {waits} AND {condition}",  # noqa: S608
-            arguments,
-        )
+        query = f"SELECT coalesce(sum(c.n_tokens), 0) FROM chunks c WHERE {waits} AND {condition}"  # noqa: S608
+        return self._count(query, arguments)
 
     def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
         """Return, for each text, a chunk in the generation that was embedded from the same text."""
-        twins: dict[ContentHash, ChunkId] = {}
-        for batch in batches(text_hashes):
-            parameters = placeholders(batch)
-            rows = self._connection.execute(
-                f"""SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({parameters})
-                    UNION ALL SELECT text_hash, chunk_id FROM chunks
-                    WHERE is_embedded = 1 AND text_hash IN ({parameters})""",  # noqa: S608
-                [*batch, *batch],
-            )
-            twins.update(rows)
-        return twins
+        stale = self._rows_for("SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({})", text_hashes)
+        query = "SELECT text_hash, chunk_id FROM chunks WHERE text_hash IN ({}) AND is_embedded = 1"
+        return dict(stale) | dict(self._rows_for(query, text_hashes))
 
     def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
         """Return, for each text, a vector of the same text that no generation contains yet."""
-        twins: dict[ContentHash, bytes] = {}
-        for batch in batches(text_hashes):
-            rows = self._connection.execute(
-                f"SELECT text_hash, vector FROM pending_vectors WHERE text_hash IN ({placeholders(batch)})",  # noqa: S608
-                batch,
-            )
-            twins.update(rows)
-        return twins
+        return dict(
+            self._rows_for("SELECT text_hash, vector FROM pending_vectors WHERE text_hash IN ({})", text_hashes)
+        )
 
 
 def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
@@ -212,15 +164,9 @@ class SearchVectors(ScopedQueries):
 
     def of_texts(self, space: str, text_hashes: Sequence[ContentHash], *, dimensions: int) -> dict[ContentHash, bytes]:
         """Return the vectors of texts in an embedding space; damaged ones are omitted, and so computed again."""
-        vectors: dict[ContentHash, bytes] = {}
-        for batch in batches(text_hashes):
-            rows = self._connection.execute(
-                "SELECT text_hash, vector FROM search_vectors"  # noqa: S608
-                f" WHERE space = ? AND text_hash IN ({placeholders(batch)})",
-                [space, *batch],
-            )
-            vectors.update((digest, vector) for digest, vector in rows if is_vector(vector, dimensions))
-        return vectors
+        query = "SELECT text_hash, vector FROM search_vectors WHERE text_hash IN ({}) AND space = ?"
+        rows = self._rows_for(query, text_hashes, space)
+        return {digest: vector for digest, vector in rows if is_vector(vector, dimensions)}
 
     def has_any(self) -> bool:
         """Whether there are any vectors, in any space."""
@@ -229,19 +175,13 @@ class SearchVectors(ScopedQueries):
     def rows_waiting(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
         """Return the rows of the chunks whose vector is only stored here."""
         condition, arguments = self._chunks_in(scope)
-        rows = self._connection.execute(
-            f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
-               WHERE v.space = ? AND c.is_embedded = 0 AND {condition} ORDER BY c.id""",  # noqa: S608
-            [space, *arguments],
-        )
-        return [row[0] for row in rows]
+        query = f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
+            WHERE v.space = ? AND c.is_embedded = 0 AND {condition} ORDER BY c.id"""  # noqa: S608
+        return self._values(query, space, *arguments)
 
 
-class SearchVectorWrites:
+class SearchVectorWrites(TableWrites):
     """Writes to the vectors that searches computed."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def put(self, space: str, vectors: Mapping[ContentHash, bytes]) -> None:
         """Store vectors of texts in an embedding space."""
@@ -252,15 +192,15 @@ class SearchVectorWrites:
 
     def drop_needless(self, space: str) -> None:
         """Delete vectors of other spaces, and those whose texts have been embedded or removed."""
-        self._connection.execute(
+        self._execute(
             """DELETE FROM search_vectors WHERE space <> ?
                OR text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)""",
-            (space,),
+            space,
         )
 
     def clear(self) -> None:
         """Delete all of them."""
-        self._connection.execute("DELETE FROM search_vectors")
+        self._execute("DELETE FROM search_vectors")
 
 
 _BLOCKS = "static_blocks"
@@ -294,14 +234,12 @@ class StaticVectors(SnapshotQueries):
 
     def model(self) -> StoredModel | None:
         """Return the model that made the static vectors; None if there are none."""
-        row = self._connection.execute(
-            "SELECT version, weights, mean, own_rows, n_lessons FROM static_model"
-        ).fetchone()
+        row = self._select("SELECT version, weights, mean, own_rows, n_lessons FROM static_model").fetchone()
         return StoredModel(*row) if row else None
 
     def rows(self) -> array[int]:
         """Return the rows of the chunks that have one, without numpy and without reading the vectors."""
-        blocks = self._connection.execute("SELECT rows FROM static_vectors").fetchall()
+        blocks = self._select("SELECT rows FROM static_vectors").fetchall()
         return parse_stored("static_vectors", _parse_rows, blocks)
 
     def all(self) -> StaticBlocks:
@@ -309,7 +247,7 @@ class StaticVectors(SnapshotQueries):
         known = self._known.get(_BLOCKS)
         if isinstance(known, StaticBlocks):
             return known
-        stored_blocks = self._connection.execute("SELECT rows, codes FROM static_vectors").fetchall()
+        stored_blocks = self._select("SELECT rows, codes FROM static_vectors").fetchall()
         blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
         if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
             self._known[_BLOCKS] = blocks
@@ -329,11 +267,8 @@ def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
     return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
 
 
-class StaticVectorWrites:
+class StaticVectorWrites(TableWrites):
     """Writes to the static vectors."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def begin(self, model: StoredModel) -> None:
         """Delete all static vectors, and store the model of the new ones."""
@@ -342,12 +277,14 @@ class StaticVectorWrites:
 
     def add(self, rows: Sequence[int], codes: NDArray[np.uint8]) -> None:
         """Insert a block: rows of chunks that have none yet, and their codes, of shape (rows, bytes of a code)."""
-        self._connection.execute(
+        self._execute(
             "INSERT OR REPLACE INTO static_vectors VALUES (?, ?, ?)",
-            (max(rows), np.array(rows, np.int64).tobytes(), codes.tobytes()),
+            max(rows),
+            np.array(rows, np.int64).tobytes(),
+            codes.tobytes(),
         )
 
     def clear(self) -> None:
         """Delete all static vectors and their model."""
-        self._connection.execute("DELETE FROM static_vectors")
-        self._connection.execute("DELETE FROM static_model")
+        self._execute("DELETE FROM static_vectors")
+        self._execute("DELETE FROM static_model")

@@ -40,10 +40,7 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 REPAIR_HINT = "dirindex doctor --repair mends it, or sets the database aside and builds the index again"
 _CHECK = "dirindex doctor checks the index"
-_ERRORS = {
-    sqlite3.SQLITE_CORRUPT: CorruptIndexError,
-    sqlite3.SQLITE_NOTADB: CorruptIndexError,
-}
+_ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
 _HINTS = {
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
     sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir; "

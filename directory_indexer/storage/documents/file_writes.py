@@ -3,14 +3,13 @@
 A row keeps its id while the file is known, since chunks, metadata and members refer to it.
 
 Files that are new to the index, nearly all of a first run and the commits of a history, are inserted in bulk: nothing
-has to be deleted first, so each table gets its rows in one statement. `FileWrites` handles the rest: files that have a
-row already, and files whose text may equal that of another file, which has to be compared.
+has to be deleted first, so each table gets its rows in one statement. The rest is written file by file: files that have
+a row already, and files whose text may equal that of another file, which has to be compared.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -18,11 +17,11 @@ from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, S
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
-from directory_indexer.storage.documents.chunks import ChunkWrites, FileText
+from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
 from directory_indexer.storage.documents.directories import DirectoryWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, dated_at
-from directory_indexer.storage.documents.queries import placeholders
+from directory_indexer.storage.documents.queries import TableWrites, placeholders
 from directory_indexer.storage.documents.scans import ScanWrites
 from directory_indexer.storage.documents.shared_texts import IdenticalFile, SharedFile, SharedTextWrites
 
@@ -72,41 +71,65 @@ class FileWrites:
         is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
             self._chunks.remove_of(path)
-        file_id = self._rows.put(place, parsed, recipe=recipe, dated=dated_at(parsed.metadata))
+        file_id = self._rows.put(FileRow(place, parsed, dated_at(parsed.metadata)), recipe=recipe)
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
         holder_id = self._holder_of_same(place, parsed, recipe=recipe)
         if holder_id is None:
-            self._chunks.add([FileText(file_id, self._shared.root(place.directory_id), parsed)])
+            self._chunks.add([PlacedText(file_id, self._shared.root(place.directory_id), parsed)])
         else:
             self._shared.share(file_id, holder_id)
         return 0 if is_new else self.keep_members(path, members)
 
-    def put_same(
-        self, place: FileLocation, unchanged: UnchangedFile, *, recipe: int, unless: Callable[[FilePath], bool]
-    ) -> SharedFile | None:
-        """Insert a file that has the text of another one, without reading it; None if there is no such file."""
-        path = unchanged.source.path
-        others = self._shared.same_as({path: unchanged.hash}, place.directory_id, recipe=recipe)
-        same = next((candidate for candidate in others.get(path, ()) if not unless(candidate.path)), None)
-        if same is None:
-            return None
-        self._prepare_insert(place, path)
-        is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
-        if not is_new:
-            self._chunks.remove_of(path)
-            self.keep_members(path, ())
-        holder_id = self._shared.holder_of(
-            same.id
-        )  # looked up only now: if this file owned the text, it has just been passed on
-        file_id = self._rows.put(
-            place, same.as_read(unchanged), recipe=recipe, dated=same.dated_at, holder_id=holder_id
+    def put_new(self, arrivals: Sequence[PlacedFile], *, recipe: int) -> set[FilePath]:
+        """Insert those files that are new and cannot share a text, and return their paths; each path occurs once."""
+        new = self._simply_new(arrivals)
+        paths = {arrival.path for arrival in new}
+        self._directories.unsettle_around(*paths)
+        rows = [FileRow(place, parsed, dated_at(parsed.metadata)) for place, parsed in new]
+        numbered = list(zip(self._rows.add(rows, recipe=recipe), new, strict=True))
+        self._metadata.add((file_id, arrival.parsed.metadata) for file_id, arrival in numbered)
+        self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
+        root = self._shared.root
+        self._chunks.add(
+            [PlacedText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
         )
-        if same.has_metadata or not is_new:
-            self._metadata.copy(file_id, same.id)
-        if not is_new:
-            self._scans.put(file_id, ())
-        return SharedFile(unchanged.source, unchanged.hash, same.n_chunks, same.n_masked)
+        return paths
+
+    def put_same(
+        self,
+        place: FileLocation,
+        unchanged: Sequence[UnchangedFile],
+        *,
+        recipe: int,
+        unless: Callable[[FilePath], bool],
+    ) -> dict[FilePath, SharedFile]:
+        """Insert those files on disk that have the text of another one, without reading their content.
+
+        Files for which `unless` is true do not share their text.
+        """
+        digests = {file.source.path: file.hash for file in unchanged}
+        same = {
+            path: other
+            for path, others in self._shared.same_as(digests, place.directory_id, recipe=recipe).items()
+            if (other := next((candidate for candidate in others if not unless(candidate.path)), None))
+        }
+        known = self._rows.known(same)
+        pairs = [(file, same[file.source.path]) for file in unchanged if file.source.path in same]
+        new = [(file, other) for file, other in pairs if file.source.path not in known and _is_plain(file.source.path)]
+        self._directories.unsettle_around(*(file.source.path for file, _ in new))
+        rows = [FileRow(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in new]
+        for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), new, strict=True):
+            if other.has_metadata:
+                self._metadata.copy(file_id, other.id)
+        inserted = {file.source.path for file, _ in new}
+        rest = [(file, other) for file, other in pairs if file.source.path not in inserted]
+        for file, other in rest:
+            self._replace_by_same(place, file, other, recipe=recipe)
+        return {
+            file.source.path: SharedFile(file.source, file.hash, other.n_chunks, other.n_masked)
+            for file, other in (*new, *rest)
+        }
 
     def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> None:
         """Store why a file is skipped; its text is removed from the index."""
@@ -162,6 +185,43 @@ class FileWrites:
             self._remove(path)
         return n_members
 
+    def _simply_new(self, arrivals: Sequence[PlacedFile]) -> list[PlacedFile]:
+        """Return the files that are unknown and whose text no other file can have."""
+        known = self._rows.known(arrival.path for arrival in arrivals)
+        # If a batch holds clones, the second file may share the text of the first one once that has been inserted.
+        first: dict[str, PlacedFile] = {}
+        for arrival in arrivals:
+            if arrival.path not in known and (arrival.place.container_id is not None or _is_plain(arrival.path)):
+                first.setdefault(arrival.path[len(self._shared.root(arrival.place.directory_id)) :], arrival)
+        may_share = self._may_share([arrival for arrival in first.values() if arrival.place.container_id is None])
+        return [arrival for arrival in first.values() if arrival.path not in may_share]
+
+    def _may_share(self, arrivals: Iterable[PlacedFile]) -> set[FilePath]:
+        paths: dict[int, list[FilePath]] = {}
+        for arrival in arrivals:
+            paths.setdefault(arrival.place.directory_id, []).append(arrival.path)
+        return {
+            path
+            for directory_id, paths_of_directory in paths.items()
+            for path in self._shared.elsewhere(paths_of_directory, directory_id)
+        }
+
+    def _replace_by_same(self, place: FileLocation, file: UnchangedFile, same: IdenticalFile, *, recipe: int) -> None:
+        path = file.source.path
+        self._prepare_insert(place, path)
+        is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
+        if not is_new:
+            self._chunks.remove_of(path)
+            self.keep_members(path, ())
+        # Looked up only now: if this file owned the text, it has just been passed on.
+        holder_id = self._shared.holder_of(same.id)
+        row = FileRow(place, same.as_read(file), same.dated_at, holder_id)
+        file_id = self._rows.put(row, recipe=recipe)
+        if same.has_metadata or not is_new:
+            self._metadata.copy(file_id, same.id)
+        if not is_new:
+            self._scans.put(file_id, ())
+
     def _holder_of_same(self, place: FileLocation, parsed: ParsedFile, *, recipe: int) -> int | None:
         """Return the row of another file that owns exactly this text."""
         if place.container_id is not None or parsed.scans or not parsed.chunks:
@@ -198,8 +258,8 @@ class FileLocation(NamedTuple):
     container_id: int | None = None
 
 
-class NewRow(NamedTuple):
-    """The values of a file that was read and has no row yet.
+class FileRow(NamedTuple):
+    """The values of a file that was read.
 
     `dated` is the date of the document, `holder_id` the file that owns its text.
     """
@@ -210,59 +270,44 @@ class NewRow(NamedTuple):
     holder_id: int | None = None
 
 
-class FileRows:
+class FileRows(TableWrites):
     """Writes to the table of files, and to no other."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def id_of(self, path: FilePath) -> int | None:
         """Return the row of a file; None if there is none."""
-        row = self._connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        row = self._execute("SELECT id FROM files WHERE path = ?", path).fetchone()
         return int(row[0]) if row else None
 
     def known(self, paths: Iterable[FilePath]) -> set[FilePath]:
         """Return which of these paths have rows."""
-        rows = self._connection.execute(
-            "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
+        rows = self._execute(
+            "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))", json.dumps(list(paths))
         )
         return {FilePath(path) for (path,) in rows}
 
     def is_on_disk(self, path: FilePath) -> bool:
         """Whether there is a row for a file on disk, as opposed to a member."""
         query = "SELECT 1 FROM files WHERE path = ? AND container_id IS NULL"
-        return self._connection.execute(query, (path,)).fetchone() is not None
+        return self._execute(query, path).fetchone() is not None
 
     def members_of(self, path: FilePath) -> dict[FilePath, bool]:
         """Return the members of a container, and whether each has text."""
-        rows = self._connection.execute(
-            "SELECT path, hash IS NOT NULL FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)",
-            (path,),
+        rows = self._execute(
+            "SELECT path, hash IS NOT NULL FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)", path
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
-    def add(self, files: Sequence[NewRow], *, recipe: int) -> range:
+    def add(self, files: Sequence[FileRow], *, recipe: int) -> range:
         """Insert rows of files that have none, and return their ids."""
-        first = int(self._connection.execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
+        first = int(self._execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
-        self._connection.executemany(
-            _ADD_NUMBERED,
-            [
-                (*_read_values(file.place, file.parsed, recipe, dated=file.dated, holder_id=file.holder_id), file_id)
-                for file_id, file in zip(ids, files, strict=True)
-            ],
-        )
+        values = [(*_read_values(file, recipe), file_id) for file_id, file in zip(ids, files, strict=True)]
+        self._connection.executemany(_ADD_NUMBERED, values)
         return ids
 
-    def put(
-        self, place: FileLocation, parsed: ParsedFile, *, recipe: int, dated: float | None, holder_id: int | None = None
-    ) -> int:
-        """Write the row of a file that was read, and return its id.
-
-        `dated` is the date of the document, `holder_id` the file that owns its text.
-        """
-        values = _read_values(place, parsed, recipe, dated=dated, holder_id=holder_id)
-        return self._put(parsed.source.path, values)
+    def put(self, file: FileRow, *, recipe: int) -> int:
+        """Write the row of a file that was read, and return its id."""
+        return self._put(file.parsed.source.path, _read_values(file, recipe))
 
     def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> int:
         """Write the row of a skipped file, and return its id."""
@@ -309,26 +354,24 @@ class FileRows:
                 WHERE state <> 'indexed' OR kind IN ({placeholders(kinds)}) OR {has_suffix}""",  # noqa: S608
             [*kinds, *(f"%.{suffix}" for suffix in suffixes)],
         )
-        self._connection.execute(
-            """UPDATE files SET recipe = 0
-               WHERE id IN (SELECT container_id FROM files WHERE container_id IS NOT NULL AND recipe = 0)"""
-        )
+        self._execute("""UPDATE files SET recipe = 0
+               WHERE id IN (SELECT container_id FROM files WHERE container_id IS NOT NULL AND recipe = 0)""")
 
     def outdate_on_disk(self, path: FilePath) -> None:
         """Mark one file on disk to be read again."""
-        self._connection.execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", (path,))
+        self._execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", path)
 
     def remove(self, path: FilePath) -> None:
         """Delete a row."""
-        self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+        self._execute("DELETE FROM files WHERE path = ?", path)
 
     def _put(self, path: FilePath, values: Sequence[object]) -> int:
         # An upsert, or RETURNING, needs a savepoint of its own, before which SQLite makes FTS5 flush: a segment for
         # every file, and a quarter of the time of a batch.
         file_id = self.id_of(path)
         if file_id is None:
-            return int(self._connection.execute(_ADD_FILE, values).lastrowid or 0)
-        self._connection.execute(_CHANGE_FILE, (*values, file_id))
+            return int(self._execute(_ADD_FILE, *values).lastrowid or 0)
+        self._execute(_CHANGE_FILE, *values, file_id)
         return file_id
 
 
@@ -344,105 +387,8 @@ class PlacedFile(NamedTuple):
         return self.parsed.source.path
 
 
-class BulkFileInsert:
-    """Insertion of new files, table by table."""
-
-    def __init__(
-        self,
-        rows: FileRows,
-        directories: DirectoryWrites,
-        chunks: ChunkWrites,
-        shared: SharedTextWrites,
-        *,
-        metadata: MetadataWrites,
-        scans: ScanWrites,
-    ) -> None:
-        self._rows = rows
-        self._directories = directories
-        self._chunks = chunks
-        self._shared = shared
-        self._metadata = metadata
-        self._scans = scans
-
-    def put(self, arrivals: Sequence[PlacedFile], *, recipe: int) -> set[FilePath]:
-        """Insert those files that are new and cannot share a text, and return their paths; each path occurs once."""
-        new = self._simply_new(arrivals)
-        paths = {arrival.path for arrival in new}
-        self._directories.unsettle_around(*paths)
-        rows = [NewRow(place, parsed, dated_at(parsed.metadata)) for place, parsed in new]
-        numbered = list(zip(self._rows.add(rows, recipe=recipe), new, strict=True))
-        self._metadata.add((file_id, arrival.parsed.metadata) for file_id, arrival in numbered)
-        self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
-        root = self._shared.root
-        self._chunks.add(
-            [FileText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
-        )
-        return paths
-
-    def put_same(
-        self,
-        place: FileLocation,
-        unchanged: Sequence[UnchangedFile],
-        *,
-        recipe: int,
-        unless: Callable[[FilePath], bool],
-    ) -> dict[FilePath, SharedFile]:
-        """Insert those files on disk that are new and have the text of another file, without reading their content.
-
-        Files for which `unless` is true do not share their text.
-        """
-        known = self._rows.known(file.source.path for file in unchanged)
-        new = {
-            file.source.path: file
-            for file in unchanged
-            if file.source.path not in known and _is_plain(file.source.path)
-        }
-        digests = {path: file.hash for path, file in new.items()}
-        same = {
-            path: other
-            for path, others in self._shared.same_as(digests, place.directory_id, recipe=recipe).items()
-            if (other := next((candidate for candidate in others if not unless(candidate.path)), None))
-        }
-        self._directories.unsettle_around(*same)
-        self._add_same(place, [(new[path], other) for path, other in same.items()], recipe=recipe)
-        return {
-            path: SharedFile(new[path].source, new[path].hash, other.n_chunks, other.n_masked)
-            for path, other in same.items()
-        }
-
-    def _add_same(
-        self, place: FileLocation, pairs: Sequence[tuple[UnchangedFile, IdenticalFile]], *, recipe: int
-    ) -> None:
-        rows = [NewRow(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in pairs]
-        for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), pairs, strict=True):
-            if other.has_metadata:
-                self._metadata.copy(file_id, other.id)
-
-    def _simply_new(self, arrivals: Sequence[PlacedFile]) -> list[PlacedFile]:
-        """Return the files that are unknown and whose text no other file can have."""
-        known = self._rows.known(arrival.path for arrival in arrivals)
-        # If a batch holds clones, the second file may share the text of the first one once that has been inserted.
-        first: dict[str, PlacedFile] = {}
-        for arrival in arrivals:
-            if arrival.path not in known and (arrival.place.container_id is not None or _is_plain(arrival.path)):
-                first.setdefault(arrival.path[len(self._shared.root(arrival.place.directory_id)) :], arrival)
-        may_share = self._may_share([arrival for arrival in first.values() if arrival.place.container_id is None])
-        return [arrival for arrival in first.values() if arrival.path not in may_share]
-
-    def _may_share(self, arrivals: Iterable[PlacedFile]) -> set[FilePath]:
-        paths: dict[int, list[FilePath]] = {}
-        for arrival in arrivals:
-            paths.setdefault(arrival.place.directory_id, []).append(arrival.path)
-        return {
-            path
-            for directory_id, paths_of_directory in paths.items()
-            for path in self._shared.elsewhere(paths_of_directory, directory_id)
-        }
-
-
-def _read_values(
-    place: FileLocation, parsed: ParsedFile, recipe: int, *, dated: float | None, holder_id: int | None
-) -> tuple[object, ...]:
+def _read_values(file: FileRow, recipe: int) -> tuple[object, ...]:
+    place, parsed, dated, holder_id = file
     return (
         *_stamp_values(parsed.source, parsed.seen_ns),
         *(*place, FileState.INDEXED, parsed.hash, recipe, *parsed.facts),

@@ -17,7 +17,7 @@ from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.errors import REPAIR_HINT
 from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.storage.documents.metadata import NAMES, folded
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, placeholders
 
 with lazily:
     import datetime as dt
@@ -79,11 +79,7 @@ class TextFile(NamedTuple):
 
 
 def parse_page_starts(stored: str) -> tuple[int, ...]:
-    """Parse the characters at which pages begin.
-
-    Raises:
-        ValueError, AttributeError: the value has another form.
-    """
+    """Parse the characters at which pages begin."""
     return tuple(map(int, stored.split()))
 
 
@@ -97,21 +93,16 @@ class Files(SnapshotQueries):
     def within(self, path: FilePath) -> dict[FilePath, KnownFile]:
         """Return the record of a file, or of everything below a directory."""
         condition, arguments = within_condition(path)
-        rows = self._connection.execute(
-            f"SELECT {KNOWN_COLUMNS} FROM files f WHERE {condition}",  # noqa: S608
-            arguments,
-        )
-        return known_by_path(rows)
+        return known_by_path(self._select(f"SELECT {KNOWN_COLUMNS} FROM files f WHERE {condition}", *arguments))  # noqa: S608
 
     def get(self, path: FilePath) -> KnownFile | None:
         """Return the record of a file; None if the index does not know it."""
-        rows = self._connection.execute(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path = ?", (path,))  # noqa: S608
-        return known_by_path(rows).get(path)
+        return known_by_path(self._select(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path = ?", path)).get(path)  # noqa: S608
 
     def page_starts(self, path: FilePath) -> tuple[int, ...]:
         """Return the character at which each page of a file begins; empty if it has no pages."""
-        row = self._connection.execute("SELECT page_starts FROM files WHERE path = ?", (path,)).fetchone()
-        return parse_stored("files.page_starts", parse_page_starts, row[0]) if row else ()
+        stored = self._values("SELECT page_starts FROM files WHERE path = ?", path)
+        return parse_stored("files.page_starts", parse_page_starts, stored[0]) if stored else ()
 
     def masked(self, path: FilePath) -> int:
         """Count the secrets masked in the text of a file."""
@@ -119,19 +110,16 @@ class Files(SnapshotQueries):
 
     def container_of(self, path: FilePath) -> FilePath | None:
         """Return the container on disk of a member at any depth; None for other files."""
-        row = self._connection.execute(
-            "SELECT c.path FROM files f JOIN files c ON c.id = f.container_id WHERE f.path = ?", (path,)
-        ).fetchone()
-        return FilePath(row[0]) if row else None
+        query = "SELECT c.path FROM files f JOIN files c ON c.id = f.container_id WHERE f.path = ?"
+        return next(iter(self._values(query, path)), None)
 
     def members(self, path: FilePath) -> list[FilePath]:
         """Return the members with text of a container, at any depth, sorted by path."""
-        rows = self._connection.execute(
+        return self._values(
             """SELECT path FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)
                AND EXISTS (SELECT 1 FROM chunks WHERE file_id = coalesce(files.holder_id, files.id)) ORDER BY path""",
-            (path,),
+            path,
         )
-        return [FilePath(row[0]) for row in rows]
 
     def holds(self, path: FilePath) -> bool:
         """Whether a path is tracked, lies in a tracked directory, or contains indexed files."""
@@ -145,8 +133,7 @@ class Files(SnapshotQueries):
     def matching(self, file_filter: FileFilter) -> list[MatchedFile]:
         """Return the files that match a filter."""
         condition, arguments = file_condition(file_filter)
-        query = f"{_SELECT_FOUND} WHERE {condition}"
-        return list(map(MatchedFile._make, self._connection.execute(query, arguments)))
+        return list(map(MatchedFile._make, self._select(f"{_SELECT_FOUND} WHERE {condition}", *arguments)))
 
     def all_match(self, file_filter: FileFilter) -> bool:
         """Whether a filter matches all files with text; ten times as fast as listing them."""
@@ -156,59 +143,44 @@ class Files(SnapshotQueries):
 
     def dates(self, paths: Iterable[FilePath]) -> dict[FilePath, float]:
         """Return the dates of documents: their own, or else that of the last change on disk."""
-        dates: dict[FilePath, float] = {}
-        for batch in batches(paths):
-            query = f"SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({placeholders(batch)})"  # noqa: S608
-            dates.update((FilePath(path), moment) for path, moment in self._connection.execute(query, batch))
-        return dates
+        return dict(
+            self._rows_for("SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({})", paths)
+        )
 
     def sizes(self, within: FilePath) -> Iterator[FileSize]:
         """Yield the sizes of the files with text below a directory or in a container, sorted by path."""
         condition, arguments = within_condition(within)
-        rows = self._connection.execute(
-            f"""SELECT f.path, f.kind, count(c.id), coalesce(sum(c.n_tokens), 0)
-                FROM files f LEFT JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
-                WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path""",  # noqa: S608
-            arguments,
-        )
-        return map(FileSize._make, rows)
+        query = f"""SELECT f.path, f.kind, count(c.id), coalesce(sum(c.n_tokens), 0)
+            FROM files f LEFT JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
+            WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path"""  # noqa: S608
+        return map(FileSize._make, self._select(query, *arguments))
 
     def texts(self, ids_json: str | None) -> list[TextFile]:
         """Return files with text, sorted by path: those of a JSON array of ids, or all."""
         chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
-        rows = self._connection.execute(
-            f"""SELECT id, path, kind, page_starts, coalesce(holder_id, id) FROM files
-                WHERE {chosen} ORDER BY path""",  # noqa: S608
-            [] if ids_json is None else [ids_json],
-        )
-        return list(map(TextFile._make, rows))
+        query = f"SELECT id, path, kind, page_starts, coalesce(holder_id, id) FROM files WHERE {chosen} ORDER BY path"  # noqa: S608
+        return list(map(TextFile._make, self._select(query, *([] if ids_json is None else [ids_json]))))
 
     def at(self, paths: Iterable[FilePath]) -> list[MatchedFile]:
         """Return the files at these paths."""
         query = f"{_SELECT_FOUND} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
-        return list(map(MatchedFile._make, self._connection.execute(query, (json.dumps(list(paths)),))))
+        return list(map(MatchedFile._make, self._select(query, json.dumps(list(paths)))))
 
     def with_text(self, paths: Iterable[FilePath]) -> set[FilePath]:
         """Return which of these paths are those of files with text."""
-        rows = self._connection.execute(
-            "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(paths)),),
-        )
-        return {FilePath(path) for (path,) in rows}
+        query = "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))"
+        return set(self._values(query, json.dumps(list(paths))))
 
     def paths(self) -> Iterator[FilePath]:
         """Yield the paths of all files with text, in no order."""
-        rows = self._connection.execute("SELECT path FROM files WHERE hash IS NOT NULL")
-        return (FilePath(path) for (path,) in rows)
+        return (path for (path,) in self._select("SELECT path FROM files WHERE hash IS NOT NULL"))
 
     def in_order(self, file_filter: FileFilter, *, after: FilePath | None = None) -> Iterator[IndexedFile]:
         """Yield the files that match a filter, sorted by path, optionally only those after a path."""
         condition, arguments = file_condition(file_filter)
         columns = (*IndexedFile._fields[:-1], *FileFacts._fields)
-        rows = self._connection.execute(
-            f"SELECT {', '.join(columns)} FROM files f WHERE {condition} AND path > ? ORDER BY path",  # noqa: S608
-            [*arguments, after or ""],
-        )
+        query = f"SELECT {', '.join(columns)} FROM files f WHERE {condition} AND path > ? ORDER BY path"  # noqa: S608
+        rows = self._select(query, *arguments, after or "")
         n_own = len(columns) - len(FileFacts._fields)
         return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)
 
@@ -249,19 +221,17 @@ class PathLookup(SnapshotQueries):
         LIKE folds the case of ASCII only, and takes half the time of `instr(lower(path))`.
         """
         likes = " AND ".join(["path LIKE ?"] * len(texts)) or "TRUE"
-        rows = self._connection.execute(
-            f"""SELECT id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns FROM files
-                WHERE (({likes}) OR {_IS_OTHER_THAN_ASCII}) AND {_NAMED}""",  # noqa: S608 - made of constants
-            [f"%{text}%" for text in texts],
-        )
+        query = f"""SELECT id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns FROM files
+            WHERE (({likes}) OR {_IS_OTHER_THAN_ASCII}) AND {_NAMED}"""  # noqa: S608 - made of constants
+        rows = self._select(query, *(f"%{text}%" for text in texts))
         return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
 
     def first_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
         """Return the first files at any depth of a directory, and the number of all of them."""
         condition, arguments = within_condition(directory)
         source = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
-        rows = self._connection.execute(f"SELECT path {source} ORDER BY path LIMIT ?", [*arguments, limit])
-        return [FilePath(path) for (path,) in rows], self._count(f"SELECT count(*) {source}", arguments)
+        paths = self._values(f"SELECT path {source} ORDER BY path LIMIT ?", *arguments, limit)
+        return paths, self._count(f"SELECT count(*) {source}", arguments)
 
     def starting_with(self, text: str) -> list[FilePath]:
         """Return the indexed files whose paths begin with a text."""
@@ -286,11 +256,7 @@ class PathLookup(SnapshotQueries):
         return self._select_indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
 
     def _select_indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
-        rows = self._connection.execute(
-            f"SELECT path FROM files WHERE state = 'indexed' AND {condition}",  # noqa: S608 - made of constants
-            arguments,
-        )
-        return [FilePath(path) for (path,) in rows]
+        return self._values(f"SELECT path FROM files WHERE state = 'indexed' AND {condition}", *arguments)  # noqa: S608
 
 
 class MetadataCondition(NamedTuple):

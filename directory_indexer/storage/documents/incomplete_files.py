@@ -44,8 +44,7 @@ class IncompleteFiles(SnapshotQueries):
 
     def unfinished(self) -> tuple[FilePath, ...]:
         """Return the tracked directories that no run has completed."""
-        rows = self._connection.execute("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path")
-        return tuple(FilePath(path) for (path,) in rows)
+        return tuple(self._values("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path"))
 
     def counts(self, within: FilePath | None) -> tuple[tuple[str, int], ...]:
         """Return the number of failed and of skipped files by reason, most frequent first."""
@@ -63,7 +62,7 @@ class IncompleteFiles(SnapshotQueries):
                 ORDER BY 2 DESC, 1""",  # noqa: S608
             arguments * 3,
         )
-        return tuple((reason, number) for reason, number in rows)
+        return tuple(rows)
 
     def listed(self, within: FilePath | None, *, reason: str, limit: int, offset: int) -> tuple[IncompleteFile, ...]:
         """Return files that failed or were skipped for a reason of `counts`, or for any, sorted by path."""
@@ -83,7 +82,7 @@ class IncompleteFiles(SnapshotQueries):
                 WHERE ? IN ('', reason) ORDER BY reason != 'failed', path, detail LIMIT ? OFFSET ?""",  # noqa: S608
             [*arguments, *arguments, *arguments, reason, limit, offset],
         )
-        return tuple(IncompleteFile(FilePath(path), reason, detail) for path, reason, detail in rows)
+        return tuple(map(IncompleteFile._make, rows))
 
     def _gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
         # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
@@ -101,7 +100,7 @@ class IncompleteFiles(SnapshotQueries):
                CROSS JOIN files f ON {HAS_TEXT} GROUP BY f.id""",  # noqa: S608 - made of marks
             reasons,
         )
-        return tuple(CoverageGap(FilePath(path), reason, number) for path, reason, number in rows)
+        return tuple(map(CoverageGap._make, rows))
 
     def failures(self, *, within: FilePath | None, limit: int) -> tuple[FileFailure, ...]:
         """Return the files and directories that the last run could not process, and refused chunks."""
@@ -115,18 +114,17 @@ class IncompleteFiles(SnapshotQueries):
             [*arguments, *arguments, limit],
         )
         return tuple(
-            FileFailure(FilePath(row[0]), parse_stored("files.reason", Stage, row[1]), row[2], hash=row[3])
-            for row in rows
+            FileFailure(path, parse_stored("files.reason", Stage, stage), message, hash=digest)
+            for path, stage, message, digest in rows
         )
 
     def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
         """Return the skipped files, with reason and detail."""
         condition, arguments = within_condition(within)
-        rows = self._connection.execute(
-            f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?",  # noqa: S608
-            [*arguments, limit],
+        query = (
+            f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?"  # noqa: S608
         )
         return tuple(
-            SkippedFile(FilePath(path), parse_stored("files.reason", SkipReason, reason), detail)
-            for path, reason, detail in rows
+            SkippedFile(path, parse_stored("files.reason", SkipReason, reason), detail)
+            for path, reason, detail in self._select(query, *arguments, limit)
         )

@@ -144,11 +144,7 @@ def _settled_directory(path: FilePath, digest: bytes, n_files: int, left_out: st
 
 
 def parse_skipped_entries(stored: object) -> tuple[tuple[tuple[SkipReason, int], ...], tuple[tuple[str, str], ...]]:
-    """Parse the format of `format_skipped_entries`: reasons with their counts, and names with their rules.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse the format of `format_skipped_entries`: reasons with their counts, and names with their rules."""
     skipped, ignored = parse_list(stored)
     return (
         tuple((SkipReason(reason), integer(count)) for reason, count in skipped),

@@ -39,15 +39,14 @@ class LineRanges(SnapshotQueries):
 
     def of_file(self, file_id: int) -> list[LineRange]:
         """Return the text that a file owns as one range; none if it owns no text."""
-        rows = self._connection.execute(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", (file_id,))
+        rows = self._select(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
         group = list(map(_Row._make, rows))
         return [_join(group)] if group else []
 
     def holding(self, lookup: WordLookup) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
         rows = self._connection.execute(
-            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id",
-            lookup._asdict(),
+            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id", lookup._asdict()
         )
         return [_join(list(group)) for _, group in groupby(map(_Row._make, rows), key=_line_group_key())]
 

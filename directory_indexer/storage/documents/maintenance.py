@@ -67,12 +67,7 @@ _UNSETTLE: Final = "DELETE FROM settled_directories"
 _DROP_STATIC: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
 _NAMES: Final = ", ".join(f"'{name}'" for name in NAMES.values())
 
-_TYPES = {
-    "TEXT": "'text', 'null'",
-    "INTEGER": "'integer', 'null'",
-    "REAL": "'real', 'null'",
-    "BLOB": "'blob', 'null'",
-}
+_TYPES = {kind: f"'{kind.lower()}', 'null'" for kind in ("TEXT", "INTEGER", "REAL", "BLOB")}
 """The SQL types allowed for each declared type of a column."""
 
 
@@ -94,7 +89,7 @@ class Upkeep:
 
         What is stopped meanwhile is continued the next time.
         """
-        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+        with self._opened() as connection:
             vocabulary.purge_removed_words(
                 connection,
                 now=time.time(),
@@ -111,23 +106,34 @@ class Upkeep:
         Damaged databases that were set aside and files of killed processes are removed, too. `left_behind`
         reports what could not be removed.
         """
-        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+        with self._opened() as connection:
             remove_cached_vocabulary(self._path)
             vocabulary.purge_all_words(connection)
             remove_cached_vocabulary(self._path)
             connection.execute("VACUUM")
             _empty_log(connection)
-        remove_damaged(self._path)
+        for damaged in _damaged(self._path):
+            with contextlib.suppress(OSError):
+                damaged.unlink()
         remove_abandoned(scratch_beside(self._path))
         remove_abandoned()
 
     def left_behind(self) -> list[str]:
         """Return messages about what may still contain removed content after compaction."""
-        return find_remains(self._path)
+        log = self._path.with_name(self._path.name + "-wal")
+        places = in_use(scratch_beside(self._path))
+        messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(self._path)]
+        messages += [f"'{used}' goes with the process that reads a file there" for used in places]
+        with contextlib.suppress(FileNotFoundError):
+            if log.stat().st_size:  # a truncated log is empty
+                messages.append(
+                    "another command is reading the index; what it still holds on to leaves the disk with the next run"
+                )
+        return messages
 
     def damaged_values(self) -> list[str]:
         """Return the names of the values that this program cannot have written."""
-        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+        with self._opened() as connection:
             return sorted({name for name, _, _ in damaged_values(connection)})
 
     def mend_values(self) -> list[str]:
@@ -136,11 +142,16 @@ class Upkeep:
         Raises:
             CorruptIndexError: one of them defines the meaning of others.
         """
-        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+        with self._opened() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            mended = repair_values(connection)
+            damaged = list(damaged_values(connection))
+            for name, mend, key in damaged:
+                if not mend:
+                    raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD)
+                for statement in mend.split(";"):
+                    connection.execute(statement, (key,) if "?" in statement else ())
             connection.execute("COMMIT")
-            return mended
+            return sorted({name for name, _, _ in damaged})
 
     def require_integrity(self) -> None:
         """Check every page and index except the full-text one, and that every text can be read.
@@ -148,10 +159,15 @@ class Upkeep:
         Raises:
             CorruptIndexError: the database is damaged; the message describes the damage.
         """
-        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
-            problems = find_damage(connection)
+        with self._opened() as connection:
+            problems = _find_damage(connection)
         if problems:
             raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
+            yield connection
 
 
 def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
@@ -162,21 +178,6 @@ def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, o
                 parse_stored(values.name, lambda columns: values.parse(*columns), row)  # noqa: B023 - used at once
             except (DamagedValueError, CorruptIndexError):
                 yield values.name, values.mend, key
-
-
-def repair_values(connection: sqlite3.Connection) -> list[str]:
-    """Repair damaged values, and return their names.
-
-    Raises:
-        CorruptIndexError: a damaged value defines the meaning of others.
-    """
-    damaged = list(damaged_values(connection))
-    for name, mend, key in damaged:
-        if not mend:
-            raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD)
-        for statement in mend.split(";"):
-            connection.execute(statement, (key,) if "?" in statement else ())
-    return sorted({name for name, _, _ in damaged})
 
 
 def require_safe_paths(path: Path, *, name: str) -> None:
@@ -195,19 +196,18 @@ def require_safe_paths(path: Path, *, name: str) -> None:
         raise StoreError(f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint=ANOTHER_BACKUP)
 
 
-def find_damage(connection: sqlite3.Connection) -> list[str]:
-    """Return the damage that SQLite finds in pages, indexes other than the full-text one, and types of values.
-
-    Raises:
-        sqlite3.OperationalError, zlib.error: a text cannot be read.
-    """
+def _find_damage(connection: sqlite3.Connection) -> list[str]:
+    """Return the damage that SQLite finds in pages, indexes other than the full-text one, and types of values."""
     lines = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
     # SQLite 3.44 and newer check the full-text index, too, which can be rebuilt on its own.
     problems = [line for line in lines if line != "ok" and "FTS5 table" not in line]
     if not problems:
         for (stored,) in connection.execute("SELECT text FROM chunk_texts"):
             decompress_text(stored)
-        _read_texts(connection)
+        for table, columns in _columns(connection):  # texts that are stored uncompressed: names, headings, messages
+            if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
+                for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
+                    pass
         if column := mistyped_column(connection):
             problems.append(f"'{column}' of a row is of another type")
     return problems
@@ -229,26 +229,6 @@ def set_aside(path: Path) -> Path:
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return path.rename(damaged)
-
-
-def remove_damaged(path: Path) -> None:
-    """Remove the damaged databases that were set aside."""
-    for damaged in _damaged(path):
-        with contextlib.suppress(OSError):
-            damaged.unlink()
-
-
-def find_remains(path: Path) -> list[str]:
-    """Return messages about what may still contain removed content after compaction."""
-    log = path.with_name(path.name + "-wal")
-    messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(path)]
-    messages += [f"'{used}' goes with the process that reads a file there" for used in in_use(scratch_beside(path))]
-    with contextlib.suppress(FileNotFoundError):
-        if log.stat().st_size:  # a truncated log is empty
-            messages.append(
-                "another command is reading the index; what it still holds on to leaves the disk with the next run"
-            )
-    return messages
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:
@@ -300,14 +280,6 @@ def _reject(*_: object) -> None:
 def _meta_values(parse: Callable[..., object], *keys: str, mend: str = "") -> _Values:
     listed = ", ".join(f"'{key}'" for key in keys)
     return _Values(f"meta.{keys[0]}", f"SELECT key, value FROM meta WHERE key IN ({listed})", parse, mend)  # noqa: S608
-
-
-def _read_texts(connection: sqlite3.Connection) -> None:
-    """Read every text that is stored uncompressed: names, headings, titles, messages."""
-    for table, columns in _columns(connection):
-        if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
-            for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
-                pass
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:

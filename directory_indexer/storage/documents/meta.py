@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 
 from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import integer, parse_mapping, text
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace
 
 with lazily:
@@ -17,7 +16,6 @@ with lazily:
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """The key of the generation of each vector store; if both are set, both hold the same vectors."""
 
-
 _SUFFIX = re.compile(r"(-[0-9a-f]{8})?")
 
 FORMER = "former_"
@@ -25,11 +23,7 @@ FORMER = "former_"
 
 
 def parse_space(stored: object) -> EmbeddingSpace:
-    """Parse a stored embedding space.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse a stored embedding space."""
     space = EmbeddingSpace(**parse_mapping(stored))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
     if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
@@ -38,11 +32,7 @@ def parse_space(stored: object) -> EmbeddingSpace:
 
 
 def parse_suffix(stored: object) -> str:
-    """Parse the suffix of the name of a vector set, which becomes part of a path.
-
-    Raises:
-        ValueError, TypeError: the value has another form.
-    """
+    """Parse the suffix of the name of a vector set, which becomes part of a path."""
     if not _SUFFIX.fullmatch(text(stored)):
         raise ValueError(stored)
     return text(stored)
@@ -59,37 +49,32 @@ class Meta(SnapshotQueries):
         return self._meta(key)
 
 
-class MetaWrites:
+class MetaWrites(TableWrites):
     """Writes to the stored values."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def index_id(self) -> str:
         """Return the id of this index, which is drawn once."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES ('index_id', ?) ON CONFLICT (key) DO NOTHING", (str(uuid.uuid4()),)
-        )
-        return str(self._connection.execute("SELECT value FROM meta WHERE key = 'index_id'").fetchone()[0])
+        self._execute("INSERT INTO meta VALUES ('index_id', ?) ON CONFLICT (key) DO NOTHING", str(uuid.uuid4()))
+        return str(self._execute("SELECT value FROM meta WHERE key = 'index_id'").fetchone()[0])
 
     def set(self, key: str, value: str) -> None:
         """Store a value."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value)
+        self._execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value
         )
 
     def forget(self, key: str) -> None:
         """Remove a stored value."""
-        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self._execute("DELETE FROM meta WHERE key = ?", key)
 
     def get(self, key: str) -> str | None:
         """Return a value as it is in this transaction."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self._execute("SELECT value FROM meta WHERE key = ?", key).fetchone()
         return row and str(row[0])
 
     def move(self, key: str, to: str) -> None:
         """Rename a stored value."""
-        self._connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", (to, key))
+        self._execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", to, key)
 
     def name_generation(self, place: VectorPlace, generation: int) -> None:
         """Store a generation that holds the same vectors as the generations stored already."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 
 with lazily:
     import datetime as dt
@@ -53,27 +52,20 @@ class DocumentMetadata(SnapshotQueries):
     def of(self, paths: Iterable[FilePath]) -> dict[FilePath, Metadata]:
         """Return the metadata of these documents; those without any are omitted."""
         by_path: dict[FilePath, dict[str, list[str]]] = {}
-        for batch in batches(paths):
-            rows = self._connection.execute(
-                f"""SELECT f.path, m.name, m.value FROM files f JOIN metadata m ON m.file_id = f.id
-                    WHERE f.path IN ({placeholders(batch)})""",  # noqa: S608
-                batch,
-            )
-            for path, name, value in rows:
-                field = parse_stored("metadata.name", _FIELDS.__getitem__, name)
-                by_path.setdefault(path, {}).setdefault(field, []).append(value)
+        query = """SELECT f.path, m.name, m.value FROM files f JOIN metadata m ON m.file_id = f.id
+            WHERE f.path IN ({})"""
+        for path, name, value in self._rows_for(query, paths):
+            field = parse_stored("metadata.name", _FIELDS.__getitem__, name)
+            by_path.setdefault(path, {}).setdefault(field, []).append(value)
         return {path: parse_stored("metadata.value", _metadata, values) for path, values in by_path.items()}
 
 
-class MetadataWrites:
+class MetadataWrites(TableWrites):
     """Writes to the metadata of documents."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def put(self, file_id: int, metadata: Metadata) -> None:
         """Replace the metadata of a file."""
-        self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
+        self._execute("DELETE FROM metadata WHERE file_id = ?", file_id)
         self.add([(file_id, metadata)])
 
     def add(self, files: Iterable[tuple[int, Metadata]]) -> None:
@@ -91,11 +83,12 @@ class MetadataWrites:
 
     def copy(self, file_id: int, other_id: int) -> None:
         """Replace the metadata of a file with that of another one."""
-        self._connection.execute("DELETE FROM metadata WHERE file_id = ?", (file_id,))
-        self._connection.execute(
+        self._execute("DELETE FROM metadata WHERE file_id = ?", file_id)
+        self._execute(
             """INSERT INTO metadata (file_id, name, value, folded)
                SELECT ?, name, value, folded FROM metadata WHERE file_id = ?""",
-            (file_id, other_id),
+            file_id,
+            other_id,
         )
 
 

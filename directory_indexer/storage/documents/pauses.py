@@ -13,7 +13,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.stored_values import epoch_seconds, integer, parse_stored, parse_texts
 from directory_indexer.storage.documents.embedding_queue import EmbeddingQueue
-from directory_indexer.storage.documents.queries import IndexScope, SnapshotQueries, placeholders
+from directory_indexer.storage.documents.queries import IndexScope, SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.runs import options_text
 from directory_indexer.storage.documents.scans import Scans
 
@@ -67,42 +67,36 @@ class Pauses(SnapshotQueries):
         return n_pages + (EmbeddingQueue(self._connection, self._known).count_open(scope) if embeds else 0)
 
 
-class PauseWrites:
+class PauseWrites(TableWrites):
     """Writes to the table of paused runs."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def put(self, run_id: int) -> bool:
         """Store that a run is paused, unless it has ended; return whether it is paused now."""
-        self._connection.execute(
+        self._execute(
             """INSERT OR IGNORE INTO paused_runs (run_id, directories, options, paused_at)
                SELECT id, directories, options, ? FROM runs WHERE id = ? AND outcome IS NULL""",
-            (time.time(), run_id),
+            time.time(),
+            run_id,
         )
-        cursor = self._connection.execute("SELECT 1 FROM paused_runs WHERE run_id = ?", (run_id,))
+        cursor = self._execute("SELECT 1 FROM paused_runs WHERE run_id = ?", run_id)
         return cursor.fetchone() is not None
 
     def end(self, directories: Collection[FilePath], *, by: str) -> None:
         """Remove directories from all pauses; `by` names what happens to them now."""
-        tracked = {FilePath(path) for (path,) in self._connection.execute("SELECT path FROM directories")}
+        tracked = {FilePath(path) for (path,) in self._execute("SELECT path FROM directories")}
         for paused in _paused_runs(self._connection):
             remaining = (set(paused.directories) or tracked) - set(directories)
             if not remaining:
                 self.drop([paused.run_id], by=by)
             elif paused.directories:
-                self._keep(paused, [directory for directory in paused.directories if directory in remaining])
+                kept = json.dumps([directory for directory in paused.directories if directory in remaining])
+                self._execute("UPDATE paused_runs SET directories = ? WHERE run_id = ?", kept, paused.run_id)
 
     def drop(self, run_ids: Collection[int], *, by: str) -> None:
         """Delete the pauses of runs; `by` is the reason stored with the runs."""
         for run_id in run_ids:
-            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
-            self._connection.execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", (by, run_id))
-
-    def _keep(self, paused: PausedRun, directories: Collection[FilePath]) -> None:
-        self._connection.execute(
-            "UPDATE paused_runs SET directories = ? WHERE run_id = ?", (json.dumps(directories), paused.run_id)
-        )
+            self._execute("DELETE FROM paused_runs WHERE run_id = ?", run_id)
+            self._execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", by, run_id)
 
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:
@@ -111,11 +105,7 @@ def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:
 
 
 def paused_run(row: Sequence[Any]) -> PausedRun:
-    """Parse a row of `PausedRun`.
-
-    Raises:
-        ValueError, TypeError: a column has a value that this program does not write.
-    """
+    """Parse a row of `PausedRun`."""
     run_id, directories, options, paused_at = row
     return PausedRun(
         integer(run_id), tuple(map(FilePath, parse_texts(directories))), options_text(options), epoch_seconds(paused_at)

@@ -5,17 +5,20 @@ A chunk lies in each tracked directory that has a file with its text, whichever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 
 with lazily:
     import sqlite3
 
-
 Answer = TypeVar("Answer")
+
+_PARAMETERS: Final = 500
+"""Fits into SQLite's limit of bound parameters."""
 
 
 class SnapshotQueries:
@@ -55,22 +58,44 @@ class SnapshotQueries:
     def _count(self, query: str, arguments: Sequence[object] = ()) -> int:
         return int(self._connection.execute(query, arguments).fetchone()[0])
 
+    def _select(self, query: str, *arguments: object) -> sqlite3.Cursor:
+        return self._connection.execute(query, arguments)
+
+    def _values(self, query: str, *arguments: object) -> list[Any]:
+        """Return the first column of a query."""
+        return [row[0] for row in self._connection.execute(query, arguments)]
+
+    def _rows_for(self, query: str, values: Iterable[object], *arguments: object) -> list[tuple[Any, ...]]:
+        return rows_for(self._connection, query, values, *arguments)
+
+
+class TableWrites:
+    """Writes to a table in one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    def _execute_each(self, statement: str, values: Iterable[object]) -> None:
+        """Execute a statement for each of the values, its only parameter."""
+        self._connection.executemany(statement, ((value,) for value in values))
+
 
 def placeholders(values: Collection[object]) -> str:
     """Return a placeholder for each of the values."""
     return ",".join("?" * len(values))
 
 
-def batches(values: Iterable[object], size: int = 500) -> Iterator[list[object]]:
-    """Yield lists of values; each fits twice into SQLite's limit of bound parameters."""
-    batch: list[object] = []
-    for value in values:
-        batch.append(value)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def rows_for(
+    connection: sqlite3.Connection, query: str, values: Iterable[object], *arguments: object
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query for any number of values, whose placeholders replace `{}`, before other arguments."""
+    rows: list[tuple[Any, ...]] = []
+    for batch in batched(values, _PARAMETERS):
+        rows += connection.execute(query.replace("{}", placeholders(batch)), [*batch, *arguments])
+    return rows
 
 
 class IndexScope(NamedTuple):

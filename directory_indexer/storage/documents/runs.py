@@ -17,7 +17,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_texts,
     text,
 )
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 
 with lazily:
     import json
@@ -128,9 +128,11 @@ class RunRecord(NamedTuple):
     options: str = "{}"
 
 
-RUN_COLUMNS = """id, pid, host, verb, directories, started_at, heartbeat_at, phase, files_done, files_total,
-    bytes_done, bytes_total, chunks_done, chunks_total, n_failed, pages_done, pages_total,
-    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""
+_PROGRESS_COLUMNS = ", ".join(RunProgress._fields[:-2])
+RUN_COLUMNS = f"""id, pid, host, verb, directories, started_at, heartbeat_at, {_PROGRESS_COLUMNS},
+    outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""  # noqa: S608 - made of constants
+_UPDATE = f"""UPDATE runs SET (heartbeat_at, {_PROGRESS_COLUMNS}, message)
+    = ({", ".join("?" * len(RunProgress._fields))}) WHERE id = ?"""  # noqa: S608 - made of constants
 
 
 class Runs(SnapshotQueries):
@@ -154,11 +156,8 @@ class Runs(SnapshotQueries):
         return _directories(self._connection, run_id)
 
 
-class RunWrites:
+class RunWrites(TableWrites):
     """Writes to the table of runs."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
         """Insert a run that begins; close those of dead processes, and delete old ones.
@@ -172,58 +171,49 @@ class RunWrites:
                     outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', 'interrupted')
                 WHERE outcome IS NULL {alive}"""  # noqa: S608
         )
-        cursor = self._connection.execute(
+        cursor = self._execute(
             """INSERT INTO runs (pid, host, verb, directories, origin, options, started_at, heartbeat_at, phase)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'walking')""",
-            (
-                *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
-                *(now, now),
-            ),
+            *(pid, host, request.verb, json.dumps(request.directories), request.origin, request.options),
+            *(now, now),
         )
         run_id = int(cursor.lastrowid or 0)
-        self._connection.execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", (run_id - _RUNS_KEPT,))
+        self._execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", run_id - _RUNS_KEPT)
         return run_id
 
     def update(self, run_id: int, progress: RunProgress) -> None:
         """Store the progress of a run for other processes."""
-        self._connection.execute(
-            """UPDATE runs SET heartbeat_at = ?, phase = ?, files_done = ?, files_total = ?, bytes_done = ?,
-                   bytes_total = ?, chunks_done = ?, chunks_total = ?, n_failed = ?, pages_done = ?, pages_total = ?,
-                   message = ? WHERE id = ?""",
-            (
-                *(time.time(), progress.phase, progress.files_done, progress.files_total, progress.bytes_done),
-                *(progress.bytes_total, progress.chunks_done, progress.chunks_total, progress.n_failed),
-                *(progress.pages_done, progress.pages_total, well_formed(progress.notice), run_id),
-            ),
-        )
+        *counts, notice, _ = progress
+        self._execute(_UPDATE, time.time(), *counts, well_formed(notice), run_id)
 
     def hand_over(self, run_id: int) -> None:
         """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
         own = _directories(self._connection, run_id)
-        hosts = self._connection.execute(
-            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", (Phase.WAITING, run_id)
+        hosts = self._execute(
+            "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", Phase.WAITING, run_id
         ).fetchall()
         for (host_id,) in hosts:
             if others := _directories(self._connection, host_id):
                 together = list(dict.fromkeys((*others, *own)))
-                self._connection.execute(
-                    "UPDATE runs SET directories = ? WHERE id = ?", (json.dumps(together), host_id)
-                )
+                self._execute("UPDATE runs SET directories = ? WHERE id = ?", json.dumps(together), host_id)
 
     def finish(self, run_id: int, outcome: Outcome, message: str) -> None:
         """Store the outcome of a run; a completed one is no longer paused."""
         if outcome is Outcome.COMPLETED:
-            self._connection.execute("DELETE FROM paused_runs WHERE run_id = ?", (run_id,))
-        self._connection.execute(
+            self._execute("DELETE FROM paused_runs WHERE run_id = ?", run_id)
+        self._execute(
             """UPDATE runs SET heartbeat_at = ?, phase = 'done', message = ?,
                    outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', ?)
                WHERE id = ?""",
-            (time.time(), well_formed(message), outcome.value, run_id),
+            time.time(),
+            well_formed(message),
+            outcome.value,
+            run_id,
         )
 
     def forget_details(self) -> None:
         """Remove the directories and messages of all runs."""
-        self._connection.execute("UPDATE runs SET directories = '[]', message = ''")
+        self._execute("UPDATE runs SET directories = '[]', message = ''")
 
 
 def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath, ...]:
@@ -232,11 +222,7 @@ def _directories(connection: sqlite3.Connection, run_id: int) -> tuple[FilePath,
 
 
 def run_record(row: Sequence[Any]) -> RunRecord:
-    """Parse a row of `RUN_COLUMNS`.
-
-    Raises:
-        ValueError, TypeError: a column has a value that this program does not write.
-    """
+    """Parse a row of `RUN_COLUMNS`."""
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     return RunRecord(
         id=integer(id_),
@@ -256,11 +242,7 @@ def run_record(row: Sequence[Any]) -> RunRecord:
 
 
 def options_text(stored: object) -> str:
-    """Return the options of a run as they are stored, if they are a JSON object.
-
-    Raises:
-        ValueError, TypeError: they have another form.
-    """
+    """Return the options of a run as they are stored, if they are a JSON object."""
     parse_mapping(stored)
     return text(stored)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from directory_indexer.core.files import PageKey, Scan, SourceFile
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.storage.documents.files import within_condition
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope, ScopedQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope, ScopedQueries, TableWrites
 
 
 class WaitingPage(NamedTuple):
@@ -36,12 +35,9 @@ class Scans(ScopedQueries):
     def counts(self, scope: IndexScope = WHOLE_INDEX) -> ScanCounts:
         """Return the numbers of scanned pages."""
         condition, arguments = self._files_in(scope)
-        row = self._connection.execute(
-            f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
-                FROM scans s JOIN files f ON f.id = s.file_id WHERE {condition}""",  # noqa: S608
-            arguments,
-        ).fetchone()
-        return ScanCounts(*row)
+        query = f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
+            FROM scans s JOIN files f ON f.id = s.file_id WHERE {condition}"""  # noqa: S608
+        return ScanCounts(*self._select(query, *arguments).fetchone())
 
     def waiting(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingPage]:
         """Return the pages that wait for OCR: those of documents before those of pictures, newest files first.
@@ -64,49 +60,34 @@ class Scans(ScopedQueries):
 
     def of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
         """Return the scanned pages of some documents, by path and page."""
-        scans: dict[tuple[FilePath, int], Scan] = {}
-        for batch in batches(paths):
-            rows = self._connection.execute(
-                f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem
-                    FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path IN ({placeholders(batch)})""",  # noqa: S608
-                batch,
-            )
-            scans.update(((FilePath(path), page), Scan(page, *rest)) for path, page, *rest in rows)
-        return scans
+        rows = self._rows_for(f"SELECT {_SCAN_COLUMNS} {_OF_FILES} WHERE f.path IN ({{}})", paths)
+        return {(path, scan[0]): Scan(*scan) for path, *scan in rows}
 
     def unread(self, path: FilePath) -> list[int]:
         """Return the numbers of the scanned pages of a document that were not read, in order."""
-        rows = self._connection.execute(
-            "SELECT s.page FROM files f JOIN scans s ON s.file_id = f.id WHERE f.path = ? AND s.engine = '' ORDER BY 1",
-            (path,),
-        )
-        return [page for (page,) in rows]
+        return self._values(f"SELECT s.page {_OF_FILES} WHERE f.path = ? AND s.engine = '' ORDER BY 1", path)
 
     def problems(self, *, within: FilePath | None, limit: int) -> list[tuple[FilePath, Scan]]:
         """Return pages that no engine could read, with their documents."""
         condition, arguments = within_condition(within)
-        rows = self._connection.execute(
-            f"""SELECT f.path, s.page, s.key, s.engine, s.confidence, s.problem FROM scans s
-                JOIN files f ON f.id = s.file_id
+        rows = self._select(
+            f"""SELECT {_SCAN_COLUMNS} FROM scans s JOIN files f ON f.id = s.file_id
                 WHERE s.problem <> '' AND {condition} ORDER BY f.path, s.page LIMIT ?""",  # noqa: S608
-            [*arguments, limit],
+            *(*arguments, limit),
         )
-        return [(FilePath(path), Scan(*rest)) for path, *rest in rows]
+        return [(path, Scan(*scan)) for path, *scan in rows]
 
     def keys(self) -> Iterator[PageKey]:
         """Yield the keys of all pages."""
-        return (PageKey(key) for (key,) in self._connection.execute("SELECT DISTINCT key FROM scans"))
+        return (key for (key,) in self._select("SELECT DISTINCT key FROM scans"))
 
 
-class ScanWrites:
+class ScanWrites(TableWrites):
     """Writes to the table of scanned pages."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def put(self, file_id: int, scans: Sequence[Scan]) -> None:
         """Replace the scanned pages of a file."""
-        self._connection.execute("DELETE FROM scans WHERE file_id = ?", (file_id,))
+        self._execute("DELETE FROM scans WHERE file_id = ?", file_id)
         self.add([(file_id, scans)])
 
     def add(self, files: Iterable[tuple[int, Sequence[Scan]]]) -> None:
@@ -119,9 +100,9 @@ class ScanWrites:
 
     def clear_problems(self, keys: Iterable[PageKey]) -> None:
         """Queue unreadable pages again."""
-        self._connection.executemany(
-            "UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", [(key,) for key in keys]
-        )
+        self._execute_each("UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", keys)
 
 
 _WAITS = "s.engine = '' AND s.problem = ''"
+_SCAN_COLUMNS = "f.path, s.page, s.key, s.engine, s.confidence, s.problem"
+_OF_FILES = "FROM files f JOIN scans s ON s.file_id = f.id"

@@ -7,16 +7,14 @@ three. The full-text table stores no text; what was indexed is computed again fr
 from __future__ import annotations
 
 import os
+from typing import Final
 
-from directory_indexer.core.errors import StoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
+from directory_indexer.storage.databases.migrations import Schema
 
 with lazily:
     import sqlite3
-
-
-SCHEMA_VERSION = 16
 
 FTS_TABLE = (
     f"CREATE VIRTUAL TABLE chunks_fts USING fts5({', '.join(FTS_COLUMNS)}, content='', tokenize=\"{FTS_TOKENIZE}\")"
@@ -257,58 +255,27 @@ CREATE INDEX chunks_to_embed ON chunks (file_id) WHERE is_embedded = 0;
 """
 """Among 100,000 waiting chunks, those of a few files are counted in 0.1 ms; by rows of chunks it took 2 ms."""
 
-_MIGRATIONS: dict[int, str] = {
-    1: _TABLES,
-    2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
-    3: _SPACES,
-    4: _PACKED_TEXTS,
-    5: _SETTLED,
-    6: _STAMPS,
-    7: _VERBS,
-    8: _CELLS,
-    9: _MEMBERS,
-    10: _SCANS,
-    11: _STATIC,
-    12: _PAUSES,
-    13: _LINE_CUTS,
-    14: _LESSONS,
-    15: _SHARED_TEXTS,
-    16: _WAITING_BY_FILE,
-}
-"""The statements that migrate to each version from the one before, in one transaction."""
-
-
-def version_of(connection: sqlite3.Connection) -> int:
-    """Return the schema version of an open database; 0 for a new one.
-
-    Raises:
-        StoreError: a newer dirindex made this index.
-    """
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            f"the index was made by a newer dirindex (schema {version})",
-            hint="upgrade dirindex, or choose another directory with --data-dir",
-        )
-    return version
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate the database to the current schema, if necessary; called under a lock."""
-    for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")
-
-
-def make_tables(connection: sqlite3.Connection, version: int) -> None:
-    """Create the tables of a version in an empty database.
-
-    Raises:
-        StoreError: a newer dirindex made this version.
-    """
-    connection.execute(f"PRAGMA user_version = {version}")
-    version_of(connection)
-    for number in range(1, version + 1):
-        connection.executescript(_MIGRATIONS[number])
+SCHEMA: Final = Schema(
+    "index",
+    {
+        1: _TABLES,
+        2: "ALTER TABLE directories ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
+        3: _SPACES,
+        4: _PACKED_TEXTS,
+        5: _SETTLED,
+        6: _STAMPS,
+        7: _VERBS,
+        8: _CELLS,
+        9: _MEMBERS,
+        10: _SCANS,
+        11: _STATIC,
+        12: _PAUSES,
+        13: _LINE_CUTS,
+        14: _LESSONS,
+        15: _SHARED_TEXTS,
+        16: _WAITING_BY_FILE,
+    },
+)
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from directory_indexer.core.files import SourceFile
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 
 with lazily:
     from directory_indexer.formats.document import FileFacts
@@ -41,6 +41,9 @@ _SAME = """
     ORDER BY f.checked_ns DESC, f.id
 """
 """Files are looked up by path: thousands may have the same bytes, such as licences and empty modules."""
+
+_IN_ANOTHER_DIRECTORY = """FROM json_each(:below) j CROSS JOIN directories d
+    CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value WHERE f.hash IS NOT NULL"""
 
 _ORPHANED = """f.holder_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM files h WHERE h.id = f.holder_id AND h.id <> f.id AND h.holder_id IS NULL)"""
@@ -114,9 +117,7 @@ class SharedTexts(SnapshotQueries):
         """Return the positions of those files that other directories have with the same relative path and size."""
         above = len(directory.rstrip(os.sep))
         rows = self._connection.execute(
-            """SELECT DISTINCT j.key, f.size FROM json_each(:below) j CROSS JOIN directories d
-               CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
-               WHERE d.path <> :directory AND f.hash IS NOT NULL""",
+            f"SELECT DISTINCT j.key, f.size {_IN_ANOTHER_DIRECTORY} AND d.path <> :directory",
             {"below": json.dumps([source.path[above:] for source in sources]), "sep": os.sep, "directory": directory},
         )
         return sorted({position for position, size in rows if sources[position].size == size})
@@ -124,22 +125,17 @@ class SharedTexts(SnapshotQueries):
     def sharing(self, holder_ids: Iterable[int]) -> dict[int, list[SharingFile]]:
         """Return the files that share the texts of these, sorted by path; a text of one file only has none."""
         sharing: dict[int, list[SharingFile]] = defaultdict(list)
-        for batch in batches(holder_ids if self.any() else ()):
-            rows = self._connection.execute(
-                "SELECT holder_id, id, path, mtime_ns FROM files"  # noqa: S608
-                f" WHERE holder_id IN ({placeholders(batch)}) ORDER BY path",
-                batch,
-            )
-            for holder_id, *file in rows:
-                sharing[holder_id].append(SharingFile._make(file))
+        query = "SELECT holder_id, id, path, mtime_ns FROM files WHERE holder_id IN ({}) ORDER BY path"
+        for holder_id, *file in self._rows_for(query, holder_ids if self.any() else ()):
+            sharing[holder_id].append(SharingFile._make(file))
         return sharing
 
 
-class SharedTextWrites:
+class SharedTextWrites(TableWrites):
     """Writes that share texts between files, or end the sharing."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._roots: dict[int, FilePath] = {}
 
     def same_as(
@@ -168,9 +164,7 @@ class SharedTextWrites:
         if len(self._roots) == 1:
             return set()
         rows = self._connection.execute(
-            """SELECT DISTINCT j.value FROM json_each(:below) j CROSS JOIN directories d
-               CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value
-               WHERE d.id <> :directory_id AND f.hash IS NOT NULL""",
+            f"SELECT DISTINCT j.value {_IN_ANOTHER_DIRECTORY} AND d.id <> :directory_id",
             {"below": json.dumps([path[len(root) :] for path in paths]), "directory_id": directory_id, "sep": os.sep},
         )
         return {FilePath(root + below) for (below,) in rows}
@@ -178,30 +172,28 @@ class SharedTextWrites:
     def root(self, directory_id: int) -> FilePath:
         """Return the path of a tracked directory, without a separator at its end."""
         if directory_id not in self._roots:
-            rows = self._connection.execute("SELECT id, path FROM directories")
+            rows = self._execute("SELECT id, path FROM directories")
             self._roots = {id_: FilePath(path.rstrip(os.sep)) for id_, path in rows}
         return self._roots[directory_id]
 
     def holder_of(self, file_id: int) -> int:
         """Return the row of the file that owns the text of this one: the file itself, unless it shares a text."""
-        row = self._connection.execute("SELECT coalesce(holder_id, id) FROM files WHERE id = ?", (file_id,)).fetchone()
+        row = self._execute("SELECT coalesce(holder_id, id) FROM files WHERE id = ?", file_id).fetchone()
         return int(row[0])
 
     def share(self, file_id: int, holder_id: int) -> None:
         """Make a file without chunks share the text that another one owns."""
-        self._connection.execute("UPDATE files SET holder_id = ? WHERE id = ?", (holder_id, file_id))
+        self._execute("UPDATE files SET holder_id = ? WHERE id = ?", holder_id, file_id)
 
     def part(self, path: FilePath) -> bool:
         """Detach a file from its text; return whether its chunks must be removed, as no other file shares them."""
-        row = self._connection.execute(
-            "SELECT id, holder_id, tagged_below FROM files WHERE path = ?", (path,)
-        ).fetchone()
+        row = self._execute("SELECT id, holder_id, tagged_below FROM files WHERE path = ?", path).fetchone()
         if row is None:
             return False
         file_id, holder_id, tagged_below = row
         is_last = holder_id is None and not self._hand_over(file_id)
         if holder_id is not None or tagged_below is not None:
-            self._connection.execute("UPDATE files SET holder_id = NULL, tagged_below = NULL WHERE id = ?", (file_id,))
+            self._execute("UPDATE files SET holder_id = NULL, tagged_below = NULL WHERE id = ?", file_id)
         return is_last
 
     def outdate_orphaned(self) -> int:
@@ -214,17 +206,18 @@ class SharedTextWrites:
 
     def _hand_over(self, holder_id: int) -> bool:
         """Pass the text of a file on to one that shares it; return whether there is one."""
-        row = self._connection.execute("SELECT id FROM files WHERE holder_id = ? LIMIT 1", (holder_id,)).fetchone()
+        row = self._execute("SELECT id FROM files WHERE holder_id = ? LIMIT 1", holder_id).fetchone()
         if row is None:
             return False
         (heir_id,) = row
         # Points in the vector store keep their tags.
-        self._connection.execute(
+        self._execute(
             """UPDATE files SET holder_id = NULL, tagged_below = (
                    SELECT coalesce(f.tagged_below, d.path) FROM files f JOIN directories d ON d.id = f.directory_id
                    WHERE f.id = ?) WHERE id = ?""",
-            (holder_id, heir_id),
+            holder_id,
+            heir_id,
         )
-        self._connection.execute("UPDATE files SET holder_id = ? WHERE holder_id = ?", (heir_id, holder_id))
-        self._connection.execute("UPDATE chunks SET file_id = ? WHERE file_id = ?", (heir_id, holder_id))
+        self._execute("UPDATE files SET holder_id = ? WHERE holder_id = ?", heir_id, holder_id)
+        self._execute("UPDATE chunks SET file_id = ? WHERE file_id = ?", heir_id, holder_id)
         return True

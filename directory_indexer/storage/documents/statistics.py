@@ -28,7 +28,6 @@ _PLACEHOLDER_AUTHORS = ", ".join(
 )
 """Placeholders that programs write for an unknown author."""
 
-
 _BY_DIRECTORY = f"""
 SELECT d.path, {PARENT.replace("path", "disk_path")},
     count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),
@@ -98,7 +97,7 @@ class Overview(SnapshotQueries):
 
     def _summary(self) -> IndexSummary:
         n_chunks = self.n_chunks
-        directories = self._connection.execute("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
+        directories = self._select("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
         n_directories, completed_at = directories.fetchone()
         return IndexSummary(
             n_directories=n_directories,
@@ -206,7 +205,7 @@ class DirectoryCounts(SnapshotQueries):
 
     def _by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
         parts: dict[tuple[FilePath, FilePath], list[DirectoryCount]] = defaultdict(list)
-        for root, parent, n_files, *counts, changed_ns, kind in self._connection.execute(_BY_DIRECTORY):
+        for root, parent, n_files, *counts, changed_ns, kind in self._select(_BY_DIRECTORY):
             path = FilePath(parent.rstrip(os.sep) or parent)
             changed_at = None if changed_ns is None else changed_ns / _NS
             kinds = ((kind, n_files),) if kind else ()

@@ -27,11 +27,10 @@ from directory_indexer.storage.databases.connections import Connections, require
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
-from directory_indexer.storage.documents.schema import SCHEMA_VERSION, migrate, tables_of, version_of
+from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
-    from directory_indexer.storage.documents.cluster_export import ClusterRows
     from directory_indexer.storage.documents.directories import Directories, DirectoryWrites
     from directory_indexer.storage.documents.embedding_queue import (
         EmbeddingQueue,
@@ -40,7 +39,7 @@ with lazily:
         StaticVectors,
         StaticVectorWrites,
     )
-    from directory_indexer.storage.documents.file_writes import BulkFileInsert, FileRows, FileWrites
+    from directory_indexer.storage.documents.file_writes import FileRows, FileWrites
     from directory_indexer.storage.documents.files import Files, PathLookup
     from directory_indexer.storage.documents.incomplete_files import IncompleteFiles
     from directory_indexer.storage.documents.line_ranges import LineRanges
@@ -65,6 +64,7 @@ THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "ser
 """Whether SQLite was built so that two threads may query one connection at the same time."""
 
 Answer = TypeVar("Answer")
+Queries = TypeVar("Queries")
 
 _READ_BY_SEARCHES = (
     "chunks INDEXED BY sqlite_autoindex_chunks_1",
@@ -91,8 +91,7 @@ class DocStore:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Yield a state of the index that no writer can change meanwhile."""
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_reading()
+        with translated_errors(self.path), self._connections.reading() as connection:
             try:
                 yield Snapshot(connection.raw, connection.known)
             except (TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -124,10 +123,8 @@ class DocStore:
         Raises:
             StoreError: it does not wait, and another process writes.
         """
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing(waits=waits)
-            yield Transaction(connection.raw)
-            connection.raw.execute("COMMIT")
+        with translated_errors(self.path), self._connections.writing(waits=waits) as connection:
+            yield Transaction(connection)
 
     def bring_into_memory(self) -> None:
         """Read the database from the disk into the system's cache, unless it is large for the memory of this machine.
@@ -171,131 +168,47 @@ class DocStore:
         self._connections.close()
 
 
+def _table(queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> cached_property[Queries]:
+    return cached_property(lambda snapshot: queries(snapshot._connection, snapshot._known))  # noqa: SLF001 - a part of it
+
+
 class Snapshot(SnapshotQueries):
     """A snapshot of the index; every table is read in the same state."""
 
     is_local: ClassVar[bool] = True
     """Whether the files are on this machine, so that changes can be found on disk."""
 
-    @cached_property
-    def overview(self) -> Overview:
-        """Totals of the whole index."""
-        return Overview(self._connection, self._known)
+    overview = _table(Overview)
+    directories = _table(Directories)
+    directory_counts = _table(DirectoryCounts)
+    files = _table(Files)
+    path_lookup = _table(PathLookup)
+    left_out = _table(IncompleteFiles)
+    metadata = _table(DocumentMetadata)
+    facets = _table(FacetCounts)
+    chunks = _table(Chunks)
+    shared_texts = _table(SharedTexts)
+    stretches = _table(LineRanges)
+    words = _table(Words)
+    vectors = _table(Vectors)
+    stale_points = _table(StalePoints)
+    static_vectors = _table(StaticVectors)
+    search_vectors = _table(SearchVectors)
+    vector_sets = _table(VectorSets)
+    embedding_queue = _table(EmbeddingQueue)
+    scans = _table(Scans)
+    runs = _table(Runs)
+    pauses = _table(Pauses)
+    meta = _table(Meta)
 
-    @cached_property
-    def cluster_rows(self) -> ClusterRows:
-        """The contents of a cluster index."""
-        return ClusterRows(self._connection, self._known)
-
-    @cached_property
-    def directories(self) -> Directories:
-        """The tracked directories."""
-        return Directories(self._connection, self._known)
-
-    @cached_property
-    def directory_counts(self) -> DirectoryCounts:
-        """Counts of files by directory."""
-        return DirectoryCounts(self._connection, self._known)
-
-    @cached_property
-    def files(self) -> Files:
-        """The files."""
-        return Files(self._connection, self._known)
-
-    @cached_property
-    def path_lookup(self) -> PathLookup:
-        """Files by a part of their paths."""
-        return PathLookup(self._connection, self._known)
-
-    @cached_property
-    def left_out(self) -> IncompleteFiles:
-        """Files that failed, and files that were skipped."""
-        return IncompleteFiles(self._connection, self._known)
-
-    @cached_property
-    def metadata(self) -> DocumentMetadata:
-        """Metadata of documents."""
-        return DocumentMetadata(self._connection, self._known)
-
-    @cached_property
-    def facets(self) -> FacetCounts:
-        """Counts of files by type, directory and year."""
-        return FacetCounts(self._connection, self._known)
-
-    @cached_property
-    def chunks(self) -> Chunks:
-        """The chunks and their texts."""
-        return Chunks(self._connection, self._known)
-
-    @cached_property
-    def shared_texts(self) -> SharedTexts:
-        """The files that share a text."""
-        return SharedTexts(self._connection, self._known)
-
-    @cached_property
-    def stretches(self) -> LineRanges:
-        """The texts in whole lines."""
-        return LineRanges(self._connection, self._known)
-
-    @cached_property
-    def words(self) -> Words:
-        """The full-text index."""
-        return Words(self._connection, self._known)
-
-    @cached_property
-    def vectors(self) -> Vectors:
-        """The vectors."""
-        return Vectors(self._connection, self._known)
-
-    @cached_property
-    def stale_points(self) -> StalePoints:
-        """The points of removed texts."""
-        return StalePoints(self._connection, self._known)
-
-    @cached_property
-    def static_vectors(self) -> StaticVectors:
-        """The static vectors of waiting chunks."""
-        return StaticVectors(self._connection, self._known)
-
-    @cached_property
-    def search_vectors(self) -> SearchVectors:
-        """The vectors that searches computed for waiting chunks."""
-        return SearchVectors(self._connection, self._known)
-
-    @cached_property
-    def vector_sets(self) -> VectorSets:
-        """The vector sets, and which of them answers."""
-        return VectorSets(self._connection, self._known)
-
-    @cached_property
-    def embedding_queue(self) -> EmbeddingQueue:
-        """The chunks that wait for a vector."""
-        return EmbeddingQueue(self._connection, self._known)
-
-    @cached_property
-    def scans(self) -> Scans:
-        """The scanned pages."""
-        return Scans(self._connection, self._known)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """The index runs."""
-        return Runs(self._connection, self._known)
-
-    @cached_property
-    def pauses(self) -> Pauses:
-        """The paused runs."""
-        return Pauses(self._connection, self._known)
-
-    @cached_property
-    def meta(self) -> Meta:
-        """The stored values."""
-        return Meta(self._connection, self._known)
+    def queries(self, queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> Queries:
+        """Return queries of other modules on this snapshot."""
+        return queries(self._connection, self._known)
 
     def read_through(self) -> None:
         """Read what searches use, so that the operating system caches it."""
         for table in _READ_BY_SEARCHES:
-            self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
+            self._select(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
 
 
 class Transaction:
@@ -309,10 +222,11 @@ class Transaction:
         self.chunks = ChunkWrites(connection, self.words, self.meta, self.shared_texts)
         self.scans = ScanWrites(connection)
         self.file_rows = FileRows(connection)
-        metadata = MetadataWrites(connection)
-        of_files = (self.file_rows, self.directories, self.chunks, self.shared_texts)
-        self.files = FileWrites(*of_files, metadata=metadata, scans=self.scans)
-        self.bulk_inserts = BulkFileInsert(*of_files, metadata=metadata, scans=self.scans)
+        self.files = FileWrites(
+            *(self.file_rows, self.directories, self.chunks, self.shared_texts),
+            metadata=MetadataWrites(connection),
+            scans=self.scans,
+        )
         self.vectors = VectorWrites(connection, self.meta)
         self.static_vectors = StaticVectorWrites(connection)
         self.search_vectors = SearchVectorWrites(connection)
@@ -332,8 +246,8 @@ def open_database(path: Path) -> Connections:
     path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     connections = Connections(path)
     with connections.lend() as connection:
-        version = version_of(connection.raw)
-    if version < SCHEMA_VERSION:
+        version = SCHEMA.version_of(connection.raw)
+    if version < SCHEMA.version:
         _create(path, connections)
     return connections
 
@@ -354,7 +268,7 @@ def _create(path: Path, connections: Connections) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         try:
-            migrate(connection)
+            SCHEMA.migrate(connection)
         except sqlite3.OperationalError as error:
             _mend_version(connection, path, error)
 
@@ -371,10 +285,10 @@ def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.Ope
     if not re.search("already exists|duplicate column|no such column", str(error)):
         raise error
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
-        migrate(fresh)
+        SCHEMA.migrate(fresh)
         expected, tables = tables_of(fresh), tables_of(connection)
     if tables == expected:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA.version}")
     elif "chunks_fts" in tables:
         raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
     else:

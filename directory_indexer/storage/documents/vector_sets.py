@@ -10,18 +10,16 @@ from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import IndexMismatchError
 from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space, parse_suffix
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.documents.vectors import FORMER_WITHOUT_TEXT, VectorWrites
 from directory_indexer.storage.vectors import VectorPlace
 
 _LOCATIONS = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
-
 _HINTS_BY_PLACE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
     VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
 }
-
 
 _SET_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
 
@@ -94,11 +92,11 @@ class VectorSets(SnapshotQueries):
         return self._meta("former_space") is not None
 
 
-class VectorSetWrites:
+class VectorSetWrites(TableWrites):
     """Writes that switch from one vector set to another."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites, vectors: VectorWrites) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._meta = meta
         self._vectors = vectors
 
@@ -114,10 +112,8 @@ class VectorSetWrites:
         if not self._meta.get("former_space") and self._meta.get("space"):
             for key in _SET_KEYS:
                 self._meta.move(key, FORMER + key)
-            self._connection.execute(
-                "INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1"
-            )
-            self._connection.execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
+            self._execute("INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1")
+            self._execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
         self._reset()
         self._meta.set("suffix", suffix)
 
@@ -126,14 +122,12 @@ class VectorSetWrites:
         self._reset()
         for key in _SET_KEYS:
             self._meta.move(FORMER + key, key)
-        self._connection.execute(
-            """UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
-                   SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"""
-        )
+        self._execute("""UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
+                   SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)""")
         self._connection.execute(
             f"INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE {FORMER_WITHOUT_TEXT}"  # noqa: S608
         )
-        self._connection.execute("DELETE FROM former_points")
+        self._execute("DELETE FROM former_points")
 
     def end_switch(self) -> None:
         """Make the new vector set answer."""
@@ -147,14 +141,14 @@ class VectorSetWrites:
 
     def _forget_former(self) -> None:
         for key in _SET_KEYS:
-            self._connection.execute("DELETE FROM meta WHERE key = ?", (FORMER + key,))
-        self._connection.execute("DELETE FROM former_points")
+            self._meta.forget(FORMER + key)
+        self._execute("DELETE FROM former_points")
 
     def _reset(self) -> None:
         self._vectors.forget_all()
-        self._connection.execute("DELETE FROM refused_chunks")
+        self._execute("DELETE FROM refused_chunks")
         for key in _SET_KEYS:
-            self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+            self._meta.forget(key)
 
 
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:

@@ -16,28 +16,23 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, moved_below
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace, VectorPoint
 
 with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-
 NOT_REUSABLE = "text_hash NOT IN (SELECT text_hash FROM chunks WHERE is_embedded = 0)"
 """The condition on stale points whose vectors no waiting text can reuse."""
-
 
 FLOAT_BYTES = 4
 """Vectors are stored as float32 values."""
 
-
 _PENDING_VECTORS = "pending_vectors"
-
 
 _MAX_CACHED_VECTOR_BYTES = 8_000_000
 """At most this many bytes are cached for each of a few connections."""
-
 
 _INTERRUPTED_MERGE = """
     UNION SELECT p.chunk_id FROM pending_vectors p LEFT JOIN chunks c ON c.chunk_id = p.chunk_id
@@ -45,20 +40,16 @@ _INTERRUPTED_MERGE = """
 """
 """Pending vectors of removed texts: an interrupted merge may have written them to the store."""
 
-
 _PENDING = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
 """Vectors that no generation contains yet, with their chunks.
 
 Without CROSS JOIN, SQLite scans all chunks instead of the few pending vectors: 80 ms of every search at 100 000 chunks.
 """
 
-
 _CURRENT = """c.is_embedded = 1
     AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
 
-
 FORMER_WITHOUT_TEXT = "NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"
-
 
 _FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
 
@@ -110,23 +101,16 @@ class Vectors(SnapshotQueries):
     def _read_pending(self) -> PendingVectors:
         if self._is_switching:
             return PendingVectors((), (), b"")
-        rows = self._connection.execute(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
+        rows = self._select(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
         self._require_vectors(row[2] for row in rows)
         return PendingVectors(
-            tuple(row[0] for row in rows),
-            tuple(row[1] for row in rows),
-            b"".join(row[2] for row in rows),
+            tuple(row[0] for row in rows), tuple(row[1] for row in rows), b"".join(row[2] for row in rows)
         )
 
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Return the vectors of these chunks that no generation contains yet."""
-        vectors: dict[ChunkId, bytes] = {}
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({placeholders(batch)})",  # noqa: S608
-                batch,
-            )
-            vectors.update(rows)
+        query = f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({{}})"  # noqa: S608
+        vectors = dict(self._rows_for(query, chunk_ids))
         self._require_vectors(vectors.values())
         return vectors
 
@@ -143,56 +127,40 @@ class Vectors(SnapshotQueries):
 
     def pending_points(self) -> Iterator[VectorPoint]:
         """Yield the points of the vectors that no generation contains yet."""
-        rows = self._connection.execute(
-            f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
-                JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
-        )
-        for chunk_id, vector, *place in rows:
+        query = f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
+            JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
+        for chunk_id, vector, *place in self._select(query):
             self._require_vectors([vector])
             yield VectorPoint(chunk_id, *_tag_paths(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Return the points of these vectors, with the tags of their chunks."""
-        points: list[VectorPoint] = []
-        for batch in batches(vectors):
-            rows = self._connection.execute(
-                f"""SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
-                    JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({placeholders(batch)})""",  # noqa: S608
-                batch,
-            )
-            for chunk_id, *place in rows:
-                points.append(VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes()))
-        return points
+        query = """SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
+            JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({})"""
+        return [
+            VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes())
+            for chunk_id, *place in self._rows_for(query, vectors)
+        ]
 
     def untracked_tags(self) -> list[FilePath]:
         """Return the directories that points are tagged with and that are no longer tracked."""
-        rows = self._connection.execute(
+        return self._values(
             """SELECT DISTINCT tagged_below FROM files
                WHERE tagged_below IS NOT NULL AND tagged_below NOT IN (SELECT path FROM directories)"""
         )
-        return [FilePath(path) for (path,) in rows]
 
     def tagged_below(self, directory: FilePath) -> list[TaggedChunk]:
         """Return the chunks whose points are tagged with the directory that their text came from."""
-        rows = self._connection.execute(
-            """SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
-               WHERE f.tagged_below = ? AND c.is_embedded = 1
-               AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)""",
-            (directory,),
-        )
-        return list(map(TaggedChunk._make, rows))
+        query = f"""SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
+            WHERE f.tagged_below = ? AND {_CURRENT}"""  # noqa: S608 - made of constants
+        return list(map(TaggedChunk._make, self._select(query, directory)))
 
     def has_current_points(self, file_ids_json: str | None) -> bool:
         """Whether the generation must contain the vector of any text, or of any text in these files."""
         scope, arguments = "", []
         if file_ids_json is not None:
             scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
-        return bool(
-            self._count(
-                f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})",  # noqa: S608
-                arguments,
-            )
-        )
+        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})", arguments))  # noqa: S608
 
     def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
         """Return which points of the generation are vectors of texts that are in the index now.
@@ -200,28 +168,18 @@ class Vectors(SnapshotQueries):
         If files are given, one of them must own the text. A chunk with a pending vector does not count: its
         point may be of another text that had the same id.
         """
-        current: set[ChunkId] = set()
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({placeholders(batch)}) AND {self._answers}",  # noqa: S608
-                batch,
-            )
-            current.update(row[0] for row in rows if file_ids is None or row[1] in file_ids)
-        return current
+        query = f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({{}}) AND {self._answers}"  # noqa: S608
+        rows = self._rows_for(query, chunk_ids)
+        return {chunk_id for chunk_id, file_id in rows if file_ids is None or file_id in file_ids}
 
     def embedded_chunk_ids(self) -> set[ChunkId]:
         """Return every chunk whose vector the current generation must contain."""
-        rows = self._connection.execute(
-            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
-        )
-        return {row[0] for row in rows}
+        query = "SELECT chunk_id FROM chunks WHERE is_embedded = 1 EXCEPT SELECT chunk_id FROM pending_vectors"
+        return set(self._values(query))
 
     def embedded_sample(self, limit: int) -> list[ChunkId]:
         """Return some of the chunks that have a vector, from all over the index: ids are hashes."""
-        rows = self._connection.execute(
-            "SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", (limit,)
-        )
-        return [row[0] for row in rows]
+        return self._values("SELECT chunk_id FROM chunks WHERE is_embedded = 1 ORDER BY chunk_id LIMIT ?", limit)
 
     def count_pending(self) -> int:
         """Count the vectors that no generation contains yet."""
@@ -247,15 +205,15 @@ class StalePoints(SnapshotQueries):
 
     def all(self) -> list[ChunkId]:
         """Return the points of removed texts."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
+        return self._values(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
 
     def needless(self) -> list[ChunkId]:
         """Return the stale points whose vectors no waiting text can reuse."""
-        return self._chunk_ids(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
+        return self._values(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def gone_former(self) -> list[ChunkId]:
         """Return the points of a former space whose texts were removed."""
-        return self._chunk_ids(f"SELECT chunk_id FROM former_points p WHERE {FORMER_WITHOUT_TEXT} {_INTERRUPTED_MERGE}")  # noqa: S608
+        return self._values(f"SELECT chunk_id FROM former_points p WHERE {FORMER_WITHOUT_TEXT} {_INTERRUPTED_MERGE}")  # noqa: S608
 
     def count(self) -> int:
         """Count the points of the generation that belong to removed texts."""
@@ -265,15 +223,12 @@ class StalePoints(SnapshotQueries):
         """Count the stale points whose vectors no waiting text can reuse."""
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
 
-    def _chunk_ids(self, query: str) -> list[ChunkId]:
-        return [row[0] for row in self._connection.execute(query)]
 
-
-class VectorWrites:
+class VectorWrites(TableWrites):
     """Writes to the vectors of chunks."""
 
     def __init__(self, connection: sqlite3.Connection, meta: MetaWrites) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._meta = meta
 
     def put(self, embedded: Sequence[EmbeddedChunk]) -> None:
@@ -282,10 +237,8 @@ class VectorWrites:
             "INSERT OR REPLACE INTO pending_vectors (chunk_id, text_hash, vector) VALUES (?, ?, ?)",
             [(chunk.chunk_id, chunk.text_hash, chunk.vector) for chunk in embedded],
         )
-        self._connection.executemany(
-            "UPDATE chunks SET is_embedded = 1 WHERE id = ?", [(chunk.id,) for chunk in embedded]
-        )
-        self._connection.executemany("DELETE FROM refused_chunks WHERE id = ?", [(chunk.id,) for chunk in embedded])
+        self._execute_each("UPDATE chunks SET is_embedded = 1 WHERE id = ?", (chunk.id for chunk in embedded))
+        self._execute_each("DELETE FROM refused_chunks WHERE id = ?", (chunk.id for chunk in embedded))
 
     def put_refused(self, refused: Iterable[tuple[int, str]]) -> None:
         """Store, by row ids, which chunks the provider refuses, and why; the next run tries again."""
@@ -293,51 +246,43 @@ class VectorWrites:
 
     def forget_tags(self, directory: FilePath) -> None:
         """Remove the tag of a directory from all texts; their points must all be rewritten."""
-        self._connection.execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", (directory,))
+        self._execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", directory)
 
     def publish(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation that contains every vector written so far; no other store has all of them any more."""
         self._meta.forget_generations()
         self._meta.name_generation(place, generation)
         # A new text has the id of a removed one: the vector stored there no longer belongs to the removed text.
-        self._connection.execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute(f"DELETE FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
+        self._execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
+        self._execute("DELETE FROM pending_vectors")
+        self._execute(f"DELETE FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
 
     def publish_former(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation of a former space that contains no vectors of removed texts."""
         self._meta.set(FORMER + GENERATION_KEYS[place], str(generation))
-        self._connection.execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
+        self._execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
 
     def forget_all(self) -> None:
         """Delete all vectors, so that every chunk waits again, and start with no generation."""
         self._meta.forget_generations()
-        self._connection.execute("DELETE FROM pending_vectors")
-        self._connection.execute("DELETE FROM stale_points")
-        self._connection.execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
+        self._execute("DELETE FROM pending_vectors")
+        self._execute("DELETE FROM stale_points")
+        self._execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
     def forget_published(self) -> None:
         """Make every chunk wait again whose vector only the generation contained."""
         self._meta.forget_generations()
-        self._connection.execute("DELETE FROM stale_points")
-        self._connection.execute(
-            """UPDATE chunks SET is_embedded = 0
-               WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)"""
-        )
+        self._execute("DELETE FROM stale_points")
+        self._execute("""UPDATE chunks SET is_embedded = 0
+               WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)""")
 
     def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Make chunks wait for their vectors again."""
-        self._connection.executemany(
-            "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?",
-            [(chunk_id,) for chunk_id in chunk_ids],
-        )
+        self._execute_each("UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", chunk_ids)
 
     def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Store points that the vector store should not contain."""
-        self._connection.executemany(
-            "INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')",
-            [(chunk_id,) for chunk_id in chunk_ids],
-        )
+        self._execute_each("INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')", chunk_ids)
 
 
 def _tag_paths(

@@ -15,13 +15,12 @@ import contextlib
 import json
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.permissions import file_mode
 from directory_indexer.storage.databases.stored_values import parse_stored
 
 with lazily:
@@ -32,7 +31,6 @@ VOCABULARY_SUFFIX: Final = "-words"
 """The suffix added to the name of the database, as for its log."""
 
 _FARTHEST: Final = 10_000
-
 
 RETENTION_SECONDS = 86_400
 """Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
@@ -169,7 +167,7 @@ def _build(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunk
     rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
     lines = "".join(f"{term}\t{n_chunks}\n" for term, n_chunks in rows).encode()
     with contextlib.suppress(OSError):
-        _write(file, json.dumps([fingerprint, last_row, n_chunks, len(lines), *anchors]).encode() + b"\n" + lines)
+        replace_file(file, json.dumps([fingerprint, last_row, n_chunks, len(lines), *anchors]).encode() + b"\n" + lines)
         if _has_dropped_since(connection):
             file.unlink(missing_ok=True)
     return CachedVocabulary(last_row, lines)
@@ -194,17 +192,6 @@ def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
         ).fetchone()
         yield Anchor(*row)
         n_after = 2 * n_after + 1
-
-
-def _write(file: Path, content: bytes) -> None:
-    draft = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
-    draft.unlink(missing_ok=True)
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()), "wb") as opened:
-            opened.write(content)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _merge_step(connection: sqlite3.Connection) -> bool:

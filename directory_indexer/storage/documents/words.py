@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Sequence
@@ -17,25 +16,21 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWithPart, index_fields
 from directory_indexer.storage.databases.stored_values import parse_mapping, parse_stored
-from directory_indexer.storage.documents.queries import SnapshotQueries, batches, placeholders
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.vocabulary import cached_vocabulary, record_removal
 
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
-
 _DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 deletes a row of a contentless table only when it is given the very values that were inserted."""
-
 
 _FTS_SOURCES = """
     c.id, t.text, c.heading, f.title, f.path, d.path FROM files f JOIN chunks c ON c.file_id = f.id
     JOIN chunk_texts t ON t.id = c.id JOIN directories d ON d.id = f.directory_id
 """
 
-
 _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
-
 
 MANY_CHUNKS = 20_000
 """From this many chunks on, the vocabulary cache pays off: the words of fewer are read in 0.03 s."""
@@ -90,28 +85,19 @@ class Words(SnapshotQueries):
 
     def count(self, expression: str) -> int:
         """Count the chunks that match an FTS5 expression, in a twentieth of the time that ranking them takes."""
-        (n_chunks,) = self._connection.execute(
-            "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
-        ).fetchone()
-        return int(n_chunks)
+        return self._count("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [expression])
 
     def are_in_files(self, expression: str, n_files: int) -> bool:
         """Whether an FTS5 expression matches chunks of at least `n_files` files; no more of them are read."""
         query = """SELECT DISTINCT c.file_id FROM chunks_fts JOIN chunks c ON c.id = chunks_fts.rowid
             WHERE chunks_fts MATCH ? LIMIT ?"""
-        return len(self._connection.execute(query, (expression, n_files)).fetchall()) == n_files
+        return len(self._values(query, expression, n_files)) == n_files
 
     def matching(self, expression: str, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         """Return which of these chunks match an FTS5 expression."""
-        matches: set[ChunkId] = set()
-        for batch in batches(chunk_ids):
-            rows = self._connection.execute(
-                f"""SELECT chunk_id FROM chunks WHERE chunk_id IN ({placeholders(batch)})
-                    AND id IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)""",  # noqa: S608
-                [*batch, expression],
-            )
-            matches.update(row[0] for row in rows)
-        return matches
+        query = """SELECT chunk_id FROM chunks WHERE chunk_id IN ({})
+            AND id IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"""
+        return {chunk_id for (chunk_id,) in self._rows_for(query, chunk_ids, expression)}
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -125,35 +111,24 @@ class Words(SnapshotQueries):
 
     def language_counts(self) -> dict[str, int]:
         """Return the number of documents by language tag, most frequent first."""
-        rows = self._connection.execute(
-            "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
-        )
-        return dict(rows.fetchall())
+        query = "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
+        return dict(self._select(query).fetchall())
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Return which of these words occur, which is faster than counting them."""
-        rows = self._connection.execute(
-            """SELECT value FROM json_each(?) WHERE EXISTS
-               (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')""",
-            (json.dumps(list(terms)),),
-        )
-        return {term for (term,) in rows}
+        query = """SELECT value FROM json_each(?) WHERE EXISTS
+            (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')"""
+        return set(self._values(query, json.dumps(list(terms))))
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that contain each of these words; words that do not occur are omitted."""
-        rows = self._connection.execute(
-            f"SELECT term, doc FROM chunks_vocab WHERE term IN ({placeholders(terms)})",  # noqa: S608
-            list(terms),
-        )
-        return dict(rows.fetchall())
+        query = f"SELECT term, doc FROM chunks_vocab WHERE term IN ({placeholders(terms)})"  # noqa: S608
+        return dict(self._select(query, *terms).fetchall())
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""
-        rows = self._connection.execute(
-            "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?",
-            (prefix, prefix + _LAST_CHARACTER, limit),
-        )
-        return [(term, n_documents) for term, n_documents in rows]
+        query = "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?"
+        return self._select(query, prefix, prefix + _LAST_CHARACTER, limit).fetchall()
 
     def beginning_with(
         self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
@@ -163,13 +138,11 @@ class Words(SnapshotQueries):
         With `holding`, each word contains one of its parts.
         """
         parts = " OR ".join("instr(v.term, ?)" for _ in holding) or "TRUE"
-        rows = self._connection.execute(
-            f"""SELECT v.term, v.doc FROM json_each(?) AS prefix CROSS JOIN chunks_vocab AS v
-                WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
-                AND ({parts}) LIMIT ?""",  # noqa: S608 - made of constants
-            (json.dumps(list(prefixes)), _LAST_CHARACTER, *letters, *holding, limit),
-        )
-        return rows.fetchall()
+        query = f"""SELECT v.term, v.doc FROM json_each(?) AS prefix CROSS JOIN chunks_vocab AS v
+            WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
+            AND ({parts}) LIMIT ?"""  # noqa: S608 - made of constants
+        arguments = (json.dumps(list(prefixes)), _LAST_CHARACTER, *letters, *holding, limit)
+        return self._select(query, *arguments).fetchall()
 
     def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         """Return words that contain a part, or end with it, with the number of chunks that contain them."""
@@ -181,12 +154,9 @@ class Words(SnapshotQueries):
                 most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
             return WordsWithPart(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
-        rows = self._connection.execute(
-            """SELECT term, doc FROM chunks_vocab
-               WHERE instr(term, ?1) AND (NOT ?2 OR substr(term, -length(?1)) = ?1) LIMIT ?3""",
-            (part, ends, limit),
-        )
-        return WordsWithPart(rows.fetchall(), None)
+        query = """SELECT term, doc FROM chunks_vocab
+            WHERE instr(term, ?1) AND (NOT ?2 OR substr(term, -length(?1)) = ?1) LIMIT ?3"""
+        return WordsWithPart(self._select(query, part, ends, limit).fetchall(), None)
 
     @property
     def _vocabulary_fingerprint(self) -> str:
@@ -203,11 +173,8 @@ class Words(SnapshotQueries):
         self._count("SELECT count(*) FROM chunks_vocab")
 
 
-class WordWrites:
+class WordWrites(TableWrites):
     """Writes to the full-text index."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def add(self, rows: Iterable[FtsSource]) -> None:
         """Index chunks."""
@@ -215,7 +182,7 @@ class WordWrites:
 
     def sources_of(self, path: FilePath) -> list[FtsSource]:
         """Return the values that the chunks of a file were indexed with."""
-        rows = self._connection.execute(f"SELECT {_FTS_SOURCES} WHERE f.path = ?", (path,))
+        rows = self._execute(f"SELECT {_FTS_SOURCES} WHERE f.path = ?", path)
         return [_stored_source(row) for row in rows]
 
     def remove(self, sources: Sequence[FtsSource]) -> None:
@@ -225,16 +192,16 @@ class WordWrites:
 
     def check(self) -> None:
         """Run FTS5's integrity check; damage raises an error."""
-        self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
+        self._execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
 
     def rebuild(self) -> None:
         """Rebuild the full-text index from the texts."""
-        self._connection.execute("DROP TABLE chunks_fts")
-        self._connection.execute(FTS_TABLE)
-        rows = self._connection.execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
+        self._execute("DROP TABLE chunks_fts")
+        self._execute(FTS_TABLE)
+        rows = self._execute(f"SELECT {_FTS_SOURCES} ORDER BY c.id")
         self.add(map(_stored_source, rows))
         # A query looks up every word in every segment of the index, so they are merged into one.
-        self._connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+        self._execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
 
 
 class FtsSource(NamedTuple):

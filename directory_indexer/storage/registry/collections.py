@@ -21,7 +21,6 @@ from directory_indexer.storage.databases.stored_values import (
 )
 from directory_indexer.storage.registry.store import Registry
 
-_KNOWN = "collections"
 COLLECTION_COLUMNS = "name, description, created_at, is_leaving"
 _SELECT = f"SELECT {COLLECTION_COLUMNS} FROM collections ORDER BY name"  # noqa: S608 - constants
 
@@ -38,11 +37,7 @@ class CollectionRow(NamedTuple):
 
 
 def parse_collection(row: Sequence[Any]) -> CollectionRow:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     name, description, created_at, is_leaving = row
     return CollectionRow(
         parse_stored("collections.name", lambda value: collection_name(text(value)), name),
@@ -60,14 +55,7 @@ class CollectionRows:
 
     def all(self) -> tuple[CollectionRow, ...]:
         """Return all collections by name, including those being deleted."""
-        if not self._registry.exists():
-            return ()
-        with self._registry.reading() as connection:
-            known = connection.known.get(_KNOWN)
-            if known is None:
-                rows = connection.raw.execute(_SELECT).fetchall()
-                known = connection.known[_KNOWN] = tuple(parse_intact_rows(parse_collection, rows))
-            return known  # type: ignore[return-value]  # as stored above
+        return self._registry.cached_rows(_SELECT, parse_collection)
 
     def get(self, name: str) -> CollectionRow | None:
         """Return a collection by name; None if there is none."""
@@ -75,25 +63,16 @@ class CollectionRows:
 
     def are_intact(self) -> bool:
         """Whether no row is damaged: only then is a missing collection really gone."""
-        if not self._registry.exists():
-            return True
-        with self._registry.reading() as connection:
-            (n_rows,) = connection.raw.execute("SELECT count(*) FROM collections").fetchone()
-        return int(n_rows) == len(self.all())
+        return len(self._registry.rows("SELECT 1 FROM collections")) == len(self.all())
 
     def add(self, name: str, *, description: str) -> bool:
         """Insert a collection; return whether the name was free."""
-        with self._registry.writing() as connection:
-            cursor = connection.execute(
-                "INSERT OR IGNORE INTO collections (name, description, created_at) VALUES (?, ?, ?)",
-                (name, description, time.time()),
-            )
-            return cursor.rowcount > 0
+        statement = "INSERT OR IGNORE INTO collections (name, description, created_at) VALUES (?, ?, ?)"
+        return self._registry.change(statement, name, description, time.time()) > 0
 
     def describe(self, name: str, description: str) -> None:
         """Change the description of a collection."""
-        with self._registry.writing() as connection:
-            connection.execute("UPDATE collections SET description = ? WHERE name = ?", (description, name))
+        self._registry.change("UPDATE collections SET description = ? WHERE name = ?", description, name)
 
     def mark_deleting(self, name: str) -> bool:
         """Mark a collection as being deleted; return whether this call did it."""
@@ -113,11 +92,7 @@ class CollectionRows:
 
 
 def parse_scope(row: Sequence[Any]) -> tuple[str, FilePath]:
-    """Parse a name and a path.
-
-    Raises:
-        DamagedValueError: one of them is invalid.
-    """
+    """Parse a name and a path."""
     name, path = (parse_stored("scopes", text, value) for value in row)
     if not os.path.isabs(path) or "\0" in path:
         raise DamagedValueError("scopes.path")
@@ -133,12 +108,8 @@ class Scopes:
 
     def all(self) -> dict[str, tuple[FilePath, ...]]:
         """Return the paths of each scope, by name."""
-        if not self._registry.exists():
-            return {}
-        with self._registry.reading() as connection:
-            rows = connection.raw.execute(
-                "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path", (self._collection,)
-            ).fetchall()
+        query = "SELECT name, path FROM scopes WHERE collection = ? ORDER BY name, path"
+        rows = self._registry.rows(query, self._collection)
         scopes: dict[str, tuple[FilePath, ...]] = {}
         for name, path in parse_intact_rows(parse_scope, rows):
             scopes[name] = (*scopes.get(name, ()), path)
@@ -154,8 +125,4 @@ class Scopes:
 
     def remove(self, name: str) -> bool:
         """Delete a scope; return whether there was one."""
-        with self._registry.writing() as connection:
-            cursor = connection.execute(
-                "DELETE FROM scopes WHERE collection = ? AND name = ?", (self._collection, name)
-            )
-            return cursor.rowcount > 0
+        return self._registry.change("DELETE FROM scopes WHERE collection = ? AND name = ?", self._collection, name) > 0

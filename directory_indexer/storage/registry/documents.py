@@ -26,8 +26,8 @@ from directory_indexer.storage.databases.stored_values import (
 from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
+    DocumentSource,
     Progress,
-    Source,
     State,
     StoredDocument,
     parse_document,
@@ -85,36 +85,23 @@ class Documents:
 
     def to_do(self) -> frozenset[State]:
         """Return the states in which documents wait for background work."""
-        if not self._registry.exists():
-            return frozenset()
-        with self._registry.reading() as connection:
-            rows = connection.raw.execute(
-                """SELECT DISTINCT state FROM documents WHERE collection = ?
-                   AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
-                (self._collection,),
-            ).fetchall()
+        rows = self._registry.rows(
+            """SELECT DISTINCT state FROM documents WHERE collection = ?
+               AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
+            self._collection,
+        )
         return frozenset(State(state) for (state,) in rows)  # limited by the condition
 
     def pause(self, doc_id: str, *, is_paused: bool) -> bool:
         """Pause or resume a document; return whether it is being indexed."""
-        with self._registry.writing() as connection:
-            cursor = connection.execute(
-                """UPDATE documents SET is_paused = ?
-                   WHERE collection = ? AND doc_id = ? AND state IN ('queued', 'words')""",
-                (is_paused, self._collection, doc_id),
-            )
-            return cursor.rowcount > 0
+        statement = """UPDATE documents SET is_paused = ?
+            WHERE collection = ? AND doc_id = ? AND state IN ('queued', 'words')"""
+        return self._registry.change(statement, is_paused, self._collection, doc_id) > 0
 
     def counts(self) -> dict[State, int]:
         """Return the number of documents by state."""
-        if not self._registry.exists():
-            return {}
-        with self._registry.reading() as connection:
-            rows = connection.raw.execute(
-                f"SELECT state, count(*) FROM documents WHERE collection = ? AND state IN ({_STATES}) GROUP BY state",  # noqa: S608 - constants
-                (self._collection,),
-            ).fetchall()
-        return {State(state): n_documents for state, n_documents in rows}
+        query = f"SELECT state, count(*) FROM documents WHERE collection = ? AND state IN ({_STATES}) GROUP BY state"  # noqa: S608 - constants
+        return {State(state): n_documents for state, n_documents in self._registry.rows(query, self._collection)}
 
     @contextlib.contextmanager
     def replacing(self, doc_id: str) -> Iterator[Replacement]:
@@ -153,21 +140,16 @@ class Documents:
         """Queue indexed documents again: these, or all."""
         condition = "" if doc_ids is None else "AND doc_id IN (SELECT value FROM json_each(?))"
         arguments = () if doc_ids is None else (json.dumps(list(doc_ids)),)
-        with self._registry.writing() as connection:
-            connection.execute(
-                f"""UPDATE documents SET state = 'queued' WHERE collection = ?
-                    AND state IN ('words', 'complete') {condition}""",  # noqa: S608 - constants
-                (self._collection, *arguments),
-            )
+        self._registry.change(
+            f"""UPDATE documents SET state = 'queued' WHERE collection = ?
+                AND state IN ('words', 'complete') {condition}""",  # noqa: S608 - constants
+            *(self._collection, *arguments),
+        )
 
     def mark_deleting(self, doc_id: str) -> bool:
         """Mark a document as being deleted; return whether there is one."""
-        with self._registry.writing() as connection:
-            cursor = connection.execute(
-                "UPDATE documents SET state = 'deleting' WHERE collection = ? AND doc_id = ?",
-                (self._collection, doc_id),
-            )
-            return cursor.rowcount > 0
+        statement = "UPDATE documents SET state = 'deleting' WHERE collection = ? AND doc_id = ?"
+        return self._registry.change(statement, self._collection, doc_id) > 0
 
     @contextlib.contextmanager
     def removing(self, doc_id: str) -> Iterator[bool]:
@@ -187,11 +169,8 @@ class Documents:
             yield exists
 
     def _read(self, condition: str, *values: object) -> list[StoredDocument]:
-        if not self._registry.exists():
-            return []
-        with self._registry.reading() as connection:
-            rows = connection.raw.execute(f"{_SELECT} {condition}", (self._collection, *values))
-            return list(parse_intact_rows(parse_document, rows))
+        rows = self._registry.rows(f"{_SELECT} {condition}", self._collection, *values)
+        return list(parse_intact_rows(parse_document, rows))
 
 
 class Replacement:
@@ -242,11 +221,7 @@ class Replacement:
 
 
 def replaced_document(collection: str, doc_id: str, stored: object) -> StoredDocument:
-    """Parse the row of a replaced document.
-
-    Raises:
-        DamagedValueError: it is invalid, or of another document.
-    """
+    """Parse the row of a replaced document."""
     document = parse_document(parse_stored("replaced.document", parse_list, stored))
     if (document.collection, document.doc_id) != (collection, doc_id):
         raise DamagedValueError("replaced.document")
@@ -284,7 +259,7 @@ class StoredDescriptions(NamedTuple):
         metadata = described_by(document.sender_metadata())
         if containers_around(path):
             return Description(metadata=metadata)
-        return Description(document.title, metadata, is_fetched=document.source is Source.URL)
+        return Description(document.title, metadata, is_fetched=document.source is DocumentSource.URL)
 
 
 def described_by(sent: Mapping[str, Any]) -> Metadata:

@@ -21,7 +21,6 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
     epoch_seconds,
-    parse_intact_rows,
     parse_stored,
     parse_texts,
 )
@@ -34,7 +33,6 @@ DEFAULT_COLLECTION = "default"
 """The name of the collection that is the index of the data directory."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_KNOWN = "keys"
 _INSERT = """
 INSERT INTO keys (name, digest, access_right, collections, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -128,13 +126,7 @@ class Keys:
 
     def all(self) -> tuple[Key, ...]:
         """Return all keys by name, including expired ones."""
-        if not self._registry.exists():
-            return ()
-        with self._registry.reading() as connection:
-            known = connection.known.get(_KNOWN)
-            if known is None:
-                known = connection.known[_KNOWN] = tuple(parse_intact_rows(parse_key, connection.raw.execute(_SELECT)))
-            return known  # type: ignore[return-value]  # as stored above
+        return self._registry.cached_rows(_SELECT, parse_key)
 
     def note_uses(self, used_at: Mapping[bytes, float]) -> None:
         """Store when keys were last used, by their digests; unknown keys are ignored."""
@@ -152,8 +144,7 @@ class Keys:
         key = next((key for key in self.all() if key.name == name), None)
         if key is None:
             raise UsageError(f"there is no key '{name}'", hint="dirindex key list shows which there are")
-        with self._registry.writing() as connection:
-            connection.execute("DELETE FROM keys WHERE name = ?", (name,))
+        self._registry.change("DELETE FROM keys WHERE name = ?", name)
         return key
 
 
@@ -170,11 +161,7 @@ def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
 
 
 def parse_key(row: Sequence[Any]) -> Key:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write, or a right that no key has.
-    """
+    """Parse the columns of a row."""
     name, digest, right, collections, *moments = row
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise DamagedValueError("keys.name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -111,11 +111,9 @@ class Operations:
 
     def go_on(self, number: int) -> None:
         """Mark a paused operation as running again."""
-        with self._registry.writing() as connection:
-            connection.execute(
-                "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?",
-                (number,),
-            )
+        self._registry.change(
+            "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?", number
+        )
 
     def tell(self, number: int, message: str) -> RequestedState:
         """Store the progress of an operation, and return the requested state."""
@@ -130,26 +128,23 @@ class Operations:
 
     def ask(self, number: int, wish: RequestedState) -> None:
         """Request a state of a running operation."""
-        with self._registry.writing() as connection:
-            connection.execute("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", (wish, number))
+        self._registry.change("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", wish, number)
 
     def end(self, number: int, state: OperationState, message: str, result: Mapping[str, Any]) -> None:
         """Store the outcome of an operation, or that it is paused."""
-        with self._registry.writing() as connection:
-            connection.execute(
-                "UPDATE operations SET state = ?, wish = '', message = ?, result = ?, ended_at = ? WHERE id = ?",
-                (state, message, json.dumps(dict(result)), time.time(), number),
-            )
+        self._registry.change(
+            "UPDATE operations SET state = ?, wish = '', message = ?, result = ?, ended_at = ? WHERE id = ?",
+            *(state, message, json.dumps(dict(result)), time.time(), number),
+        )
 
     def fail_running(self, message: str) -> None:
         """Mark all running operations as failed; the caller knows that no process works on them."""
         if not any(row.state is OperationState.RUNNING for row in self.newest()):
             return
-        with self._registry.writing() as connection:
-            connection.execute(
-                "UPDATE operations SET state = 'failed', wish = '', message = ?, ended_at = ? WHERE state = 'running'",
-                (message, time.time()),
-            )
+        self._registry.change(
+            "UPDATE operations SET state = 'failed', wish = '', message = ?, ended_at = ? WHERE state = 'running'",
+            *(message, time.time()),
+        )
 
     def forget_all(self) -> None:
         """Delete all operations and stored responses."""
@@ -159,35 +154,33 @@ class Operations:
 
     def forget_ended(self) -> int:
         """Delete operations that have ended; return their number."""
-        with self._registry.writing() as connection:
-            return connection.execute("DELETE FROM operations WHERE state NOT IN ('running', 'paused')").rowcount
+        return self._registry.change("DELETE FROM operations WHERE state NOT IN ('running', 'paused')")
 
     def _read(self, condition: str, *values: object) -> list[OperationRow]:
-        if not self._registry.exists():
-            return []
-        query = f"SELECT {_COLUMNS} FROM operations {condition}"  # noqa: S608 - constants
-        with self._registry.reading() as connection:
-            return list(parse_intact_rows(parse_operation, connection.raw.execute(query, values)))
+        rows = self._registry.rows(f"SELECT {_COLUMNS} FROM operations {condition}", *values)  # noqa: S608 - constants
+        return list(parse_intact_rows(parse_operation, rows))
 
 
 def parse_operation(row: Sequence[Any]) -> OperationRow:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     operation = OperationRow._make(row)
     if not isinstance(operation.id, int):
         raise DamagedValueError("operations.id")
     parse_stored("operations.started_at", epoch_seconds, operation.started_at)
     if operation.ended_at is not None:
         parse_stored("operations.ended_at", epoch_seconds, operation.ended_at)
+    values = operation._asdict()
     return operation._replace(
-        kind=parse_stored("operations.kind", OperationKind, operation.kind),
-        collection=parse_stored("operations.collection", text, operation.collection),
-        options=parse_stored("operations.options", parse_mapping, operation.options),
-        state=parse_stored("operations.state", OperationState, operation.state),
-        wish=parse_stored("operations.wish", RequestedState, operation.wish),
-        message=parse_stored("operations.message", text, operation.message),
-        result=parse_stored("operations.result", parse_mapping, operation.result),
+        **{column: parse_stored(f"operations.{column}", parse, values[column]) for column, parse in _PARSERS.items()}
     )
+
+
+_PARSERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "kind": OperationKind,
+    "collection": text,
+    "options": parse_mapping,
+    "state": OperationState,
+    "wish": RequestedState,
+    "message": text,
+    "result": parse_mapping,
+}

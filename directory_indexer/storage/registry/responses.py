@@ -31,11 +31,7 @@ class StoredResponse(NamedTuple):
 
 
 def parse_response(row: Sequence[Any]) -> StoredResponse:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     request, status, headers, body = row
     if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
         raise DamagedValueError("answers.body")
@@ -61,14 +57,9 @@ class StoredResponses:
 
     def get(self, caller: bytes, name: str) -> StoredResponse | None:
         """Return the response that a caller got to a request with this name."""
-        if not self._registry.exists():
-            return None
-        with self._registry.reading() as connection:
-            row = connection.raw.execute(
-                f"SELECT {RESPONSE_COLUMNS} FROM answers WHERE caller = ? AND name = ? AND at > ?",  # noqa: S608 - constants
-                (caller, name, time.time() - RETENTION_SECONDS),
-            ).fetchone()
-        return next(parse_intact_rows(parse_response, [] if row is None else [row]), None)
+        query = f"SELECT {RESPONSE_COLUMNS} FROM answers WHERE caller = ? AND name = ? AND at > ?"  # noqa: S608 - constants
+        rows = self._registry.rows(query, caller, name, time.time() - RETENTION_SECONDS)
+        return next(parse_intact_rows(parse_response, rows), None)
 
     def keep(self, caller: bytes, name: str, answer: StoredResponse) -> None:
         """Store a response, and delete expired ones."""
@@ -82,5 +73,4 @@ class StoredResponses:
 
     def forget(self) -> int:
         """Delete all responses; return their number."""
-        with self._registry.writing() as connection:
-            return connection.execute("DELETE FROM answers").rowcount
+        return self._registry.change("DELETE FROM answers")

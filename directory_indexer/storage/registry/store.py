@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Final, TypeVar, cast
 
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.databases.connections import (
     FREE_SPACE,
-    Connection,
     Connections,
+    PooledConnection,
     is_disk_full,
     require_own,
 )
-from directory_indexer.storage.databases.stored_values import DamagedValueError
+from directory_indexer.storage.databases.migrations import Schema
+from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_intact_rows
+
+Row = TypeVar("Row")
 
 
 class Registry:
@@ -41,19 +45,38 @@ class Registry:
         return self.path.exists()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[PooledConnection]:
         """Yield a connection to one snapshot of the registry."""
-        with _translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_reading()
+        with _translated_errors(self.path), self._connections.reading() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield a transaction, committed when the block ends and rolled back when it raises."""
-        with _translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing()
-            yield connection.raw
-            connection.raw.execute("COMMIT")
+        with _translated_errors(self.path), self._connections.writing() as connection:
+            yield connection
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; none before the registry has been created."""
+        if not self.exists():
+            return []
+        with self.reading() as connection:
+            return connection.raw.execute(query, values).fetchall()
+
+    def cached_rows(self, query: str, parse: Callable[[Any], Row]) -> tuple[Row, ...]:
+        """Return the intact rows of a query, which are cached until somebody writes."""
+        if not self.exists():
+            return ()
+        with self.reading() as connection:
+            if query not in connection.known:
+                rows = connection.raw.execute(query).fetchall()
+                connection.known[query] = tuple(parse_intact_rows(parse, rows))
+            return cast("tuple[Row, ...]", connection.known[query])
+
+    def change(self, query: str, *values: object) -> int:
+        """Execute one statement in a transaction of its own, and return how many rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(query, values).rowcount
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -66,14 +89,14 @@ class Registry:
         self.path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         connections = Connections(self.path)
         with connections.lend() as connection:
-            version = version_of(connection.raw)
-        if version < SCHEMA_VERSION:
+            version = SCHEMA.version_of(connection.raw)
+        if version < SCHEMA.version:
             with (
                 write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
                 contextlib.closing(connections.open()) as raw,
             ):
                 raw.execute("PRAGMA journal_mode = WAL")
-                migrate(raw)
+                SCHEMA.migrate(raw)
         return connections
 
 
@@ -104,7 +127,6 @@ _HINTS = {
     sqlite3.SQLITE_CORRUPT: _RESTORE,
     sqlite3.SQLITE_NOTADB: _RESTORE,
 }
-
 
 _KEYS = """
 CREATE TABLE keys (
@@ -210,46 +232,4 @@ ALTER TABLE documents ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
 `cancelled` is the last version that was cancelled before.
 """
 
-_MIGRATIONS: dict[int, str] = {
-    1: _KEYS,
-    2: _DOCUMENTS,
-    3: _OPERATIONS,
-    4: _USES,
-    5: _REPLACED,
-}
-"""The statements that migrate to each version from the one before, in one transaction."""
-
-SCHEMA_VERSION = max(_MIGRATIONS)
-
-
-def version_of(connection: sqlite3.Connection) -> int:
-    """Return the schema version of an open registry; 0 for a new one.
-
-    Raises:
-        StoreError: a newer dirindex made it.
-    """
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            f"the registry was made by a newer dirindex (schema {version})",
-            hint="upgrade dirindex, or choose another directory with --data-dir",
-        )
-    return version
-
-
-def make_tables(connection: sqlite3.Connection, version: int) -> None:
-    """Create the tables of a version in an empty database.
-
-    Raises:
-        StoreError: a newer dirindex made this version.
-    """
-    connection.execute(f"PRAGMA user_version = {version}")
-    version_of(connection)
-    for number in range(1, version + 1):
-        connection.executescript(_MIGRATIONS[number])
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate the registry to the current schema, if necessary; called under a lock."""
-    for version in range(version_of(connection) + 1, SCHEMA_VERSION + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {_MIGRATIONS[version]} PRAGMA user_version = {version}; COMMIT;")
+SCHEMA: Final = Schema("registry", {1: _KEYS, 2: _DOCUMENTS, 3: _OPERATIONS, 4: _USES, 5: _REPLACED})

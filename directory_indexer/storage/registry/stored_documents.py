@@ -26,7 +26,7 @@ StoredName = NewType("StoredName", str)
 """The name of the file of a document on disk: without a directory, and harmless on every system."""
 
 
-class Source(StrEnum):
+class DocumentSource(StrEnum):
     """The way a document was sent."""
 
     TEXT = "text"
@@ -56,7 +56,7 @@ class StoredDocument(NamedTuple):
     collection: CollectionName
     doc_id: DocId
     version: int
-    source: Source
+    source: DocumentSource
     filename: str
     stored_name: StoredName
     url: str
@@ -104,17 +104,13 @@ COLUMNS: Final = ", ".join(StoredDocument._fields)
 
 
 def parse_document(row: Sequence[Any]) -> StoredDocument:
-    """Parse the columns of a row.
-
-    Raises:
-        DamagedValueError: a column has a value that this program does not write.
-    """
+    """Parse the columns of a row."""
     for column, value in zip(StoredDocument._fields, row, strict=False):
         if not _is_valid(column, value):
             raise DamagedValueError(f"documents.{column}")
     document = parse_stored("documents", StoredDocument._make, row)
     return document._replace(
-        source=Source(document.source),
+        source=DocumentSource(document.source),
         state=State(document.state),
         allows_secrets=bool(document.allows_secrets),
         is_paused=bool(document.is_paused),
@@ -122,11 +118,7 @@ def parse_document(row: Sequence[Any]) -> StoredDocument:
 
 
 def repaired_document(row: Sequence[Any]) -> StoredDocument:
-    """Parse the columns of a damaged row, with defaults for damaged values; its file is read again.
-
-    Raises:
-        DamagedValueError: its id or a name is damaged, so the document cannot be identified.
-    """
+    """Parse the columns of a damaged row, with defaults for damaged values; its file is read again."""
     values = dict(zip(StoredDocument._fields, row, strict=True))
     damaged = {column for column, value in values.items() if not _is_valid(column, value)}
     defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _KINDS.items()}
@@ -154,10 +146,6 @@ def _is_valid(column: str, value: object) -> bool:
         return False
 
 
-def _is_count(number: int) -> bool:
-    return 0 <= number < _MAX_COUNT
-
-
 _MAX_NAME_BYTES: Final = 255
 _MAX_COUNT: Final = 2**62
 _STORED_NAME: Final = re.compile(
@@ -181,21 +169,23 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "collection": collection_name,
     "doc_id": doc_id,
     "stored_name": is_stored_name,
-    "source": Source,
+    "source": DocumentSource,
     "state": State,
     "metadata": lambda stored: len(parse_mapping(stored)) >= 0,
     "media_type": _MEDIA_TYPE.fullmatch,
     "content_hash": _HASH.fullmatch,
     "etag": _ONE_LINE.fullmatch,
     "last_modified": _ONE_LINE.fullmatch,
-    **dict.fromkeys(("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), _is_count),
+    **dict.fromkeys(
+        ("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), lambda number: 0 <= number < _MAX_COUNT
+    ),
     **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
 }
 """Conditions on values beyond their types; a check of a wrong value returns None or false, or raises."""
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     "version": 1,
-    "source": Source.FILE,
+    "source": DocumentSource.FILE,
     "filename": "?",
     "media_type": "application/octet-stream",
     "content_hash": "0" * 32,

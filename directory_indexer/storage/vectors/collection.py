@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from qdrant_client import QdrantClient, models
 
@@ -68,6 +71,34 @@ def consistency_of(plan: CollectionPlan) -> models.ReadConsistencyType | None:
     """Return how many replicas must agree on what is read."""
     return models.ReadConsistencyType(plan.read_consistency) if plan.read_consistency else None
 
+
+def scroll(
+    send: Callable[[Callable[[QdrantClient], Any]], Any],
+    plan: CollectionPlan,
+    collection: str,
+    condition: models.Filter | None,
+    *,
+    fields: Sequence[str] = (),
+) -> Iterator[models.Record]:
+    """Yield the points that satisfy a condition, page by page, with these fields of their payloads, or all of them."""
+    offset: Any = None
+    while True:
+        page = partial(
+            QdrantClient.scroll,
+            collection_name=collection,
+            scroll_filter=condition,
+            limit=_PAGE,
+            offset=offset,
+            with_payload=list(fields) or True,
+            consistency=consistency_of(plan),
+        )
+        records, offset = send(page)
+        yield from records
+        if offset is None:
+            return
+
+
+_PAGE = 1000
 
 EXACT_SEARCH = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
 """Compares the vectors themselves, all that match the filter."""

@@ -106,8 +106,12 @@ class Address:
     timeout_seconds: int = 30
 
 
-class Connection:
-    """The client of one server, created when it is first needed; threads may share it."""
+class QdrantConnection:
+    """The client of one server, created when it is first needed; threads may share it.
+
+    Raises:
+        VectorStoreError: from every request, when the server cannot be reached, refuses, or its response is invalid.
+    """
 
     def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.address = address
@@ -116,22 +120,14 @@ class Connection:
         self._client: QdrantClient | None = None
 
     def ask(self, doing: str, question: Callable[[QdrantClient], Answer]) -> Answer:
-        """Send a request once, since a user waits for the answer.
-
-        Raises:
-            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
-        """
+        """Send a request once, since a user waits for the answer."""
         try:
             return question(self._opened())
         except CLIENT_ERRORS as error:
             raise classify_failure(error, self.address.url, doing).error from error
 
     def insist(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
-        """Send a request, with retries and exponential backoff while the failure may be transient.
-
-        Raises:
-            VectorStoreError: the server cannot be reached, refuses, or its response is invalid.
-        """
+        """Send a request, with retries and exponential backoff while the failure may be transient."""
         wait = _FIRST_WAIT_SECONDS
         for _ in range(_ATTEMPTS - 1):
             try:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorsLostError
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
@@ -22,7 +23,6 @@ from directory_indexer.storage.vectors.engine import (
     ENGINE_BATCH,
     EngineShape,
     GenerationReader,
-    batches,
     chunk_id_in,
     n_points,
     parse_old_point,
@@ -37,7 +37,6 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.core.findings import Finding, Verdict
-
 
 _NEVER_WRITTEN = frozenset({CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
 """The large files that the engine opens read-only, or replaces as a whole."""
@@ -114,10 +113,7 @@ class EmbeddedVectorStore:
             return self.merge(0, deletes=(), upserts=chain(remaining, upserts))
         self.close()
         shape = EngineShape(self._dimensions, self.graph_from_kb, self.max_segment_kb)
-        with (
-            translated_errors("write vectors"),
-            self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft,
-        ):
+        with translated_errors("write vectors"), self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft:
             n_vectors = write_draft(draft, shape, is_new=not generation, deletes=deletes, upserts=upserts)
             return self._generations.publish(draft, n_vectors=n_vectors)
 
@@ -159,19 +155,19 @@ comparing all codes 99.4 %; with half of each, 97 %, and less than half of them 
 
 
 class EmbeddedVectors:
-    """The vectors of one generation; threads may share it."""
+    """The vectors of one generation; threads may share it.
+
+    Raises:
+        GenerationGoneError: from every query, when the generation has been discarded.
+        VectorStoreError: from every query, when the generation is damaged.
+    """
 
     def __init__(self, reader: GenerationReader, generation: int) -> None:
         self._reader = reader
         self._generation = generation
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
-        """Return the chunks in the scope that are most similar to a vector, best first.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the chunks in the scope that are most similar to a vector, best first."""
         condition = scope_filter(scope)
         params = edge.SearchParams(
             # A graph knows nothing of scopes; the vectors in one are found by the payload index.
@@ -182,43 +178,25 @@ class EmbeddedVectors:
         return self._query(vector, condition, params, limit)
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
         condition = edge.Filter(must=[edge.HasIdCondition({UUID(bytes=chunk_id) for chunk_id in ids})])
         exactly = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
         return dict(self._query(vector, condition, exactly, len(ids)))
 
     def _query(
-        self,
-        vector: NDArray[np.float32],
-        condition: edge.Filter | None,
-        params: edge.SearchParams,
-        limit: int,
+        self, vector: NDArray[np.float32], condition: edge.Filter | None, params: edge.SearchParams, limit: int
     ) -> list[VectorHit]:
         request = edge.QueryRequest(
-            limit=limit,
-            query=edge.Query.Nearest(vector.tolist()),
-            filter=condition,
-            params=params,
-            with_payload=False,
+            limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=condition, params=params, with_payload=False
         )
         with self._reader.reading(self._generation) as shard:
             points = shard.query(request) if shard else []
         return [VectorHit(chunk_id_in(point), point.score) for point in points]
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
-        """Return the vectors of those chunks that have one, with the precision of eight bits a number.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Return the vectors of those chunks that have one, with the precision of eight bits a number."""
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
-        for batch in batches(ids):
+        for batch in batched(ids, ENGINE_BATCH):
             point_ids: list[Any] = [UUID(bytes=chunk_id) for chunk_id in batch]
             with self._reader.reading(self._generation) as shard:
                 records = shard.retrieve(point_ids, with_payload=False, with_vector=True) if shard else []
@@ -226,38 +204,24 @@ class EmbeddedVectors:
         return vectors
 
     def ids(self) -> Iterator[ChunkId]:
-        """Yield the ids of all chunks that have a vector.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
-        offset: Any = None
-        while True:
-            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=False, with_vector=False)
-            with self._reader.reading(self._generation) as shard:
-                records, offset = shard.scroll(request) if shard else ([], None)
-            yield from (chunk_id_in(record) for record in records)
-            if offset is None:
-                return
+        """Yield the ids of all chunks that have a vector."""
+        return map(chunk_id_in, self._scroll(is_whole=False))
 
     def count(self) -> int:
-        """Count the vectors.
-
-        Raises:
-            GenerationGoneError: the generation has been discarded.
-            VectorStoreError: the generation is damaged.
-        """
+        """Count the vectors."""
         with self._reader.reading(self._generation) as shard:
             return n_points(shard) if shard else 0
 
     def points(self) -> Iterator[VectorPoint]:
         """Yield all points; only for a generation of an older version, whose payloads contain whole paths."""
+        return map(parse_old_point, self._scroll(is_whole=True))
+
+    def _scroll(self, *, is_whole: bool) -> Iterator[edge.Record]:
         offset: Any = None
         while True:
-            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=True, with_vector=True)
+            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=is_whole, with_vector=is_whole)
             with self._reader.reading(self._generation) as shard:
                 records, offset = shard.scroll(request) if shard else ([], None)
-            yield from map(parse_old_point, records)
+            yield from records
             if offset is None:
                 return

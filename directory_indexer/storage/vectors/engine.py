@@ -13,13 +13,13 @@ from array import array
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import qdrant_edge as edge
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.core.ids import ChunkId, content_hash
 from directory_indexer.core.paths import FilePath
@@ -33,8 +33,6 @@ CODES = "tq_vectors.dat"
 
 _EDGES, _EF_CONSTRUCT = 16, 200
 _POINTS_AT_ONCE = 25_000
-
-Item = TypeVar("Item")
 
 _DISK_FULL_MESSAGES = ("No space left on device", "Disk quota exceeded")
 
@@ -52,12 +50,7 @@ class EngineShape(NamedTuple):
 
 
 def write_draft(
-    draft: Path,
-    shape: EngineShape,
-    *,
-    is_new: bool,
-    deletes: Iterable[ChunkId],
-    upserts: Iterable[VectorPoint],
+    draft: Path, shape: EngineShape, *, is_new: bool, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]
 ) -> int:
     """Write changes to a draft, new or a copy of a generation, and prepare it for reading; return its vector count."""
     with contextlib.closing(_open_shard(draft, shape, is_new=is_new)) as shard:
@@ -99,13 +92,6 @@ def translated_errors(doing: str, kind: type[VectorStoreError] = VectorStoreErro
                 raise VectorStoreError(f"cannot {doing}: {error}", hint="free some disk space") from error
             raise kind(f"cannot {doing}: {error}", hint="dirindex doctor --repair") from error
         raise
-
-
-def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield lists of at most `ENGINE_BATCH` items."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, ENGINE_BATCH)):
-        yield batch
 
 
 def engine_point(point: VectorPoint) -> edge.Point:
@@ -260,10 +246,10 @@ def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
 
 
 def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
-    for ids in batches(deletes):
+    for ids in batched(deletes, ENGINE_BATCH):
         shard.update(edge.UpdateOperation.delete_points([UUID(bytes=chunk_id) for chunk_id in ids]))
     n_new = 0
-    for points in batches(upserts):
+    for points in batched(upserts, ENGINE_BATCH):
         shard.update(edge.UpdateOperation.upsert_points([engine_point(point) for point in points]))
         n_new += len(points)
         if n_new % _POINTS_AT_ONCE == 0:

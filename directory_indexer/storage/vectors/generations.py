@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from blake3 import blake3
 
+from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
@@ -29,7 +30,6 @@ from directory_indexer.walk.filesystems import FileSystems
 
 with lazily:
     import tempfile
-
 
 Value = TypeVar("Value", int, str)
 
@@ -146,12 +146,9 @@ class GenerationFiles:
         files.append(digests_path)
         lengths = {self._name(path): path.stat().st_size for path in files}
         contents_path.write_text(json.dumps(lengths), encoding="utf-8")
-        for path in (*files, contents_path):
+        for path in (*files, contents_path, *directories):
             confine(path)
-            _sync_file(path)
-        for path in directories:
-            confine(path)
-            sync_directory(path)
+            sync_path(path)
 
     def _digests(self) -> dict[str, str]:
         """Return the checksums; a generation of an earlier version has none."""
@@ -231,25 +228,6 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_directory(path: Path) -> None:
-    """Flush the names in a directory to the disk."""
-    if os.name == "nt":  # Windows cannot open directories, and need not
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def size_bytes(directory: Path) -> int:
     """Return the size of a directory on disk; hard links count once."""
     sizes: dict[tuple[int, int], int] = {}
@@ -257,12 +235,10 @@ def size_bytes(directory: Path) -> int:
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 status = Path(folder, name).lstat()
-                sizes[status.st_dev, status.st_ino] = _allocated_bytes(status)
+                sizes[status.st_dev, status.st_ino] = (
+                    status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
+                )
     return sum(sizes.values())
-
-
-def _allocated_bytes(status: os.stat_result) -> int:
-    return status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
 
 
 _GENERATION_NAME = re.compile(r"generation-(\d+)(?:\.lock)?")
@@ -292,17 +268,18 @@ class HeldGeneration(NamedTuple):
 
 
 class Generations:
-    """The generations in one directory, which need not exist yet."""
+    """The generations in one directory, which need not exist yet.
+
+    Raises:
+        VectorsLostError: from every method that reads a generation, when it is damaged.
+        VectorStoreError: the disk is too full.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def hold(self, number: int) -> HeldGeneration | None:
-        """Lock a generation while it is read; None if it has been discarded.
-
-        Raises:
-            VectorsLostError: files of the generation are missing or have another length than they were published with.
-        """
+        """Lock a generation while it is read; None if it has been discarded."""
         if not self._directory.is_dir():
             return None
         lock = try_lock(self._lock_path(number), exclusive=False)
@@ -324,10 +301,6 @@ class Generations:
 
         Files whose names are in `linked` may only be read or replaced: they are hard links to those of the base, if the
         file system supports them.
-
-        Raises:
-            VectorsLostError: the base is missing or damaged.
-            VectorStoreError: the disk is too full.
         """
         for directory in (self._directory.parent, self._directory):
             directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -345,7 +318,7 @@ class Generations:
         GenerationFiles(draft).seal(n_vectors=n_vectors)
         number = max(self._numbers(), default=0) + 1
         draft.rename(self.files(number).path)
-        sync_directory(self._directory)
+        sync_path(self._directory)
         return number
 
     def files(self, number: int) -> GenerationFiles:
@@ -357,32 +330,23 @@ class Generations:
 
         Raises:
             GenerationGoneError: it has been discarded.
-            VectorsLostError: it is damaged.
         """
         held = self.hold(number)
         if held is None:
             raise GenerationGoneError(f"generation {number} of the vectors is gone")
-        try:
+        with held.lock:
             held.files.require_intact()
-        finally:
-            held.release()
 
     def copy_to(self, number: int, directory: Path) -> bool:
-        """Copy a generation into another directory by hard links; return whether it still existed.
-
-        Raises:
-            VectorsLostError: it is damaged.
-        """
+        """Copy a generation into another directory by hard links; return whether it still existed."""
         held = self.hold(number)
         if held is None:
             return False
-        try:
+        with held.lock:
             target = directory / held.files.path.name
             target.mkdir(mode=directory_mode(), parents=True)
             held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
             held.files.copy_contents_to(target)
-        finally:
-            held.release()
         return True
 
     def discard_others(self, number: int) -> None:
@@ -397,11 +361,7 @@ class Generations:
         return size_bytes(self._directory)
 
     def require_space(self, base: int) -> None:
-        """Ensure that there is room for a draft of a generation.
-
-        Raises:
-            VectorStoreError: the disk is too full.
-        """
+        """Ensure that there is room for a draft of a generation."""
         # The engine writes through memory maps: on a full disk the system kills the process without a message.
         needed = _SPARE_BYTES + 2 * size_bytes(self.files(base).path)
         free = shutil.disk_usage(self._directory).free

@@ -14,12 +14,11 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
-from typing import Any
 
 import numpy as np
 from qdrant_client import QdrantClient, models
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ChunkId, chunk_id_of, uuid_text
@@ -32,14 +31,14 @@ from directory_indexer.storage.vectors.collection import (
     consistency_of,
     ensure_collection,
     require_compatible,
+    scroll,
     search_params,
 )
 
 with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.storage.vectors.connection import Connection
-
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 _DELETE_BATCH = 1000
 _WRITE_BYTES = 4_000_000
@@ -59,13 +58,11 @@ class QdrantServer:
     keep_pending = 1
     """A small request costs a server nothing, and other readers of the collection see the current state."""
 
-    def __init__(self, connection: Connection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
         self._connection = connection
         self._plan = plan
-        self._points = IndexPoints(index_id, dimensions=dimensions)
-        self._requests = CollectionRequests(connection, plan)
+        self._points = IndexPoints(connection, plan, index_id=index_id, dimensions=dimensions)
         self._dimensions = dimensions
-        self._write_batch = max(_WRITE_BYTES // (dimensions * _NUMBER_BYTES), 1)
         self._lock = threading.Lock()
         self._is_ready = False
 
@@ -78,18 +75,11 @@ class QdrantServer:
 
     def at(self, generation: int) -> ServerVectors:
         """Return read access to a generation; a server only has the newest."""
-        return ServerVectors(
-            self._requests,
-            self._points,
-            search_params(self._plan),
-            batch=self._write_batch,
-            url=self._connection.address.url,
-            is_empty=generation == 0,
-        )
+        return ServerVectors(self._points, is_empty=generation == 0)
 
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
         """Check that there are any vectors; their number depends on whether a merge was interrupted."""
-        if generation and n_vectors and not self._requests.count_once(self._points.all()):
+        if generation and n_vectors and not self._connection.ask("count vectors", self._points.count):
             raise VectorsLostError(f"the collection '{self._name}' holds no vectors of this index any more")
 
     def require_intact(self, generation: int) -> None:
@@ -100,10 +90,10 @@ class QdrantServer:
         self.prepare(generation)
         if generation == 0:
             self.clear()
-        for ids in batches(deletes, _DELETE_BATCH):
-            self._requests.delete(models.PointIdsList(points=self._points.ids_of(ids)))
-        for points in batches(upserts, self._write_batch):
-            self._requests.upsert([self._points.point_of(point) for point in points])
+        for ids in batched(deletes, _DELETE_BATCH):
+            self._points.delete(models.PointIdsList(points=self._points.ids_of(ids)))
+        for points in batched(upserts, self._points.batch_size):
+            self._points.upsert(points)
         return generation + 1
 
     def discard_others(self, generation: int) -> None:
@@ -111,7 +101,7 @@ class QdrantServer:
 
     def clear(self) -> None:
         """Delete the vectors of this index; the collection stays, since others may share it."""
-        self._requests.delete(models.FilterSelector(filter=self._points.all()))
+        self._points.delete(models.FilterSelector(filter=self._points.filter()))
 
     def health(self) -> Finding:
         """Return the version and response time of the server, and the state of the collection."""
@@ -149,87 +139,73 @@ class QdrantServer:
 
 
 class ServerVectors:
-    """The vectors of one index in a collection, at the server with this URL; threads may share it."""
+    """The vectors of one index in a collection; threads may share it."""
 
-    def __init__(
-        self,
-        requests: CollectionRequests,
-        points: IndexPoints,
-        params: models.SearchParams,
-        *,
-        batch: int,
-        url: str,
-        is_empty: bool,
-    ) -> None:
-        self._requests = requests
+    def __init__(self, points: IndexPoints, *, is_empty: bool) -> None:
         self._points = points
-        self._params = params
-        self._batch = batch
-        self._url = url
         self._is_empty = is_empty
 
     def search(self, vector: NDArray[np.float32], *, scope: VectorScope, limit: int) -> list[VectorHit]:
         """Return the chunks in the scope that are most similar to a vector, best first."""
-        if self._is_empty:
-            return []
-        return self._requests.query(vector, self._points.within(scope), self._params, limit)
+        return [] if self._is_empty else self._points.nearest(vector, self._points.filter(scope), limit)
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
         """Return the cosine similarities of a vector to those of some chunks, for chunks that have one."""
         if self._is_empty:
             return {}
-        return dict(self._requests.query(vector, self._points.among(ids), EXACT_SEARCH, len(ids)))
+        return dict(self._points.nearest(vector, self._points.filter(among=ids), len(ids), params=EXACT_SEARCH))
 
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those chunks that have one."""
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
-        for batch in batches(() if self._is_empty else ids, self._batch):
-            records = self._requests.read(self._points.ids_of(batch))
-            vectors |= {chunk_id_in(record): self._points.vector_of(record, url=self._url) for record in records}
+        for batch in batched(() if self._is_empty else ids, self._points.batch_size):
+            vectors |= self._points.vectors(batch)
         return vectors
 
     def ids(self) -> Iterator[ChunkId]:
         """Yield the ids of all chunks that have a vector."""
         if not self._is_empty:
-            yield from map(chunk_id_in, self._requests.all(self._points.all()))
+            yield from self._points.chunk_ids()
 
     def count(self) -> int:
         """Count the vectors."""
-        return 0 if self._is_empty else self._requests.count(self._points.all())
+        return 0 if self._is_empty else self._points.insist("count vectors", self._points.count)
 
 
-def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield lists of at most `size` items, one for each request."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
+_EVERYWHERE = VectorScope()
 
 
-_PAGE = 1000
-
-
-class CollectionRequests:
-    """Requests to one collection. Searches are sent once, since users wait; all others are retried.
+class IndexPoints:
+    """The points of one index in a collection. Searches are sent once, since users wait; other requests are retried.
 
     Raises:
-        VectorStoreError: from every method, when the server cannot be reached, refuses, or its response is invalid.
+        VectorStoreError: from every request, when the server cannot be reached, refuses, or its response is invalid.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
+        self.batch_size = max(_WRITE_BYTES // (dimensions * _NUMBER_BYTES), 1)
+        self.insist = connection.insist
         self._connection = connection
         self._plan = plan
+        self._index_id = index_id
+        self._dimensions = dimensions
 
-    def query(
-        self, vector: NDArray[np.float32], condition: models.Filter, params: models.SearchParams, limit: int
+    def nearest(
+        self,
+        vector: NDArray[np.float32],
+        condition: models.Filter,
+        limit: int,
+        *,
+        params: models.SearchParams | None = None,
     ) -> list[VectorHit]:
-        """Return the nearest points among those that satisfy a condition."""
+        """Return the chunks of the nearest points among those that satisfy a condition."""
         response = self._connection.ask(
             "search",
             lambda client: client.query_points(
                 self._plan.name,
                 query=vector.tolist(),
                 query_filter=condition,
-                search_params=params,
+                search_params=params or search_params(self._plan),
                 limit=limit,
                 with_payload=["chunk_id"],
                 consistency=consistency_of(self._plan),
@@ -237,67 +213,38 @@ class CollectionRequests:
         )
         return [VectorHit(chunk_id_in(point), point.score) for point in response.points]
 
-    def read(self, ids: list[models.ExtendedPointId]) -> list[models.Record]:
-        """Return the points with these ids, with their vectors."""
-        return self._connection.insist(
+    def vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
+        """Return the vectors of those chunks that have one."""
+        records = self.insist(
             "read vectors",
             lambda client: client.retrieve(
                 self._plan.name,
-                ids,
+                self.ids_of(chunk_ids),
                 with_payload=["chunk_id"],
                 with_vectors=True,
                 consistency=consistency_of(self._plan),
             ),
         )
+        return {chunk_id_in(record): self._vector_of(record) for record in records}
 
-    def all(self, condition: models.Filter) -> Iterator[models.Record]:
-        """Yield the points that satisfy a condition, page by page, without their vectors."""
-        offset: Any = None
-        while True:
-            records, offset = self._page(condition, offset)
-            yield from records
-            if offset is None:
-                return
+    def chunk_ids(self) -> Iterator[ChunkId]:
+        """Yield the chunks of all points, page by page."""
+        send = partial(self.insist, "list vectors")
+        records = scroll(send, self._plan, self._plan.name, self.filter(), fields=["chunk_id"])
+        return map(chunk_id_in, records)
 
-    def _page(self, condition: models.Filter, offset: Any) -> tuple[list[models.Record], Any]:
-        return self._connection.insist(
-            "list vectors",
-            lambda client: client.scroll(
-                self._plan.name,
-                scroll_filter=condition,
-                limit=_PAGE,
-                offset=offset,
-                with_payload=["chunk_id"],
-                consistency=consistency_of(self._plan),
-            ),
-        )
-
-    def count(self, condition: models.Filter) -> int:
-        """Count the points that satisfy a condition."""
-        return self._connection.insist("count vectors", lambda client: self._count(client, condition))
-
-    def count_once(self, condition: models.Filter) -> int:
-        """Count the points that satisfy a condition, without retries, for a waiting user."""
-        return self._connection.ask("count vectors", lambda client: self._count(client, condition))
-
-    def _count(self, client: QdrantClient, condition: models.Filter) -> int:
-        return client.count(self._plan.name, count_filter=condition, exact=True).count
+    def count(self, client: QdrantClient) -> int:
+        """Count the points."""
+        return client.count(self._plan.name, count_filter=self.filter(), exact=True).count
 
     def delete(self, selector: models.PointsSelector) -> None:
         """Delete points, and wait until it is done."""
-        self._connection.insist("delete vectors", lambda client: client.delete(self._plan.name, selector, wait=True))
+        self.insist("delete vectors", lambda client: client.delete(self._plan.name, selector, wait=True))
 
-    def upsert(self, points: list[models.PointStruct]) -> None:
+    def upsert(self, points: Sequence[VectorPoint]) -> None:
         """Write points, and wait until it is done."""
-        self._connection.insist("write vectors", lambda client: client.upsert(self._plan.name, points, wait=True))
-
-
-class IndexPoints:
-    """The points of the chunks of one index on a server."""
-
-    def __init__(self, index_id: str, *, dimensions: int) -> None:
-        self._index_id = index_id
-        self._dimensions = dimensions
+        structs = list(map(self.point_of, points))
+        self.insist("write vectors", lambda client: client.upsert(self._plan.name, structs, wait=True))
 
     def point_of(self, point: VectorPoint) -> models.PointStruct:
         """Return the server's point of a vector.
@@ -316,45 +263,34 @@ class IndexPoints:
         }
         return models.PointStruct(id=self._id_of(point.chunk_id), vector=vector.tolist(), payload=payload)
 
-    def vector_of(self, record: models.Record, *, url: str) -> NDArray[np.float32]:
-        """Return the vector of a point as the server at `url` returned it.
-
-        Raises:
-            VectorStoreError: it has another size than those of the collection.
-        """
-        vector = np.array(record.vector, np.float32)
-        if vector.shape != (self._dimensions,):
-            raise VectorStoreError(
-                f"the Qdrant server at {url} gave a vector of {vector.size} dimensions in place of {self._dimensions}",
-                hint="dirindex doctor shows whether it is the right server and collection",
-            )
-        return vector
-
     def ids_of(self, chunk_ids: Iterable[ChunkId]) -> list[models.ExtendedPointId]:
         """Return the ids of the points of some chunks."""
         return [self._id_of(chunk_id) for chunk_id in chunk_ids]
 
-    def all(self) -> models.Filter:
-        """Return the filter for every point of the index."""
-        return models.Filter(must=[self._own])
-
-    def within(self, scope: VectorScope) -> models.Filter:
-        """Return the filter for the points in a scope."""
+    def filter(self, scope: VectorScope = _EVERYWHERE, *, among: Iterable[ChunkId] | None = None) -> models.Filter:
+        """Return the filter for every point of the index, or for those in a scope, or of some chunks."""
+        own: list[models.Condition] = [
+            models.FieldCondition(key=INDEX_FIELD, match=models.MatchValue(value=self._index_id))
+        ]
+        if among is not None:
+            own.append(models.HasIdCondition(has_id=self.ids_of(among)))
         fields = (("parent_directories", scope.directories), ("file_path", scope.files))
         places: list[models.Condition] = [
             models.FieldCondition(key=field, match=models.MatchAny(any=[str(path) for path in paths]))
             for field, paths in fields
             if paths
         ]
-        return models.Filter(must=[self._own], should=places or None)
+        return models.Filter(must=own, should=places or None)
 
-    def among(self, chunk_ids: Iterable[ChunkId]) -> models.Filter:
-        """Return the filter for the points of some chunks."""
-        return models.Filter(must=[self._own, models.HasIdCondition(has_id=self.ids_of(chunk_ids))])
-
-    @property
-    def _own(self) -> models.FieldCondition:
-        return models.FieldCondition(key=INDEX_FIELD, match=models.MatchValue(value=self._index_id))
+    def _vector_of(self, record: models.Record) -> NDArray[np.float32]:
+        vector = np.array(record.vector, np.float32)
+        if vector.shape != (self._dimensions,):
+            url = self._connection.address.url
+            raise VectorStoreError(
+                f"the Qdrant server at {url} gave a vector of {vector.size} dimensions in place of {self._dimensions}",
+                hint="dirindex doctor shows whether it is the right server and collection",
+            )
+        return vector
 
     def _id_of(self, chunk_id: ChunkId) -> str:
         """Derive an id that is unique to this index, even for the same file at the same path."""

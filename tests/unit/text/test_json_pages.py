@@ -47,7 +47,7 @@ from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbo
 from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key, Right
-from directory_indexer.storage.registry.stored_documents import Source, State, StoredDocument, StoredName
+from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
 from directory_indexer.text.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -176,7 +176,7 @@ SENT = StoredDocument(
     collection=CollectionName("birds"),
     doc_id=DocId("4t5wfkoro22ubw2ydmh72o7e"),
     version=2,
-    source=Source.FILE,
+    source=DocumentSource.FILE,
     filename="heron.md",
     stored_name=StoredName("heron.md"),
     url="",

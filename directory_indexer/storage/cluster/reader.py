@@ -6,21 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
 
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.sparse import SparseVector
-from directory_indexer.storage.vectors.cluster import (
-    CandidatePassage,
-    ClusterFile,
-    Manifest,
-    WordCount,
-    catalogue_name,
-    file_key,
-)
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     DENSE_VECTOR,
     FILE,
     MANIFEST,
@@ -35,15 +27,27 @@ from directory_indexer.storage.vectors.cluster_payloads import (
     parse_record,
     parse_word,
 )
-from directory_indexer.storage.vectors.collection import EXACT_SEARCH, CollectionPlan, consistency_of, search_params
+from directory_indexer.storage.cluster.records import (
+    CandidatePassage,
+    ClusterFile,
+    Manifest,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
+from directory_indexer.storage.vectors.collection import (
+    EXACT_SEARCH,
+    CollectionPlan,
+    consistency_of,
+    scroll,
+    search_params,
+)
 
 with lazily:
-    from directory_indexer.storage.vectors.cluster import ClusterPassage
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.cluster.records import ClusterPassage
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 Record = TypeVar("Record")
-
-_PAGE: Final = 1000
 
 
 class CandidateQuery(NamedTuple):
@@ -58,7 +62,7 @@ class CandidateQuery(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-class Candidates(NamedTuple):
+class CandidatePassages(NamedTuple):
     """The two lists, best first; empty if it was not requested."""
 
     by_words: list[CandidatePassage]
@@ -72,7 +76,7 @@ class ClusterReader:
         VectorStoreError: from every method, when the server cannot be reached or its response is invalid.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
         self._connection = connection
         self._plan = plan
         self._catalogue = catalogue_name(plan.name)
@@ -118,11 +122,14 @@ class ClusterReader:
     def standing(self, passages: str) -> Iterator[tuple[int, str]]:
         """Yield the file and the revision of every passage."""
         for record in self._scroll(passages, None, _PassageOrigin._fields):
-            yield StoredPoint(passages, record).read(_parse_origin)
+            yield StoredPoint(passages, record).read(partial(parse_record, _PassageOrigin))
 
     def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
         """Yield the collection and the id of every point that dirindex did not write."""
-        for collection, read in ((passages, _check_passage), (self._catalogue, _parse_catalogued)):
+        for collection, read in (
+            (passages, _check_passage),
+            (self._catalogue, lambda payload: _CATALOGUE_PARSERS[payload["record"]](payload)),
+        ):
             for record in self._scroll(collection, None, ()):
                 try:
                     StoredPoint(collection, record).read(read)
@@ -142,32 +149,19 @@ class ClusterReader:
     def _scroll(
         self, collection: str, condition: models.Filter | None, fields: Sequence[str]
     ) -> Iterator[models.Record]:
-        offset: Any = None
-        while True:
-            page = partial(
-                QdrantClient.scroll,
-                collection_name=collection,
-                scroll_filter=condition,
-                limit=_PAGE,
-                offset=offset,
-                with_payload=list(fields) or True,
-                consistency=consistency_of(self._plan),
-            )
-            records, offset = self._connection.insist("read the cluster index", page)
-            yield from records
-            if offset is None:
-                return
+        send = partial(self._connection.insist, "read the cluster index")
+        return scroll(send, self._plan, collection, condition, fields=fields)
 
 
 class ClusterSnapshot:
     """One version of a cluster index."""
 
-    def __init__(self, connection: Connection, plan: CollectionPlan, manifest: Manifest) -> None:
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan, manifest: Manifest) -> None:
         self.manifest = manifest
         self._connection = connection
         self._plan = plan
 
-    def candidates(self, question: CandidateQuery, *, limit: int) -> Candidates:
+    def candidates(self, question: CandidateQuery, *, limit: int) -> CandidatePassages:
         """Return the best passages by words and by meaning, `limit` of each."""
         condition = self._filter(question)
         requests = []
@@ -184,7 +178,7 @@ class ClusterSnapshot:
         )
         lists = [[parse_candidate(self.manifest.passages, point) for point in answer.points] for answer in answers]
         by_words = lists.pop(0) if question.sparse is not None else []
-        return Candidates(by_words, lists.pop(0) if lists else [])
+        return CandidatePassages(by_words, lists.pop(0) if lists else [])
 
     def cosines(self, vector: Sequence[float], point_ids: Collection[str]) -> dict[str, float]:
         """Return the cosine similarities of a vector to those of some points, for points that have one."""
@@ -211,22 +205,10 @@ class ClusterSnapshot:
         if first_only:
             conditions.append(models.FieldCondition(key="ordinal", match=models.MatchValue(value=0)))
         condition = models.Filter(must=[*conditions, *self._valid_now])
-        passages: list[ClusterPassage] = []
-        offset: Any = None
-        while True:
-            page = partial(
-                QdrantClient.scroll,
-                collection_name=self.manifest.passages,
-                scroll_filter=condition,
-                limit=_PAGE,
-                offset=offset,
-                with_payload=True,
-                consistency=consistency_of(self._plan),
-            )
-            records, offset = self._connection.ask("read passages", page)
-            passages += [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
-            if offset is None:
-                return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
+        send = partial(self._connection.ask, "read passages")
+        records = scroll(send, self._plan, self.manifest.passages, condition)
+        passages = [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
+        return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
 
     def _filter(self, question: CandidateQuery) -> models.Filter:
         conditions: list[models.Condition] = list(self._valid_now)
@@ -256,18 +238,10 @@ class _PassageOrigin(NamedTuple):
     revision: str
 
 
-def _parse_origin(payload: dict[str, Any]) -> tuple[int, str]:
-    return parse_record(_PassageOrigin, payload)
-
-
 def _check_passage(payload: dict[str, Any]) -> None:
     passage, origin = parse_passage(payload), parse_record(_PassageOrigin, payload)
     if origin.file != file_key(passage.path):
         raise ValueError("it is not of the file that it names")
-
-
-def _parse_catalogued(payload: dict[str, Any]) -> object:
-    return _CATALOGUE_PARSERS[payload["record"]](payload)
 
 
 _CATALOGUE_PARSERS: Final[dict[str, Callable[[dict[str, Any]], object]]] = {

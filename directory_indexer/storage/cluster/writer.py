@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from qdrant_client import QdrantClient, models
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.vectors.cluster import (
-    STILL_VALID,
-    ClusterFile,
-    Manifest,
-    NewPassage,
-    WordCount,
-    catalogue_name,
-    file_key,
-)
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     DENSE_VECTOR,
     SPARSE_VECTOR,
     file_point,
@@ -28,11 +21,19 @@ from directory_indexer.storage.vectors.cluster_payloads import (
     removed_file_point,
     word_point,
 )
+from directory_indexer.storage.cluster.records import (
+    STILL_VALID,
+    ClusterFile,
+    Manifest,
+    NewPassage,
+    WordCount,
+    catalogue_name,
+    file_key,
+)
 from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_of
-from directory_indexer.storage.vectors.server import batches
 
 with lazily:
-    from directory_indexer.storage.vectors.connection import Connection
+    from directory_indexer.storage.vectors.connection import QdrantConnection
 
 _CATALOGUE_BATCH: Final = 1000
 _PASSAGE_BATCH: Final = 200
@@ -48,8 +49,8 @@ class ClusterWriter:
         VectorStoreError: from every method, when the server cannot be reached or refuses.
     """
 
-    def __init__(self, connection: Connection, plan: CollectionPlan) -> None:
-        self._connection = connection
+    def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
+        self._insist = connection.insist
         self._plan = plan
         self._catalogue = catalogue_name(plan.name)
 
@@ -64,67 +65,57 @@ class ClusterWriter:
     def undo_unpublished(self, passages: str, version: int) -> None:
         """Undo writes after the current version, and delete passages that are no longer valid in it."""
         later = models.FieldCondition(key="since", range=models.Range(gt=version))
-        self._delete(passages, models.Filter(must=[later]))
+        self._delete_where(passages, later)
         self.delete_ended(passages, version)
         ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=STILL_VALID))
-        self._set_until(passages, models.Filter(must=[ending]), STILL_VALID)
+        self._set_until(passages, STILL_VALID, ending)
 
     def put_passages(self, passages: str, new: Iterable[NewPassage], *, since: int) -> None:
         """Write passages that are valid from a version on."""
-        for batch in batches(new, _PASSAGE_BATCH):
-            points = [passage_point(passage, since=since) for passage in batch]
-            self._upsert(passages, points)
+        self._upsert(passages, (passage_point(passage, since=since) for passage in new), _PASSAGE_BATCH)
 
     def add_vectors(self, passages: str, of: Iterable[NewPassage]) -> None:
         """Add vectors to existing passages, which makes them searchable by meaning."""
-        for batch in batches((new for new in of if new.vector is not None), _PASSAGE_BATCH):
-            points = [models.PointVectors(id=passage_id(new), vector={DENSE_VECTOR: list(new.vector)}) for new in batch]
+        vectors = ((passage_id(new), new.vector) for new in of if new.vector is not None)
+        points = (models.PointVectors(id=id_, vector={DENSE_VECTOR: list(vector)}) for id_, vector in vectors)
+        for batch in batched(points, _PASSAGE_BATCH):
             self._insist(
-                "write vectors", lambda client, points=points: client.update_vectors(passages, points, wait=True)
+                "write vectors", partial(QdrantClient.update_vectors, collection_name=passages, points=batch, wait=True)
             )
 
     def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
         """End the validity of the current passages of some files before a version."""
-        for batch in batches(map(file_key, files), _FILES_BATCH):
-            old = models.Filter(
-                must=[
-                    models.FieldCondition(key="file", match=models.MatchAny(any=batch)),
-                    models.FieldCondition(key="since", range=models.Range(lt=before)),
-                    models.FieldCondition(key="until", range=models.Range(gte=STILL_VALID)),
-                ]
+        for batch in batched(map(file_key, files), _FILES_BATCH):
+            self._set_until(
+                *(passages, before),
+                models.FieldCondition(key="file", match=models.MatchAny(any=batch)),
+                models.FieldCondition(key="since", range=models.Range(lt=before)),
+                models.FieldCondition(key="until", range=models.Range(gte=STILL_VALID)),
             )
-            self._set_until(passages, old, before)
 
     def delete_ended(self, passages: str, version: int) -> None:
         """Delete the passages that are no longer valid in a version."""
         ended = models.FieldCondition(key="until", range=models.Range(lte=version))
-        self._delete(passages, models.Filter(must=[ended]))
+        self._delete_where(passages, ended)
 
     def delete_files(self, passages: str, file_keys: Iterable[int]) -> None:
         """Delete all passages of some files."""
-        for batch in batches(file_keys, _FILES_BATCH):
-            in_batch = models.FieldCondition(key="file", match=models.MatchAny(any=batch))
-            self._delete(passages, models.Filter(must=[in_batch]))
+        for batch in batched(file_keys, _FILES_BATCH):
+            self._delete_where(passages, models.FieldCondition(key="file", match=models.MatchAny(any=batch)))
 
     def delete_points(self, collection: str, ids: Iterable[models.ExtendedPointId]) -> None:
         """Delete some points."""
-        for batch in batches(ids, _CATALOGUE_BATCH):
-            self._insist(
-                "delete from the cluster index",
-                lambda client, batch=batch: client.delete(collection, models.PointIdsList(points=batch), wait=True),
-            )
+        for batch in batched(ids, _CATALOGUE_BATCH):
+            self._delete(collection, models.PointIdsList(points=batch))
 
     def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
         """Write files and removals of files to the catalogue."""
-        for batch in batches(files, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [file_point(file, version=version) for file in batch])
-        for batch in batches(gone, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [removed_file_point(path, version=version) for path in batch])
+        self._upsert(self._catalogue, (file_point(file, version=version) for file in files))
+        self._upsert(self._catalogue, (removed_file_point(path, version=version) for path in gone))
 
     def put_words(self, words: Iterable[WordCount], *, version: int) -> None:
         """Write the chunk counts of words."""
-        for batch in batches(words, _CATALOGUE_BATCH):
-            self._upsert(self._catalogue, [word_point(word, version=version) for word in batch])
+        self._upsert(self._catalogue, (word_point(word, version=version) for word in words))
 
     def put_manifest(self, manifest: Manifest) -> None:
         """Publish a version to readers."""
@@ -132,13 +123,11 @@ class ClusterWriter:
 
     def forget_gone(self, version: int) -> None:
         """Delete the records of files and words removed up to a version."""
-        gone = models.Filter(
-            must=[
-                models.FieldCondition(key="is_gone", match=models.MatchValue(value=True)),
-                models.FieldCondition(key="version", range=models.Range(lte=version)),
-            ]
+        self._delete_where(
+            self._catalogue,
+            models.FieldCondition(key="is_gone", match=models.MatchValue(value=True)),
+            models.FieldCondition(key="version", range=models.Range(lte=version)),
         )
-        self._delete(self._catalogue, gone)
 
     def _prepare(self, client: QdrantClient, passages: str, dimensions: int) -> None:
         if not client.collection_exists(self._catalogue):
@@ -147,7 +136,9 @@ class ClusterWriter:
             meaning = models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=self._plan.on_disk)
             self._create(client, passages, vectors={DENSE_VECTOR: meaning} if dimensions else {}, has_words=True)
         for name, indexes in ((self._catalogue, _CATALOGUE_INDEXES), (passages, _PASSAGE_INDEXES)):
-            self._index(client, name, indexes)
+            known = client.get_collection(name).payload_schema
+            for field in (field for field in indexes if field not in known):
+                client.create_payload_index(name, field, field_schema=indexes[field], wait=True)
 
     def _create(
         self, client: QdrantClient, name: str, *, vectors: dict[str, models.VectorParams], has_words: bool = False
@@ -165,35 +156,36 @@ class ClusterWriter:
             quantization_config=quantization_of(self._plan.quantization) if vectors else None,
         )
 
-    def _index(self, client: QdrantClient, name: str, indexes: Mapping[str, Any]) -> None:
-        known = client.get_collection(name).payload_schema
-        for field, schema in ((field, schema) for field, schema in indexes.items() if field not in known):
-            client.create_payload_index(name, field, field_schema=schema, wait=True)
+    def _upsert(
+        self, collection: str, points: Iterable[models.PointStruct], batch_size: int = _CATALOGUE_BATCH
+    ) -> None:
+        for batch in batched(points, batch_size):
+            self._insist(
+                "write the cluster index",
+                partial(QdrantClient.upsert, collection_name=collection, points=batch, wait=True),
+            )
 
-    def _upsert(self, collection: str, points: list[models.PointStruct]) -> None:
-        self._insist("write the cluster index", lambda client: client.upsert(collection, points, wait=True))
+    def _delete_where(self, collection: str, *conditions: models.Condition) -> None:
+        self._delete(collection, models.FilterSelector(filter=models.Filter(must=list(conditions))))
 
-    def _delete(self, collection: str, condition: models.Filter) -> None:
-        selector = models.FilterSelector(filter=condition)
+    def _delete(self, collection: str, selector: models.PointsSelector) -> None:
         self._insist("delete from the cluster index", lambda client: client.delete(collection, selector, wait=True))
 
-    def _set_until(self, passages: str, condition: models.Filter, version: int) -> None:
+    def _set_until(self, passages: str, version: int, *conditions: models.Condition) -> None:
+        chosen = models.Filter(must=list(conditions))
         self._insist(
             "write the cluster index",
-            lambda client: client.set_payload(passages, {"until": version}, points=condition, wait=True),
+            lambda client: client.set_payload(passages, {"until": version}, points=chosen, wait=True),
         )
-
-    def _insist(self, doing: str, request: Any) -> None:
-        self._connection.insist(doing, request)
 
 
 _INTEGER: Final = models.PayloadSchemaType.INTEGER
-_CATALOGUE_INDEXES: Final = {
+_CATALOGUE_INDEXES: Final[Mapping[str, Any]] = {
     "record": models.PayloadSchemaType.KEYWORD,
     "version": _INTEGER,
     "is_gone": models.PayloadSchemaType.BOOL,
 }
-_PASSAGE_INDEXES: Final = {
+_PASSAGE_INDEXES: Final[Mapping[str, Any]] = {
     "file": _INTEGER,
     "since": _INTEGER,
     "until": _INTEGER,

@@ -12,7 +12,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
@@ -20,13 +19,7 @@ from directory_indexer.core.errors import GenerationGoneError, NotIndexedError, 
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
-from directory_indexer.storage.documents.errors import translated_errors
-from directory_indexer.storage.documents.metadata import folded
-from directory_indexer.storage.documents.schema import FTS_TABLE
-from directory_indexer.storage.documents.store import DocStore, Snapshot
-from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
-from directory_indexer.storage.vectors.cluster import (
+from directory_indexer.storage.cluster.records import (
     ClusterFile,
     ClusterPassage,
     Manifest,
@@ -34,10 +27,17 @@ from directory_indexer.storage.vectors.cluster import (
     WordCount,
     file_key,
 )
+from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
+from directory_indexer.storage.documents.errors import translated_errors
+from directory_indexer.storage.documents.metadata import folded
+from directory_indexer.storage.documents.schema import FTS_TABLE
+from directory_indexer.storage.documents.store import DocStore, Snapshot
+from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
 
 with lazily:
-    from directory_indexer.storage.databases.connections import Connection
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader, ClusterSnapshot
+    from directory_indexer.storage.cluster.payloads import parse_manifest
+    from directory_indexer.storage.cluster.reader import ClusterReader, ClusterSnapshot
+    from directory_indexer.storage.databases.connections import PooledConnection
 
 Answer = TypeVar("Answer")
 
@@ -51,24 +51,18 @@ class CatalogueSnapshot(Snapshot):
     """One version of a cluster index."""
 
     is_local: ClassVar[bool] = False
+    chunks: ClusterChunks
+    words: CatalogueWords
 
-    def __init__(self, connection: Connection, moment: ClusterSnapshot) -> None:
+    def __init__(self, connection: PooledConnection, moment: ClusterSnapshot) -> None:
         super().__init__(connection.raw, connection.known)
         self.moment = moment
         manifest = moment.manifest
         # There are no rows of chunks to count.
         self._known["n_chunks"] = manifest.n_chunks
         self._known["n_chunks_to_embed"] = manifest.n_waiting
-
-    @cached_property
-    def chunks(self) -> ClusterChunks:
-        """The passages, read from the cluster."""
-        return ClusterChunks(self._connection, self._known, self.moment)
-
-    @cached_property
-    def words(self) -> CatalogueWords:
-        """The words of the passages, and which of the passages read match."""
-        return CatalogueWords(self._connection, self._known, self.chunks)
+        self.chunks = ClusterChunks(self._connection, self._known, moment)
+        self.words = CatalogueWords(self._connection, self._known, self.chunks)
 
 
 class Catalogue(DocStore):
@@ -130,10 +124,9 @@ class Catalogue(DocStore):
 
     @contextlib.contextmanager
     def _loaded(self) -> Iterator[CatalogueSnapshot]:
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_reading()
+        with translated_errors(self.path), self._connections.reading() as connection:
             stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST,)).fetchone()
-            manifest = Manifest.from_json(json.loads(stored[0])) if stored else self.manifest
+            manifest = parse_manifest(json.loads(stored[0])) if stored else self.manifest
             yield CatalogueSnapshot(connection, self._reader.at(manifest))
 
     def _is_outdated(self, manifest: Manifest) -> bool:
@@ -174,10 +167,8 @@ class Catalogue(DocStore):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self.path), self._connections.lend() as connection:
-            connection.begin_writing()
-            yield connection.raw
-            connection.raw.execute("COMMIT")
+        with translated_errors(self.path), self._connections.writing() as connection:
+            yield connection
 
 
 class ClusterChunks(Chunks):
@@ -217,10 +208,10 @@ class ClusterChunks(Chunks):
         directories = self._moment.manifest.directories
         if file_ids is None:
             return list(directories)
-        rows = self._connection.execute(
+        rows = self._select(
             """SELECT path FROM directories WHERE id IN (
                    SELECT directory_id FROM files WHERE id IN (SELECT value FROM json_each(?)))""",
-            [json.dumps(list(file_ids))],
+            json.dumps(list(file_ids)),
         )
         paths = {path for (path,) in rows}
         return [directory for directory in directories if directory.path in paths]
@@ -253,8 +244,8 @@ class CatalogueWords(Words):
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Return which of these words occur."""
-        rows = self._connection.execute(
-            "SELECT term FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))", (json.dumps(list(terms)),)
+        rows = self._select(
+            "SELECT term FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))", json.dumps(list(terms))
         )
         return {term for (term,) in rows}
 
@@ -277,14 +268,15 @@ class CatalogueWords(Words):
         with contextlib.closing(sqlite3.connect(":memory:")) as memory:
             memory.execute(FTS_TABLE)
             WordWrites(memory).add(
-                _fts_source(number, passage, self._root_of(passage)) for number, passage in enumerate(passages)
+                FtsSource(number, chunk.text, chunk.heading, facts.title, path, self._root_of(holder_id))
+                for number, (_, _, holder_id, path, _, facts, chunk) in enumerate(passages)
             )
             matches = memory.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)).fetchall()
         return {passages[number].chunk_id for (number,) in matches}
 
-    def _root_of(self, chunk: IndexedChunk) -> str:
-        row = self._connection.execute(
-            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", (chunk.holder_id,)
+    def _root_of(self, file_id: int) -> str:
+        row = self._select(
+            "SELECT d.path FROM files f JOIN directories d ON d.id = f.directory_id WHERE f.id = ?", file_id
         ).fetchone()
         return str(row[0]) if row else ""
 
@@ -352,7 +344,3 @@ def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
 
 def _indexed_chunk(passage: ClusterPassage) -> IndexedChunk:
     return IndexedChunk(0, passage.chunk_id, file_key(passage.path), passage.path, 0, passage.facts, passage.chunk)
-
-
-def _fts_source(number: int, chunk: IndexedChunk, directory: str) -> FtsSource:
-    return FtsSource(number, chunk.chunk.text, chunk.chunk.heading, chunk.facts.title, chunk.path, directory)

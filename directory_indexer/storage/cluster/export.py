@@ -17,12 +17,12 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
+from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
 from directory_indexer.storage.databases.connections import Connections
 from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
 from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, indexed_chunk
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
-from directory_indexer.storage.vectors.cluster import ClusterFile, TrackedDirectory, WordCount
 
 with lazily:
     from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -60,12 +60,12 @@ class ClusterRows(SnapshotQueries):
     def state(self) -> str:
         """Return a text that differs for different states of the index."""
         generations = [self._meta(key) for key in ("space", "suffix", "former_space", "former_suffix")]
-        directories = self._connection.execute("SELECT count(*), total(id) FROM directories").fetchone()
-        return json.dumps([self._connection.execute(_STATE).fetchone(), directories, generations])
+        directories = self._select("SELECT count(*), total(id) FROM directories").fetchone()
+        return json.dumps([self._select(_STATE).fetchone(), directories, generations])
 
     def files(self, *, without: FilePath) -> Iterator[tuple[ClusterFile, int]]:
         """Yield every file with text, sorted by path, each with its number of vectors."""
-        for row in self._connection.execute(_FILES, (without,)):
+        for row in self._select(_FILES, without):
             yield _cluster_file(row), int(row[-1])
 
     def words(self) -> Iterator[WordCount]:
@@ -73,9 +73,7 @@ class ClusterRows(SnapshotQueries):
 
         FTS5 has no term for an accent on its own.
         """
-        rows = self._connection.execute(
-            "SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term"
-        )
+        rows = self._select("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term")
         return (WordCount(*row) for row in rows)
 
     def chunks(self, file: ClusterFile) -> list[IndexedChunk]:
@@ -89,7 +87,7 @@ class ClusterRows(SnapshotQueries):
 
     def directories(self, *, without: FilePath) -> tuple[TrackedDirectory, ...]:
         """Return the totals of each tracked directory."""
-        rows = self._connection.execute(
+        rows = self._select(
             """SELECT d.path, d.completed_at, count(f.id),
                    coalesce(sum(f.size) FILTER (WHERE f.container_id IS NULL), 0),
                    coalesce(sum((SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id))), 0),
@@ -97,7 +95,7 @@ class ClusterRows(SnapshotQueries):
                                  WHERE c.file_id = coalesce(f.holder_id, f.id))), 0)
                FROM directories d LEFT JOIN files f ON f.directory_id = d.id AND f.state = 'indexed'
                WHERE d.path <> ? GROUP BY d.id ORDER BY d.path""",
-            (without,),
+            without,
         )
         return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)
 
@@ -183,10 +181,8 @@ class ClusterLedger:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self._path), self._connections.lend() as connection:
-            connection.begin_writing()
-            yield connection.raw
-            connection.raw.execute("COMMIT")
+        with translated_errors(self._path), self._connections.writing() as connection:
+            yield connection
 
 
 def _cluster_file(row: Sequence[Any]) -> ClusterFile:

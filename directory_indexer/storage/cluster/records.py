@@ -61,13 +61,6 @@ class Manifest(NamedTuple):
         directories = [directory._asdict() for directory in self.directories]
         return {**self._asdict(), "format": FORMAT, "space": self.space._asdict(), "directories": directories}
 
-    @classmethod
-    def from_json(cls, payload: dict[str, Any]) -> Manifest:
-        """Parse the payload of the manifest's point."""
-        known = {name: payload[name] for name in cls._fields}
-        directories = tuple(TrackedDirectory(**directory) for directory in payload["directories"])
-        return cls(**{**known, "space": EmbeddingSpace(**payload["space"]), "directories": directories})
-
 
 class ClusterFile(NamedTuple):
     """A file of the catalogue; `key` refers to it in passages, `revision` to its text. Times are in nanoseconds."""

@@ -17,7 +17,7 @@ from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.ids import chunk_id_of, uuid_text
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
-from directory_indexer.storage.vectors.cluster import (
+from directory_indexer.storage.cluster.records import (
     FORMAT,
     STILL_VALID,
     CandidatePassage,

@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from heapq import merge
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ContentHash, content_hash, new_chunk_id
@@ -20,9 +24,9 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import ANALYZER_VERSION
 from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
-from directory_indexer.storage.documents.cluster_export import ClusterLedger, LedgerState, PublishedFile
-from directory_indexer.storage.documents.store import DocStore, Snapshot
-from directory_indexer.storage.vectors.cluster import (
+from directory_indexer.storage.cluster import ClusterCopy
+from directory_indexer.storage.cluster.export import ClusterLedger, ClusterRows, LedgerState, PublishedFile
+from directory_indexer.storage.cluster.records import (
     ClusterFile,
     ClusterPassage,
     Manifest,
@@ -30,6 +34,7 @@ from directory_indexer.storage.vectors.cluster import (
     WordCount,
     passages_name,
 )
+from directory_indexer.storage.documents.store import DocStore, Snapshot
 
 with lazily:
     import numpy as np
@@ -37,11 +42,15 @@ with lazily:
 
     from directory_indexer.core.embedding_space import EmbeddingSpace
     from directory_indexer.core.ids import ChunkId
-    from directory_indexer.storage.vectors.cluster_reader import ClusterReader
-    from directory_indexer.storage.vectors.cluster_writer import ClusterWriter
+    from directory_indexer.storage.cluster.reader import ClusterReader
+    from directory_indexer.storage.cluster.writer import ClusterWriter
 
 Vectors = Callable[[Snapshot, "Sequence[ChunkId]"], "dict[ChunkId, NDArray[np.float32]]"]
 """Returns the vectors of those chunks that have one."""
+
+Key = TypeVar("Key", bound=str)
+Left = TypeVar("Left")
+Right = TypeVar("Right")
 
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
@@ -71,6 +80,7 @@ class ClusterUpdate:
         self._vectors = sources.vectors
         self._documents = sources.documents
         self._snapshot = snapshot
+        self._rows = snapshot.queries(ClusterRows)
         self._manifest = manifest
         self._is_filling = is_filling
         """Whether another Qdrant collection answers until this one is complete, as after a change of the model."""
@@ -90,15 +100,15 @@ class ClusterUpdate:
 
     def _write_words(self) -> bool:
         has_any = False
-        changed = changed_words(self._snapshot.cluster_rows.words(), self._ledger.words())
-        for batch in batch_words(changed):
+        changed = changed_words(self._rows.words(), self._ledger.words())
+        for batch in batched(changed, _BATCH_WORDS):
             self._writer.put_words(batch, version=self._manifest.version + 1)
             self._ledger.note_words(batch)
             has_any = True
         return has_any
 
     def _changes(self) -> Iterator[FileChange]:
-        rows = self._snapshot.cluster_rows.files(without=self._documents)
+        rows = self._rows.files(without=self._documents)
         changes = compare_files(rows, self._ledger.files())
         return (
             change
@@ -114,8 +124,8 @@ class ClusterUpdate:
         replaced = [
             change.path for change in batch if change.known is not None and (change.has_new_text or change.is_gone)
         ]
-        self._writer.put_passages(passages, _chain(new), since=version)
-        self._writer.add_vectors(passages, _chain(late))
+        self._writer.put_passages(passages, chain.from_iterable(new.values()), since=version)
+        self._writer.add_vectors(passages, chain.from_iterable(late.values()))
         self._writer.put_files(
             (change.file for change in batch if change.file and change.is_new_row), gone, version=version
         )
@@ -128,7 +138,7 @@ class ClusterUpdate:
         self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
-        chunks = self._snapshot.cluster_rows.chunks(file)
+        chunks = self._rows.chunks(file)
         vectors = self._vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
         below = file.path[len(file.directory) :].lstrip(os.sep)
         new = []
@@ -149,11 +159,13 @@ class ClusterUpdate:
 
 
 @dataclass(slots=True)
-class ClusterIndex:
+class ClusterIndex(ClusterCopy):
     """The cluster index of one index; callers of every method but `findings` hold the write lock.
 
     `documents` is the directory of sent documents, which are excluded: only the registry knows who may read them.
     """
+
+    is_kept = True
 
     docstore: DocStore
     reader: ClusterReader
@@ -169,7 +181,7 @@ class ClusterIndex:
         with self.docstore.snapshot() as snapshot:
             before = self.reader.manifest()
             self._require_own(before, index_id)
-            planned, state = self._manifest(snapshot, index_id, before), snapshot.cluster_rows.state()
+            planned, state = self._manifest(snapshot, index_id, before), snapshot.queries(ClusterRows).state()
             is_in_step = before is not None and self.ledger.standing() == LedgerState(
                 before.passages, before.version, state
             )
@@ -219,7 +231,7 @@ class ClusterIndex:
         there = Counter(self.reader.standing(manifest.passages))
         known = {file.path: file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
-            files = {file.path: file for file, _ in snapshot.cluster_rows.files(without=self.documents)}
+            files = {file.path: file for file, _ in snapshot.queries(ClusterRows).files(without=self.documents)}
         n_other = sum(known.get(path) != file for path, file in files.items()) + len(known.keys() - files.keys())
         expected = Counter({(file.key, file.revision): file.n_passages for file in known.values() if file.n_passages})
         n_passages = sum((expected - there).values()) + sum((there - expected).values())
@@ -249,13 +261,17 @@ class ClusterIndex:
             space=space,
             n_chunks=snapshot.chunks.count(),
             n_waiting=snapshot.embedding_queue.count(),
-            directories=snapshot.cluster_rows.directories(without=self.documents),
+            directories=snapshot.queries(ClusterRows).directories(without=self.documents),
         )
 
     def _begin_update(self, before: Manifest | None, planned: Manifest) -> Manifest:
         """Read the state of the cluster if it is unknown, and mark an update as started."""
         standing = self.ledger.standing()
-        is_known = before is not None and standing is not None and _describes(standing, planned)
+        is_known = (
+            before is not None
+            and standing is not None
+            and (standing.passages, standing.version) == (planned.passages, planned.version)
+        )
         if not is_known or before is None or before.passages != planned.passages:
             self._read_cluster(before, planned)
         elif standing is not None and standing.state == UPDATING:
@@ -335,35 +351,26 @@ def digest_of(file: ClusterFile) -> str:
 
 def compare_files(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[PublishedFile]) -> Iterator[FileChange]:
     """Yield the differences of two sequences sorted by path."""
-    row, other = next(rows, None), next(known, None)
-    while row is not None or other is not None:
-        if other is None or (row is not None and row[0].path < other.path):
-            assert row is not None  # noqa: S101 - one of the two is there
-            yield FileChange(row[0].path, *row, None)
-            row = next(rows, None)
-        elif row is None or other.path < row[0].path:
-            yield FileChange(other.path, None, 0, other)
-            other = next(known, None)
-        else:
-            yield FileChange(row[0].path, *row, other)
-            row, other = next(rows, None), next(known, None)
+    files = _pairs(((row[0].path, row) for row in rows), ((file.path, file) for file in known))
+    for path, row, published in files:
+        file, n_vectors = row or (None, 0)
+        yield FileChange(path, file, n_vectors, published)
 
 
 def changed_words(current: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
     """Yield the differences of two sequences sorted by word."""
-    word, other = next(current, None), next(known, None)
-    while word is not None or other is not None:
-        if other is None or (word is not None and word.word < other.word):
-            assert word is not None  # noqa: S101 - one of the two is there
-            yield word
-            word = next(current, None)
-        elif word is None or other.word < word.word:
-            yield WordCount(other.word, 0)
-            other = next(known, None)
-        else:
-            if word != other:
-                yield word
-            word, other = next(current, None), next(known, None)
+    words = _pairs(((word.word, word) for word in current), ((word.word, word) for word in known))
+    return (after or WordCount(word, 0) for word, after, before in words if after != before)
+
+
+def _pairs(
+    left: Iterator[tuple[Key, Left]], right: Iterator[tuple[Key, Right]]
+) -> Iterator[tuple[Key, Left | None, Right | None]]:
+    """Yield each key of two sequences sorted by key, with its items; None for a missing one."""
+    entries = merge(((key, 0, item) for key, item in left), ((key, 1, item) for key, item in right), key=itemgetter(0))
+    for key, of_key in groupby(entries, itemgetter(0)):
+        items: dict[int, Any] = {side: item for _, side, item in of_key}
+        yield key, items.get(0), items.get(1)
 
 
 def batch_changes(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
@@ -380,32 +387,11 @@ def batch_changes(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
         yield batch
 
 
-def batch_words(words: Iterable[WordCount]) -> Iterator[list[WordCount]]:
-    """Yield words in lists that are written together."""
-    batch: list[WordCount] = []
-    for word in words:
-        batch.append(word)
-        if len(batch) == _BATCH_WORDS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _ledger_entry(change: FileChange, written: Sequence[NewPassage] | None) -> PublishedFile:
     assert change.file is not None  # noqa: S101 - only files that are there are noted
     n_before = change.known.n_vectors if change.known else 0
     n_vectors = n_before if written is None else sum(passage.vector is not None for passage in written)
     return PublishedFile(change.path, digest_of(change.file), change.file.revision, n_vectors)
-
-
-def _chain(passages: Mapping[FilePath, Sequence[NewPassage]]) -> Iterator[NewPassage]:
-    for of_file in passages.values():
-        yield from of_file
-
-
-def _describes(standing: LedgerState, manifest: Manifest) -> bool:
-    return (standing.passages, standing.version) == (manifest.passages, manifest.version)
 
 
 def _published_file(file: ClusterFile, n_of_text: int, n_of_file: int) -> PublishedFile:
