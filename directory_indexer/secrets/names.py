@@ -8,20 +8,19 @@ constant, or the password next to a host or a database.
 from __future__ import annotations
 
 import re
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from directory_indexer.secrets.patterns import LazyPattern, line_start
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    LINE_KINDS,
+    SETTINGS_KINDS,
+    SHELL_KINDS,
+    LazyPattern,
+    Naming,
+    line_start,
+)
 from directory_indexer.secrets.strength import is_stand_in
-
-
-class Naming(Enum):
-    """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
-
-    PASSWORD = "password"  # noqa: S105 - a kind of secret
-    TOKEN = "token or key"  # noqa: S105 - a kind of secret
-    KEY = "key"
 
 
 @lru_cache(maxsize=4_096)
@@ -182,19 +181,6 @@ _KINDS_OF_KEYS: Final = frozenset(
 )
 
 
-SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
-"""Kinds of files in which values are literal."""
-PROSE_KINDS: Final = frozenset(
-    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
-    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
-    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
-    "xlsx hwpx mobi".split()
-)
-"""Kinds of files that people write, speak, scan or photograph."""
-LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-"""Kinds of files with one name and value per line."""
-
-
 def is_translation(text: str, name: str) -> bool:
     """Whether a file contains the texts of a user interface: there `password` is followed by a label."""
     return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
@@ -224,7 +210,7 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
         return False
     if match["blank"] is not None:
         return kind == "sql" and is_quoted
-    if not kind or kind in PROSE_KINDS:
+    if kind in FREE_KINDS:
         return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, match, between)
@@ -273,7 +259,7 @@ def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: s
     is_flow = kind == "yaml" and text[:name_start].rstrip(" ")[-1:] in {"{", ","}
     if not (is_pair or is_flow or is_line_of_settings(text, name_start, kind)):
         return False
-    return (_END_OF_WORD if kind in _SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
+    return (_END_OF_WORD if kind in SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
 
 
 def _is_user(text: str, name_start: int, value: str) -> bool:
@@ -289,7 +275,6 @@ _MAX_LINE: Final = 200
 _MAX_JUDGED: Final = 256
 _REFERRING: Final = frozenset("$@")
 _BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
-_SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
 _LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
 _PAIR: Final = LazyPattern(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}=[^\s=]")

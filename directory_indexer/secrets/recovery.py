@@ -6,16 +6,10 @@ from collections.abc import Iterator
 from itertools import chain, takewhile
 from typing import Final
 
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan
-
-WALLET_WORDS: Final = (
-    *"wallet mnemonic metamask ledger trezor electrum bitcoin".split(),
-    *("recovery phrase", "secret phrase", "seed phrase", "seed:", '"seed"'),
-)
-"""Marks, in lower case, of texts that contain the words of a wallet."""
+from directory_indexer.secrets.patterns import FREE_KINDS, LazyPattern, Procedure, Rule, SecretSpan
 
 
-def phrase_spans(text: str) -> Iterator[SecretSpan]:
+def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Yield seed phrases: 12 to 25 words of a list (BIP 39), on a line of their own, quoted or numbered."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
         if is_phrase_of_words(match[1]):
@@ -53,18 +47,10 @@ def is_mostly_listed(phrase: str) -> bool:
     return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
 
 
-def disk_key_spans(text: str) -> Iterator[SecretSpan]:
+def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
     """Yield recovery keys of disks (BitLocker: eight groups of six digits)."""
     for match in _DISK_KEY.finditer(text):
         yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
-
-
-def recovery_code_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield backup codes for a lost second factor."""
-    for heading in _RECOVERY.finditer(text):
-        for match in _CODE.finditer(text, *heading.span(1)):
-            if any(map(str.isdigit, match[1])):
-                yield SecretSpan(*match.span(1), "recovery code")
 
 
 def are_codes(text: str) -> bool:
@@ -103,20 +89,41 @@ _COLUMN: Final = r"((?:[a-z]{3,8}+[ \t\r]{0,4}\n){11,25}+(?:[a-z]{3,8}+)?)(?=\s|
 _COLUMNS: Final = (LazyPattern(rf"\n(?:(?<=\n\n)|(?<=:\n)|(?<=\n\r\n)){_COLUMN}"), LazyPattern(rf"\A{_COLUMN}"))
 """One word per line, between blank lines."""
 _GROUP: Final = 6
+_DISK_KEY: Final = LazyPattern(r"-(?<=[^\d-]\d{6}-)\d{6}(?:-\d{6}){6}(?![\d-])")
 _NUMBERED: Final = LazyPattern(
     r"(?<!\d)(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+[\s,|]{1,8}+){11,24}+(?:\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+)?"
 )
 _NUMBERED_WORD: Final = LazyPattern(r"(?P<number>\d{1,2})[.):]?[ \t]{1,4}(?P<word>[a-z]{3,8})(?![a-z])")
-_DISK_KEY: Final = LazyPattern(r"-(?<=[^\d-]\d{6}-)\d{6}(?:-\d{6}){6}(?![\d-])")
-_RECOVERY: Final = LazyPattern(
-    r"(?i)(?:(?:recovery|backup|scratch|wiederherstellungs|notfall|einmal|herstel)[- ]?codes?|"
-    r"c(?:odes|ódigos|odici) d[ei] (?:secours|récupération|recuperación|recuperação|recupero|respaldo))\b"
-    r"[^\n]{0,80}\n((?:[^\n]{0,80}\n){1,40})"
-)
-_CODE: Final = LazyPattern(
-    r"(?<![\w-])([0-9a-zA-Z]{4,6}(?:[- ][0-9a-zA-Z]{4,6}){1,3}|\d{8}|[0-9a-z]{8,12})(?=[ \t]*(?:\n|\Z)|[ \t]{2,}|\t)"
-)
 _CODE_ALONE: Final = LazyPattern(r"(?=[a-zA-Z-]*\d)[0-9a-zA-Z]{4,12}(?:-[0-9a-zA-Z]{4,12}){0,3}")
+
+
+def _has_digit(value: str) -> bool:
+    return any(map(str.isdigit, value))
+
+
+RECOVERY_RULES: Final = (
+    Procedure(
+        (
+            *"wallet mnemonic metamask ledger trezor electrum bitcoin".split(),
+            *("recovery phrase", "secret phrase", "seed phrase", "seed:", '"seed"'),
+        ),
+        _phrase_spans,
+    ),
+    Procedure(("recovery", "bitlocker", "wiederherstellung"), _disk_key_spans),
+    Rule(  # codes for a lost second factor
+        (
+            *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),
+            *("de secours", "codes de récup", "código", "codici di", "herstelcode"),
+        ),
+        r"(?<![\w-])([0-9a-zA-Z]{4,6}(?:[- ][0-9a-zA-Z]{4,6}){1,3}|\d{8}|[0-9a-z]{8,12})(?=[ \t]*(?:\n|\Z)|[ \t]{2,}|\t)",
+        _has_digit,
+        "recovery code",
+        FREE_KINDS,
+        within=r"(?i)(?:(?:recovery|backup|scratch|wiederherstellungs|notfall|einmal|herstel)[- ]?codes?|"
+        r"c(?:odes|ódigos|odici) d[ei] (?:secours|récupération|recuperación|recuperação|recupero|respaldo))\b"
+        r"[^\n]{0,80}\n((?:[^\n]{0,80}\n){1,40})",
+    ),
+)
 
 
 SEED_WORDS: Final = frozenset(
