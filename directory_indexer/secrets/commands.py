@@ -11,6 +11,7 @@ from directory_indexer.secrets.patterns import (
     SETTINGS_KINDS,
     SHELL_KINDS,
     TOKEN,
+    Detector,
     LazyPattern,
     Procedure,
     Rule,
@@ -70,8 +71,10 @@ _COMMANDS: Final = {
     "lftp": ("lftp", "u", _AFTER_COMMA),
     "smb": ("smbclient|smbmap|rpcclient|net|mount", "U", _AFTER_USER),
     "docker": (
-        r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|sqlcmd|bcp|osql"
-        r"|mosquitto_\w{3}|psexec\w{0,7}|ipmitool|wbadmin|vncviewer|rdesktop|ncftp\w{0,4}|jarsigner",
+        (
+            r"sshpass|docker|podman|helm|az|mongo\w{0,8}|twine|oc|skopeo|nmcli|7z|zip|unzip|rar|cqlsh|sqlcmd|bcp|osql"
+            r"|mosquitto_\w{3}|psexec\w{0,7}|ipmitool|wbadmin|vncviewer|rdesktop|ncftp\w{0,4}|jarsigner"
+        ),
         "pPub",
         _ARGUMENT,
     ),
@@ -91,12 +94,9 @@ _PASSWORD_OPTION: Final = LazyPattern(
 )
 """Programs and options that only a password follows."""
 _IDS: Final = LazyPattern(r"[ =\"']\d{1,9}:\d{1,9}\Z")
-_USER_OPTION: Final = LazyPattern(
-    r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{2,200}+)", marks=("--user", "--proxy-user")
-)
+_USER_OPTION: Final = LazyPattern(r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{2,200}+)")
 _WINDOWS_SHARE: Final = LazyPattern(
-    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)",
-    marks=("net use",),
+    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)"
 )
 
 _WORD: Final = r"(?:\"[^\"\n]{1,80}+\"|'[^'\n]{1,80}+'|[^\s\"'-][^\s\"']{0,80}+)"
@@ -105,7 +105,7 @@ _COMMAND_MARKS: Final = (
     *"htpasswd mosquitto_passwd rabbitmqctl wpa_passphrase mysqladmin setairportnetwork obscure".split(),
     *("reset-admin-password", "wifi connect", "net user"),
 )
-COMMAND_RULES: Final = (
+COMMAND_RULES: Final[tuple[Detector, ...]] = (
     Procedure((" -u", " -p", " -a", " -w", " -b", " -k"), _option_spans, kinds=None),
     Procedure(("-user", "net use"), _login_option_spans),
     Rule(  # plain text that PowerShell converts to a secure string

@@ -16,6 +16,7 @@ from directory_indexer.secrets.patterns import (
     PASSWORD,
     SETTINGS_KINDS,
     TOKEN,
+    Detector,
     LazyPattern,
     Procedure,
     Rule,
@@ -55,8 +56,8 @@ def rule_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Ite
 
 
 @cache
-def _rules_of(kind: str) -> tuple[Rule | Procedure, ...]:
-    return tuple(rule for rule in _RULES if rule.kinds is None or kind in rule.kinds)
+def _rules_of(kind: str) -> tuple[Detector, ...]:
+    return tuple(rule for rule in RULES if rule.kinds is None or kind in rule.kinds)
 
 
 class _Pair(NamedTuple):
@@ -134,7 +135,7 @@ _CONNECT: Final = (
     rf"(?:{_ARGUMENT}\s{{0,4}},\s{{0,20}}){{2}}[\"']([^\"'\n\\]{{2,128}}+)[\"']\s{{0,4}}[,)]"
 )
 _SCRIPTS: Final = frozenset(("javascript", "typescript"))
-_CONTEXT_RULES: Final = (
+_CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     *(Procedure((mark,), _Pair(LazyPattern(pattern), *rest).find, FREE_KINDS) for mark, pattern, *rest in _PAIRS),
     Rule(("ls0tls1crudjti",), r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}", _holds_key, PRIVATE_KEY, group=0),
     Rule((":::",), r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::", kind="password hash"),  # Windows
@@ -205,9 +206,9 @@ _CONTEXT_RULES: Final = (
         kinds=_SCRIPTS,
     ),
 )
-_RULES: Final[tuple[Rule | Procedure, ...]] = (
+RULES: Final[tuple[Detector, ...]] = (
     *(*FORMAT_RULES, *COMMAND_RULES, *KEY_RULES, *RECOVERY_RULES, *SYSTEM_RULES, *TABLE_RULES),
     *(*PROSE_RULES, *MESSAGE_RULES, *_CONTEXT_RULES),
 )
 _SEED_MARKS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
-RULE_MARKS: Final = (*(mark for rule in _RULES for mark in rule.marks), *_SEED_MARKS)
+RULE_MARKS: Final = (*(mark for rule in RULES for mark in rule.marks), *_SEED_MARKS)

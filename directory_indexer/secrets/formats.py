@@ -13,6 +13,7 @@ from directory_indexer.secrets.names import is_unmistakable, naming_of, repeats_
 from directory_indexer.secrets.patterns import (
     PASSWORD,
     TOKEN,
+    Detector,
     LazyPattern,
     Naming,
     Procedure,
@@ -145,15 +146,14 @@ _HASHES: Final = (
 def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords of database accounts."""
     for word in _IDENTIFYING.finditer(text):
+        is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
         if match := _IDENTIFIED.match(text, word.start()):
-            is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
             if is_argument(match[1]) or (is_account and is_chosen(match[1])):
                 yield SecretSpan(*match.span(1), PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
-        if bare and _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start()):
-            if is_argument(bare[1]):
-                yield SecretSpan(*bare.span(1), PASSWORD)
+        if bare and is_argument(bare[1]) and is_account:
+            yield SecretSpan(*bare.span(1), PASSWORD)
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
@@ -279,7 +279,7 @@ _MIN_SEED_WORDS: Final = 10
 HASH_RULES: Final = tuple(
     Rule(tuple(marks.split()), pattern, _is_hash, "password hash", None, group=0) for marks, pattern in _HASHES
 )
-FORMAT_RULES: Final = (
+FORMAT_RULES: Final[tuple[Detector, ...]] = (
     *HASH_RULES,
     Procedure(("://",), _url_spans, None),
     Procedure(("@tcp(", "@unix("), _driver_spans, None),

@@ -11,7 +11,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.patterns import PASSWORD, SETTINGS_KINDS, LazyPattern, Procedure, SecretSpan, line_start
+from directory_indexer.secrets.patterns import (
+    PASSWORD,
+    SETTINGS_KINDS,
+    Detector,
+    LazyPattern,
+    Procedure,
+    SecretSpan,
+    line_start,
+)
 from directory_indexer.secrets.strength import Shape, bare_bounds, is_chosen, is_phrase, shape_of
 
 _EXPLAINING_KINDS: Final = frozenset(
@@ -295,40 +303,11 @@ _CAPITALS: Final = ("pin", "puk")
 KEYWORD_MARKS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
-    *(
-        "sifre",
-        "psw",
-        "pswd",
-        "p/w",
-        "haslo",
-        "parole d",
-        "geslo",
-        "parool",
-        "psk",
-        "zugang",
-        "credential",
-        "login",
-        "wlan",
-        "wi-fi",
-        "wifi",
-    ),
-    *(
-        "kata sandi",
-        "access code",
-        "wpa key",
-        "kw:",
-        "ww ",
-        "ww:",
-        "authcode",
-        "auth code",
-        "auth-code",
-        "wpa2:",
-        "wpa3:",
-    ),
-    "netzwerkschl",
+    *"sifre psw pswd p/w haslo geslo parool psk zugang credential login wlan wi-fi wifi kw: ww: authcode".split(),
+    *"auth-code wpa2: wpa3: netzwerkschl".split(),
+    *("parole d", "kata sandi", "access code", "wpa key", "ww ", "auth code", "mật khẩu", "clé wpa", "clé wi"),
     *"paßw hasł lösenord парол şifre jelszó κωδικ סיסמ รหัสผ่าน पासवर्ड slaptažod zugäng 密码 密碼 口令 비번".split(),
     *"パスワード パスコード 暗号化キー 暗証番号 비밀번호 암호 السر المرور".split(),
-    *("mật khẩu", "clé wpa", "clé wi"),
 )
 """Stems in lower case."""
 _WORD_CHARACTER: Final = LazyPattern(r"\w")
@@ -353,7 +332,7 @@ EXAMPLE: Final = LazyPattern(
     r"[\s*\"'`„“«(]{0,4}\Z"
 )
 """Text before a value that is given as an example."""
-MESSAGE_RULES: Final = (
+MESSAGE_RULES: Final[tuple[Detector, ...]] = (
     Procedure(
         (
             *('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'),

@@ -112,34 +112,19 @@ _OPEN: Final = frozenset(
     "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
     "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
     "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
-    "logo src href link url uri path file filename folder directory name title text description comment note "
-    "content body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
-    "example test expected expect actual result output want got input regex regexp pattern re format alphabet "
-    "chars charset "
-    "letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer subject "
-    "modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
+    "logo src href link url uri path file filename folder directory name title text description comment note content "
+    "body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
+    "example test expected expect actual result output want got input regex regexp pattern re format alphabet chars "
+    "charset letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer "
+    "subject modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
     "container queue table column field index ref track tracking user username owner author by team channel project "
-    "resource asset artifact package module product sku model part order invoice article item number nr no type "
-    "kind code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace "
-    "span request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey "
-    "known recipient thread anchor edition licence license doi isbn".split()
+    "resource asset artifact package module product sku model part order invoice article item number nr no type kind "
+    "code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace span "
+    "request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey known "
+    "recipient thread anchor edition licence license doi isbn".split()
 )
 """Words in names of values that are random but no secrets."""
-_OPEN_ENDS: Final = (
-    "id",
-    "ids",
-    "hash",
-    "sum",
-    "digest",
-    "sha",
-    "url",
-    "uri",
-    "path",
-    "name",
-    "file",
-    "class",
-    "sitekey",
-)
+_OPEN_ENDS: Final = tuple("id ids hash sum digest sha url uri path name file class sitekey".split())
 _PASSWORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
     "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
@@ -152,17 +137,7 @@ _TOKENS: Final = frozenset(
     "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
     "masterkey appkey encryptionkey licensekey pepper erlangcookie".split()
 )
-_TOKEN_ENDS: Final = (
-    "secret",
-    "token",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-    "accountkey",
-    "pepper",
-)
+_TOKEN_ENDS: Final = tuple("secret token apikey secretkey accesskey privatekey authkey accountkey pepper".split())
 _KEYS: Final = frozenset(("key", "keys", "pat"))
 _KINDS_OF_KEYS: Final = frozenset(
     "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "
@@ -170,14 +145,14 @@ _KINDS_OF_KEYS: Final = frozenset(
     "deploy deployment integration consumer webhook cookie root user token project write ingest subscription function "
     "functions host server developer secretaccess accesssecret devise fernet flask django symmetric vault unseal "
     "recovery restic borg activation insights instrumentation logging insert connection sas cosmos cosmosdb batch "
-    "validation decryption setup routing "
-    "maps translator cognitive speech queue event topic stripe sendgrid mailgun openai algolia datadog dd "
-    "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar rest thingspeak "
-    "weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash pexels spotify lastfm steam riot "
-    "cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk adafruit aio influx grafana "
-    "pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase binance kraken alphavantage "
-    "finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense pinecone cohere mistral groq "
-    "replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini honeycomb".split()
+    "validation decryption setup routing maps translator cognitive speech queue event topic stripe sendgrid mailgun "
+    "openai algolia datadog dd fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude "
+    "bugsnag rollbar rest thingspeak weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash "
+    "pexels spotify lastfm steam riot cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk "
+    "adafruit aio influx grafana pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase "
+    "binance kraken alphavantage finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense "
+    "pinecone cohere mistral groq replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini "
+    "honeycomb".split()
 )
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
 
@@ -146,6 +146,7 @@ class Procedure(NamedTuple):
     kinds: frozenset[str] | None = NON_CODE_KINDS
 
 
+Detector: TypeAlias = Rule | Procedure
 compiled = lru_cache(maxsize=None)(re.compile)
 
 
@@ -174,16 +175,11 @@ _PART_BYTES = 1 << 16
 _MAX_MARK_BYTES = 64
 
 
-_MANY_TEXTS = 20
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall")
 
 
 class LazyPattern:
-    """A regular expression with the methods of `re.Pattern`.
-
-    With `marks`, a text without any of them cannot match, and the pattern is not compiled for it. This applies to the
-    first texts only: once compiled, the engine finds the beginning of a match faster than several marks are looked for.
-    """
+    """A regular expression with the methods of `re.Pattern`."""
 
     search: Callable[..., re.Match[str] | None]
     match: Callable[..., re.Match[str] | None]
@@ -191,24 +187,14 @@ class LazyPattern:
     finditer: Callable[..., Iterator[re.Match[str]]]
     findall: Callable[..., list[str]]
 
-    def __init__(self, pattern: str, flags: int = 0, *, marks: tuple[str, ...] = ()) -> None:
+    def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
         self.flags = flags
-        self.marks = marks
-        self._n_texts = 0
 
     def __getattr__(self, name: str) -> Any:
         # Once compiled, the methods are instance attributes, and this is not called again.
         if name not in _METHODS:
             raise AttributeError(name)
-
-        def at_first(text: str, *bounds: int) -> Any:
-            self._n_texts += 1
-            is_one_of_few = self.marks and self._n_texts < _MANY_TEXTS
-            if is_one_of_few and not any(mark in text for mark in self.marks):
-                return None if name in {"search", "match", "fullmatch"} else iter(())
-            compiled = re.compile(self.pattern, self.flags)
-            vars(self).update({method: getattr(compiled, method) for method in _METHODS})
-            return getattr(compiled, name)(text, *bounds)
-
-        return at_first
+        pattern = re.compile(self.pattern, self.flags)
+        vars(self).update({method: getattr(pattern, method) for method in _METHODS})
+        return getattr(pattern, name)

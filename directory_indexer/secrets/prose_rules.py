@@ -19,6 +19,7 @@ from directory_indexer.secrets.patterns import (
     PROSE_KINDS,
     SETTINGS_KINDS,
     TOKEN,
+    Detector,
     LazyPattern,
     Procedure,
     Rule,
@@ -165,7 +166,7 @@ _ENTRY_NUMBER: Final = (
 _ENTRY_CODES: Final = tuple(
     LazyPattern(word + _ENTRY_NUMBER) for word in ("ode(?<=[Cc]ode)", "ódigo", "odice", "ombination", " pin")
 )
-PROSE_RULES: Final = (
+PROSE_RULES: Final[tuple[Detector, ...]] = (
     *(  # sentences about logging in: `you get in with …`, `anmelden mit …`
         Rule(
             (
@@ -176,8 +177,8 @@ PROSE_RULES: Final = (
             _is_no_product,
             kinds=FREE_KINDS,
             closing=_MARKS,
-            before=r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|"
-            r"inloggen|onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z",
+            before=r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|"
+            r"nmelden|inloggen|onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z",
             reach=_MAX_BEFORE,
         )
         for word in ("with", "using", "mit", "avec")

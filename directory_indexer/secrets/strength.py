@@ -322,7 +322,7 @@ _FULL_SIZE: Final = 40
 _MIN_VARIETY: Final = 0.4
 _ALPHABETS: Final = LazyPattern(
     r"(?=[A-Za-z_+/=~-]*\d)"
-    r"(?:[a-z0-9_]{20,}|[A-Z0-9]{24,}|(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?:[\w~-]+|[A-Za-z0-9+/]+)={0,2})",
+    r"(?:[a-z0-9_]{20,}|[A-Z0-9]{24,}|(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?:[\w~-]+|[A-Za-z0-9+/]+)={0,2})"
 )
 _ORDERLY: Final = LazyPattern(
     r"(?i:0x)?[0-9a-fA-F_-]+$|\d+$|c[a-z0-9]{24}$|0[0-9A-HJKMNP-TV-Z]{25}$|"  # digests and ids of several kinds

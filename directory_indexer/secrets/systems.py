@@ -12,6 +12,7 @@ from directory_indexer.secrets.patterns import (
     PASSWORD,
     SETTINGS_KINDS,
     TOKEN,
+    Detector,
     LazyPattern,
     Naming,
     Procedure,
@@ -117,9 +118,7 @@ _ROW: Final = LazyPattern(r"[\s,]{0,80}+\(((?:[^()']|'(?:[^'\\]|\\.|''){0,20000}
 _FIELD: Final = LazyPattern(r"\s*+(?:[NE]?'((?:[^'\\]|\\.|'')*+)'|(?:[^,'(]|\([^()]*+\))*+)\s*+(?:,|\Z)")
 _COPY: Final = LazyPattern(r"(?i)copy [\w.\"]{1,128}+ \(([^()]{1,4000}+)\) from stdin;\r?\n")
 _COPY_ROW: Final = LazyPattern(r"(?!\\\.)([^\n]{1,20000}+)\n")
-_SERIALIZED: Final = LazyPattern(
-    r"\"([\w.-]{3,40}+)\\?\";s:\d{1,4}:\\?\"([^\"\\\n]{6,200}+)\\?\"", marks=('";s:', '\\";s:')
-)
+_SERIALIZED: Final = LazyPattern(r"\"([\w.-]{3,40}+)\\?\";s:\d{1,4}:\\?\"([^\"\\\n]{6,200}+)\\?\"")
 _VALUE_FIRST: Final = LazyPattern(
     r"\"value\"\s{0,2}:\s{0,2}\"([^\"\\\n]{4,400}+)\"\s{0,20},\s{0,40}(?:\"type\"\s{0,2}:\s{0,2}\"\w{1,20}\"\s{0,20},\s{0,40})?"
     r"\"(?:key|name)\"\s{0,2}:\s{0,2}\"([\w.-]{2,60}+)\""
@@ -177,7 +176,7 @@ _SECTION_KEY: Final = Rule(  # a key that is identified by its section, not its 
     reach=210,
 )
 _INSTALLER_MARKS: Final = ("chpasswd", "d-i ", "<keymaterial>")
-SYSTEM_RULES: Final = (
+SYSTEM_RULES: Final[tuple[Detector, ...]] = (
     Procedure(("insert",), _insert_spans, _SQL),
     Procedure(('";s:',), _serialized_spans, _SQL),
     Procedure((" from stdin",), _copy_spans, _SQL),
@@ -205,8 +204,8 @@ SYSTEM_RULES: Final = (
         _INSTALLER_MARKS,
         r"(?m)^[ \t]{1,20}-?[ \t]{0,4}[\"']?[\w.-]{1,40}:(?!RANDOM(?:[\s\"']|\Z))([^\s\"']{4,200}+)",
         is_literal,
-        within=r"chpasswd:[ \t]{0,8}\n(?:[ \t]{1,20}(?!list)[\w-]{1,20}:[^\n]{0,80}\n){0,4}[ \t]{1,20}list:[^\n]{0,20}\n"
-        r"((?:[ \t]{1,20}[^\n]{1,200}(?:\n|\Z)){1,100}+)",
+        within=r"chpasswd:[ \t]{0,8}\n(?:[ \t]{1,20}(?!list)[\w-]{1,20}:[^\n]{0,80}\n){0,4}"
+        r"[ \t]{1,20}list:[^\n]{0,20}\n((?:[ \t]{1,20}[^\n]{1,200}(?:\n|\Z)){1,100}+)",
     ),
     Rule(  # Redis
         (" on >",), r"(?i)\buser[ \t]{1,4}\S{1,64}[ \t][^\n>]{0,80}>([^\s>\"']{4,200}+)", is_literal
@@ -233,12 +232,7 @@ SYSTEM_RULES: Final = (
         within=r"(?m)^([ \t]{0,24})(?:secrets?|credentials|secretEnv|secretData|extraSecrets?):[ \t]*+\r?\n"
         r"((?:(?!\1\S)[^\n]{0,600}+(?:\n|\Z)){1,200}?)(?=\1\S|\Z)",
     ),
-    Rule(
-        ("secret.", "secrets."),
-        r"(?<![\w-])secrets?\.[\w.-]{1,80}=[\"']?([^\s\"',]{16,512}+)",
-        is_strong,
-        TOKEN,
-    ),
+    Rule(("secret.", "secrets."), r"(?<![\w-])secrets?\.[\w.-]{1,80}=[\"']?([^\s\"',]{16,512}+)", is_strong, TOKEN),
     Rule(  # keys as lists of bytes: `network_key: [86, 85, …]`
         ("key",),
         r"key(?:(?<=network_key)|(?<=shared_key)|(?<=cryption_key)|(?<=secret_key)|(?<=app_key))"

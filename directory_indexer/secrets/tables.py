@@ -13,6 +13,7 @@ from directory_indexer.secrets.names import naming_of
 from directory_indexer.secrets.patterns import (
     FREE_KINDS,
     SETTINGS_KINDS,
+    Detector,
     LazyPattern,
     Naming,
     Procedure,
@@ -152,7 +153,11 @@ _NOTE_COLUMN: Final = LazyPattern(
     r"kommentare?|anmerkung(?:en)?|remarques?|notas?|observaciones|opmerkingen|uwagi|заметки|примечание|备注|メモ"
 )
 _ELEMENT_MARKS: Final = ("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field ")
-TABLE_RULES: Final = (
+_FIELD_ELEMENT: Final = (
+    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|one_time_password|hidden|"
+    r"concealed)\"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
+)
+TABLE_RULES: Final[tuple[Detector, ...]] = (
     Procedure(("-|", "- |"), _ruled_table_spans),
     Procedure((" | ",), _sheet_spans, FREE_KINDS),
     Procedure(
@@ -174,8 +179,7 @@ TABLE_RULES: Final = (
         for pattern in (
             r"<Key>(?:Notes|Comments?)</Key>\s{0,40}<Value(?:[ ][^<>]{0,80})?>([^<]{1,100000}+)</Value>",
             r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>",
-            r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|"
-            r"one_time_password|hidden|concealed)\"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<",
+            _FIELD_ELEMENT,
         )
     ),
     Rule(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.patterns import LazyPattern, Procedure, Rule, SecretSpan
+from directory_indexer.secrets.patterns import Detector, LazyPattern, Procedure, Rule, SecretSpan
 from directory_indexer.secrets.strength import is_placeholder
 
 
@@ -271,7 +271,7 @@ _BODY: Final = LazyPattern(
     )""",
     re.VERBOSE,
 )
-KEY_RULES: Final = (
+KEY_RULES: Final[tuple[Detector, ...]] = (
     Procedure((), token_spans, None),
     Procedure(_ACCESS_KEY_MARKS, _access_key_spans, None),
     *(
