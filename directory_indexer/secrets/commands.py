@@ -6,23 +6,22 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import Naming
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan, line_start
-from directory_indexer.secrets.strength import (
-    Shape,
-    is_chosen,
-    is_password,
-    is_phrase,
-    is_placeholder,
-    is_stand_in,
-    is_strong,
-    shape_of,
+from directory_indexer.secrets.patterns import (
+    PASSWORD,
+    SETTINGS_KINDS,
+    SHELL_KINDS,
+    TOKEN,
+    Detector,
+    LazyPattern,
+    Procedure,
+    Rule,
+    SecretSpan,
+    line_start,
 )
+from directory_indexer.secrets.strength import is_argument, is_chosen, is_hard, is_likely, is_stand_in
 
-_PASSWORD: Final = Naming.PASSWORD.value
 
-
-def command_spans(text: str) -> Iterator[SecretSpan]:
+def _option_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the values of password options; each line is searched for programs once."""
     named_at: dict[str, int] = {}
     searched = 0
@@ -34,81 +33,29 @@ def command_spans(text: str) -> Iterator[SecretSpan]:
         searched = at
         if not named_at:
             continue
-        letter = text[at + 1]
         values = (
             value
             for name, (_, letters, value) in _COMMANDS.items()
-            if letter in letters and named_at.get(name, -1) >= start
+            if text[at + 1] in letters and named_at.get(name, -1) >= start
         )
         value = next(values, None)
         argument = value and value.match(text, at + 2)
         if argument and (is_argument(argument[1]) or _is_certain(text[start : argument.start(1)], argument[1])):
-            yield SecretSpan(*argument.span(1), _PASSWORD)
+            yield SecretSpan(*argument.span(1), PASSWORD)
 
 
-def shell_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the plain text that PowerShell converts to a secure string."""
-    for match in _SECURE_STRING.finditer(text):
-        if is_chosen(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def piped_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords piped to a program's standard input."""
-    for match in _PIPED.finditer(text):
-        if is_chosen(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def changed_password_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords set for accounts: `echo user:… | chpasswd`, `chpasswd <<< user:…`."""
-    for match in chain(_CHANGED.finditer(text), _CHANGED_HERE.finditer(text)):
-        if is_password(match[1]) or is_strong(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
-    for block in _CHANGED_BELOW.finditer(text):
-        for match in _CHANGED_LINE.finditer(text, *block.span(2)):
-            if is_password(match[1]) or is_strong(match[1]):
-                yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def login_option_spans(text: str) -> Iterator[SecretSpan]:
+def _login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the password in `--user name:…`, and in Windows commands for shares and accounts."""
     for match in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
         is_login = "/user:" in match[0] or match[0].startswith("--")
         is_sure = is_login and not is_stand_in(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
         if is_argument(match[1]) or is_sure:
-            yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def netrc_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords after `machine … login … password`."""
-    for match in _NETRC.finditer(text):
-        if is_chosen(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def spelled_option_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords after a directive or long option and a blank: `requirepass …`, `--password …`."""
-    for match in _SPELLED.finditer(text):
-        if is_chosen(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
+            yield SecretSpan(*match.span(1), PASSWORD)
 
 
 def _is_certain(before: str, value: str) -> bool:
     """Whether an argument is a password, whatever it looks like, because of the program and option before it."""
     return not is_stand_in(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
-
-
-def pgpass_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in lines of a `.pgpass` file."""
-    for match in _PGPASS.finditer(text):
-        if is_chosen(match[1]):
-            yield SecretSpan(*match.span(1), _PASSWORD)
-
-
-def is_argument(value: str) -> bool:
-    """Whether an argument may be a password, in a position where passwords occur."""
-    return not is_placeholder(value) and (is_password(value) or is_strong(value) or is_phrase(value))
 
 
 _CLOSING: Final = "`.,;:)]"
@@ -147,89 +94,88 @@ _PASSWORD_OPTION: Final = LazyPattern(
 )
 """Programs and options that only a password follows."""
 _IDS: Final = LazyPattern(r"[ =\"']\d{1,9}:\d{1,9}\Z")
-_NETRC: Final = LazyPattern(
-    r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}(?:account[ \t]\S{1,80}\s{1,20})?"
-    r"password[ \t]{1,8}[\"']?(\S{1,200})"
-)
-_SPELLED: Final = LazyPattern(
-    r"(?:(?<![^\n])[ \t]{0,8}"
-    r"(?:requirepass|masterauth|(?:ENV|setx|setenv|set[ ]-[gUx]{1,3})[ ]\w{0,40}(?:PASSWORD|PASSWD))"
-    r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
-    r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))"
-)
-
-_SECURE_STRING: Final = LazyPattern(
-    r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{1,200}+)[\"']",
-    marks=("ConvertTo-",),
-)
-_USER_OPTION: Final = LazyPattern(
-    r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{2,200}+)", marks=("--user", "--proxy-user")
-)
+_USER_OPTION: Final = LazyPattern(r"--(?:proxy-)?user[ =][\"']?[^\s:\"']{1,128}+:([^\s\"'|;&<>]{2,200}+)")
 _WINDOWS_SHARE: Final = LazyPattern(
-    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)",
-    marks=("net use",),
+    r"net (?:use|user)[ ](?:[A-Za-z*]:[ ])?\S{1,128}+[ ](?:/user:\S{1,128}+[ ])?[\"']?([^\s\"'/][^\s\"']{1,128}+)"
 )
-_PIPED: Final = LazyPattern(
-    r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{2,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)", marks=("echo ",)
-)
-_CHANGED: Final = LazyPattern(
-    r"(?m)(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?(?:/usr)?(?:/sbin/)?chpasswd"
-)
-_CHANGED_HERE: Final = LazyPattern(r"chpasswd[ ]{0,2}<<<[ ]{0,2}[\"']?[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
-_CHANGED_BELOW: Final = LazyPattern(
-    r"chpasswd[ ]{0,2}<<-?[ ]?[\"']?(\w{1,20})[\"']?\r?\n((?:(?!\s{0,20}\1)[^\n]{0,200}+\n){1,50})"
-)
-_CHANGED_LINE: Final = LazyPattern(r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)")
-_PGPASS: Final = LazyPattern(
-    r":(?:54\d\d|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
-    marks=(":54", ":6432:", ":*:"),
-)
-
-
-COMMAND_WORDS: Final = (
-    *"htpasswd mosquitto_passwd rabbitmqctl wpa_passphrase mysqladmin setairportnetwork obscure".split(),
-    *(
-        "reset-admin-password",
-        "wifi connect",
-        "net user",
-        "secret set",
-        "secrets set",
-        "config:set",
-        "kv put",
-        " /pass",
-        " /rp ",
-        " /pwd",
-    ),
-)
-"""Marks, in lower case, of texts that contain such a command."""
-
-
-def positional_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in `htpasswd -b FILE USER PASSWORD` and similar commands."""
-    for match in chain(_COMMAND.finditer(text), _SLASHED.finditer(text)):
-        if is_argument(match["value"]):
-            yield SecretSpan(*match.span("value"), Naming.PASSWORD.value)
-    for match in _ASSIGNING.finditer(text):
-        if shape_of(match["value"]) >= Shape.HARD:
-            yield SecretSpan(*match.span("value"), Naming.TOKEN.value)
-
 
 _WORD: Final = r"(?:\"[^\"\n]{1,80}+\"|'[^'\n]{1,80}+'|[^\s\"'-][^\s\"']{0,80}+)"
 _OPTIONS: Final = r"(?:[ ]-{1,2}[\w=./-]{1,40}+){0,6}?"
-_COMMAND: Final = LazyPattern(
-    r"(?:"
-    rf"(?:htpasswd|mosquitto_passwd){_OPTIONS}[ ]-\w{{0,4}}b\w{{0,4}}(?:[ ]{_WORD}){{2}}"
-    rf"|htpasswd{_OPTIONS}[ ]-\w{{0,4}}n\w{{0,4}}[ ]{_WORD}"
-    rf"|rabbitmqctl[ ](?:add_user|change_password|authenticate_user)[ ]{_WORD}"
-    rf"|wpa_passphrase[ ]{_WORD}|mysqladmin(?:[ ]\S{{1,60}}+){{0,8}}?[ ]password|net[ ]user[ ]{_WORD}"
-    rf"|-setairportnetwork[ ]\w{{2,8}}[ ]{_WORD}|wifi[ ]connect[ ]{_WORD}[ ]password"
-    rf"|rclone[ ]obscure|reset-admin-password"
-    r")[ ]{1,4}[\"']?(?P<value>[^\s\"'|;&<>$-][^\s\"'|;&<>]{3,128}+)"
+_COMMAND_MARKS: Final = (
+    *"htpasswd mosquitto_passwd rabbitmqctl wpa_passphrase mysqladmin setairportnetwork obscure".split(),
+    *("reset-admin-password", "wifi connect", "net user"),
 )
-_SLASHED: Final = LazyPattern(
-    r"[ ]/(?:pass(?:word)?[: ]|pwd[: ]|rp[ ])[\"']?(?P<value>[^\s\"'|;&<>$/][^\s\"'|;&<>]{3,128}+)"
-)
-_ASSIGNING: Final = LazyPattern(
-    r"(?:secrets?[ ]set|config:set|kv[ ]put)(?:[ ][^\s=]{1,80}+){0,4}[ ][\w.-]{1,60}=[\"']?"
-    r"(?P<value>[^\s\"'|;&<>]{6,200}+)"
+COMMAND_RULES: Final[tuple[Detector, ...]] = (
+    Procedure((" -u", " -p", " -a", " -w", " -b", " -k"), _option_spans, kinds=None),
+    Procedure(("-user", "net use"), _login_option_spans),
+    Rule(  # plain text that PowerShell converts to a secure string
+        ("convertto-",),
+        r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{1,200}+)[\"']",
+        is_chosen,
+    ),
+    Rule(  # passwords piped to a program's standard input
+        ("-stdin", "sudo -s"),
+        r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{2,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)",
+        is_chosen,
+    ),
+    Rule(  # passwords set for accounts: `echo user:… | chpasswd`, `chpasswd <<< user:…`, also in code of any language
+        ("chpasswd",),
+        r"(?m)(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?"
+        r"\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?(?:/usr)?(?:/sbin/)?chpasswd",
+        is_likely,
+        kinds=None,
+    ),
+    Rule(("chpasswd",), r"chpasswd[ ]{0,2}<<<[ ]{0,2}[\"']?[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)", is_likely, kinds=None),
+    Rule(
+        ("chpasswd",),
+        r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)",
+        is_likely,
+        kinds=None,
+        within=r"chpasswd[ ]{0,2}<<-?[ ]?[\"']?(\w{1,20})[\"']?\r?\n((?:(?!\s{0,20}\1)[^\n]{0,200}+\n){1,50})",
+    ),
+    Rule(  # .netrc
+        ("machine ",),
+        r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}"
+        r"(?:account[ \t]\S{1,80}\s{1,20})?password[ \t]{1,8}[\"']?(\S{1,200})",
+        is_chosen,
+    ),
+    Rule(  # .pgpass
+        (":54", ":6432:", ":*:"),
+        r":(?:54\d\d|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
+        is_chosen,
+    ),
+    Rule(  # a directive or long option: `requirepass …`, `--password …`
+        ("requirepass ", "masterauth ", "password ", "passwd ", "pass ", "passphrase "),
+        r"(?:(?<![^\n])[ \t]{0,8}"
+        r"(?:requirepass|masterauth|(?:ENV|setx|setenv|set[ ]-[gUx]{1,3})[ ]\w{0,40}(?:PASSWORD|PASSWD))"
+        r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
+        r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?"
+        r"(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))",
+        is_chosen,
+        kinds=SHELL_KINDS | SETTINGS_KINDS,
+    ),
+    Rule(  # `htpasswd -b FILE USER PASSWORD`
+        _COMMAND_MARKS,
+        r"(?:"
+        rf"(?:htpasswd|mosquitto_passwd){_OPTIONS}[ ]-\w{{0,4}}b\w{{0,4}}(?:[ ]{_WORD}){{2}}"
+        rf"|htpasswd{_OPTIONS}[ ]-\w{{0,4}}n\w{{0,4}}[ ]{_WORD}"
+        rf"|rabbitmqctl[ ](?:add_user|change_password|authenticate_user)[ ]{_WORD}"
+        rf"|wpa_passphrase[ ]{_WORD}|mysqladmin(?:[ ]\S{{1,60}}+){{0,8}}?[ ]password|net[ ]user[ ]{_WORD}"
+        rf"|-setairportnetwork[ ]\w{{2,8}}[ ]{_WORD}|wifi[ ]connect[ ]{_WORD}[ ]password"
+        rf"|rclone[ ]obscure|reset-admin-password"
+        r")[ ]{1,4}[\"']?([^\s\"'|;&<>$-][^\s\"'|;&<>]{3,128}+)",
+        is_argument,
+    ),
+    Rule(
+        (" /pass", " /rp ", " /pwd"),
+        r"[ ]/(?:pass(?:word)?[: ]|pwd[: ]|rp[ ])[\"']?([^\s\"'|;&<>$/][^\s\"'|;&<>]{3,128}+)",
+        is_argument,
+    ),
+    Rule(  # secret stores: `secret set name=…`
+        ("secret set", "secrets set", "config:set", "kv put"),
+        r"(?:secrets?[ ]set|config:set|kv[ ]put)(?:[ ][^\s=]{1,80}+){0,4}[ ][\w.-]{1,60}=[\"']?([^\s\"'|;&<>]{6,200}+)",
+        is_hard,
+        TOKEN,
+    ),
+    Rule(("freerdp",), r"/p:[\"']?([^\s\"']{4,128}+)", is_likely),
 )

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from directory_indexer.formats.document import Document
-from directory_indexer.secrets.names import SETTINGS_KINDS
+from directory_indexer.secrets.patterns import SETTINGS_KINDS
 from directory_indexer.secrets.recovery import are_codes, is_mostly_listed, is_phrase_of_words
 from directory_indexer.secrets.strength import is_password, is_strong
 

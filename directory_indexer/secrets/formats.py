@@ -5,40 +5,52 @@ A connection string is used to log in, so the value of `Password=` in it is a pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.commands import command_spans, is_argument
-from directory_indexer.secrets.names import Naming, is_unmistakable, naming_of, repeats_name
-from directory_indexer.secrets.patterns import LazyPattern, Rule, SecretSpan, line_start
-from directory_indexer.secrets.strength import is_chosen, is_password, is_placeholder, is_strong
+from directory_indexer.secrets.names import is_unmistakable, naming_of, repeats_name
+from directory_indexer.secrets.patterns import (
+    PASSWORD,
+    TOKEN,
+    Detector,
+    LazyPattern,
+    Naming,
+    Procedure,
+    Rule,
+    SecretSpan,
+    line_start,
+)
+from directory_indexer.secrets.strength import (
+    is_argument,
+    is_chosen,
+    is_literal,
+    is_password,
+    is_placeholder,
+    is_strong,
+)
 from directory_indexer.secrets.tables import NOTE, USER, is_note_column
 
-_PASSWORD_KIND: Final = Naming.PASSWORD.value
 
-
-def url_spans(text: str) -> Iterator[SecretSpan]:
+def _url_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in URLs, and the tokens in place of a user."""
     for match in _URL.finditer(text):
         user, password = match["user"], match["password"]
         if is_strong(user):
-            yield SecretSpan(*match.span("user"), Naming.TOKEN.value)
+            yield SecretSpan(*match.span("user"), TOKEN)
         if password and _is_password_of(user, password):
-            yield SecretSpan(*match.span("password"), _PASSWORD_KIND)
+            yield SecretSpan(*match.span("password"), PASSWORD)
 
 
-def driver_spans(text: str) -> Iterator[SecretSpan]:
+def _driver_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in `user:…@tcp(host:3306)/name`, the address format of Go drivers."""
     for address in _DRIVER_ADDRESS.finditer(text):
         login = _DRIVER_LOGIN.search(text, max(address.start() - _MAX_LOGIN, 0), address.start())
         if login and _is_password_of(login["user"], login["password"]):
-            yield SecretSpan(*login.span("password"), _PASSWORD_KIND)
+            yield SecretSpan(*login.span("password"), PASSWORD)
 
 
-def connection_spans(text: str) -> Iterator[SecretSpan]:
+def _connection_spans(text: str) -> Iterator[SecretSpan]:
     """Yield passwords and keys beside other pairs: `Server=…;Password=…;`, `host=… password=…`, `?user=…&password=`."""
     for name in _NAME.finditer(text):
         before = text[line_start(text, name.start(), _NEAR) : name.start()]
@@ -47,21 +59,14 @@ def connection_spans(text: str) -> Iterator[SecretSpan]:
         if not value or not is_chosen(value[0]):
             continue
         if _PAIR_BEFORE[separator].search(before) or _PAIR_BEHIND.match(text, value.end()):
-            yield SecretSpan(*value.span(), _PASSWORD_KIND)
+            yield SecretSpan(*value.span(), PASSWORD)
 
 
-def storage_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`."""
-    for match in _STORAGE_KEY.finditer(text):
-        if _STORAGE_CALL.search(text, max(match.start() - _NEAR, 0), match.start()):
-            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
-
-
-def fallback_spans(text: str) -> Iterator[SecretSpan]:
+def _fallback_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords that are defaults of a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
         if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
-            yield SecretSpan(*match.span(2), _PASSWORD_KIND)
+            yield SecretSpan(*match.span(2), PASSWORD)
 
 
 def _is_password_of(user: str, password: str) -> bool:
@@ -99,22 +104,10 @@ _PAIR_BEFORE: Final = {
 }
 """The text before a pair, by the separator between the two."""
 _PAIR_BEHIND: Final = LazyPattern(rf"(?i)(?:;[ ]?|[ ]){_KEY}[^\s,]")
-_STORAGE_KEY: Final = LazyPattern(r"[\"'`]([A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=)[\"'`]")
-_STORAGE_CALL: Final = LazyPattern(
-    r"(?i)(?:credentials?|cosmos_?client|table_?service|account_?key|storage_?key|shared_?key)\w{0,20}[\"']?"
-    r"(?:\(|[ ]?[:=])[^()\n]{0,160}\Z"
-)
-STORAGE_MARKS: Final = ("credential", "cosmosclient", "cosmos_client", "account_key", "storage_key", "shared_key")
 _FALLBACKS: Final = (
     LazyPattern(r"\$\{([\w.]{2,60}+)(?::-|:(?![-?+=\d]))([^\s{}$\"'`]{2,128}+)\}"),
     LazyPattern(r"process\.env\.(\w{2,60}+)[ ]?(?:\|\||\?\?)[ ]?[\"']([^\s\"'\\]{2,128}+)[\"']"),
 )
-
-
-def _hash_spans(text: str, *, pattern: LazyPattern) -> Iterator[SecretSpan]:
-    for match in pattern.finditer(text):
-        if len(set(match[0])) >= _MIN_CHARACTERS and not is_placeholder(match[0].lstrip("*")):
-            yield SecretSpan(*match.span(), "password hash")
 
 
 _MIN_CHARACTERS: Final = 8
@@ -148,39 +141,19 @@ _HASHES: Final = (
     ('"md5', r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
 """Marks of each format, and its pattern."""
-HASH_RULES: Final = tuple(
-    Rule(tuple(marks.split()), partial(_hash_spans, pattern=LazyPattern(form))) for marks, form in _HASHES
-)
-
-
-_PASSWORD: Final = Naming.PASSWORD.value
-
-
-def format_spans(text: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
-    """Yield secrets by the formats around them."""
-    yield from _export_spans(text)
-    yield from _cookie_spans(text)
-    for rule in _RULES:
-        if not marks.isdisjoint(rule.marks):
-            yield from rule.find(text)
 
 
 def _identified_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords of database accounts."""
     for word in _IDENTIFYING.finditer(text):
+        is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
         if match := _IDENTIFIED.match(text, word.start()):
-            is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
             if is_argument(match[1]) or (is_account and is_chosen(match[1])):
-                yield SecretSpan(*match.span(1), _PASSWORD)
+                yield SecretSpan(*match.span(1), PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
-        if bare and _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start()):
-            yield from _argument_spans(bare)
-
-
-def _argument_spans(match: re.Match[str]) -> Iterator[SecretSpan]:
-    if is_argument(match[1]):
-        yield SecretSpan(*match.span(1), _PASSWORD)
+        if bare and is_argument(bare[1]) and is_account:
+            yield SecretSpan(*bare.span(1), PASSWORD)
 
 
 def _manifest_spans(text: str) -> Iterator[SecretSpan]:
@@ -249,42 +222,13 @@ def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
     return is_strong(value) or (is_login and is_password(value))
 
 
-def _second_factor_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the seeds of one-time passwords in `otpauth:` URLs."""
-    for match in _SECOND_FACTOR.finditer(text):
-        if not is_placeholder(match[1]):
-            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
-
-
-def _encoded_key_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield keys that are preceded by their encoding: `key = base64:…`."""
-    for match in _ENCODED_KEY.finditer(text):
-        start = line_start(text, match.start(), _MAX_NAME)
-        if _NAME_OF_KEY.search(text, start, match.start()) and is_strong(match[1]):
-            yield SecretSpan(*match.span(1), Naming.TOKEN.value)
-
-
-def _phrase_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the recovery words of a wallet (BIP 39: 12 to 24 words)."""
-    for match in _SEED.finditer(text):
-        if len(set(match[1].split())) >= _MIN_SEED_WORDS:
-            yield SecretSpan(*match.span(1), "recovery phrase")
-
-
 def _service_spans(text: str) -> Iterator[SecretSpan]:
     """Yield API keys that end in the name of a data centre (Mailchimp)."""
     at = text.find("-us")
     while at >= 0:
         if match := _DATA_CENTRE.match(text, at):
-            yield SecretSpan(at - 32, match.end(), Naming.TOKEN.value)
+            yield SecretSpan(at - 32, match.end(), TOKEN)
         at = text.find("-us", at + 1)
-
-
-def _cookie_spans(text: str) -> Iterator[SecretSpan]:
-    if not _COOKIES.match(text):
-        return
-    for match in _COOKIE.finditer(text):
-        yield SecretSpan(*match.span(1), "cookie")
 
 
 _MAX_ACCOUNT: Final = 100
@@ -320,45 +264,74 @@ _FIELDS: Final = {
     mark: LazyPattern(rf'("(?:[^"]|""){{0,20000}}+"|[^{mark}\n]{{0,20000}}+)({mark}|\n|\Z)')
     for mark in (",", ";", "\t")
 }
-_MIN_SEED_WORDS: Final = 10
-_SEED: Final = LazyPattern(
-    r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?:,? [\w ,'()-]{1,60})?"
-    r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?"
-    r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"
-)
-_SECOND_FACTOR: Final = LazyPattern(
-    r"otpauth(?:-migration)?(?::|%3A)[^\s\"'<>?]{0,300}+\?(?:(?!secret=|data=)[\w-]{1,30}=[^\s\"'<>&]{0,200}+&){0,8}+"
-    r"(?:secret|data)=([\w+/=%-]{8,4000}+)"
-)
-_MAX_NAME: Final = 100
-_ENCODED_KEY: Final = LazyPattern(
-    r"(?:base64|b64|hex):((?<=64:)[A-Za-z0-9+/_-]{22,128}+={0,2}|(?<=hex:)[0-9a-fA-F]{32,128}+)(?![\w+/=-])"
-)
-"""16 bytes or more, and their encoding."""
-_NAME_OF_KEY: Final = LazyPattern(
-    r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"
-    r"[\"'\])]{0,3}[ \t]{0,20}"
-    r"(?:=>|:=|[:=,(])[ \t]{0,20}(?:\[[ ]?)?(?:env\([^()\n]{0,40})?[\"'`]?\Z"
-)
 _DATA_CENTRE: Final = LazyPattern(r"-us(?<=[0-9a-f]{32}-us)[0-9]{1,2}(?![\w-])")
-_COOKIES: Final = LazyPattern(r"\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File", marks=("HTTP Cookie File",))
-_COOKIE: Final = LazyPattern(
-    r"^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
-    re.MULTILINE,
+
+
+def _is_hash(value: str) -> bool:
+    return len(set(value)) >= _MIN_CHARACTERS and is_literal(value.lstrip("*"))
+
+
+def _has_seed_words(value: str) -> bool:
+    return len(set(value.split())) >= _MIN_SEED_WORDS
+
+
+_MIN_SEED_WORDS: Final = 10
+HASH_RULES: Final = tuple(
+    Rule(tuple(marks.split()), pattern, _is_hash, "password hash", None, group=0) for marks, pattern in _HASHES
 )
-_RULES: Final = (
-    Rule(("://",), url_spans),
-    Rule(("@tcp(", "@unix("), driver_spans),
-    Rule(("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), connection_spans),
-    Rule(STORAGE_MARKS, storage_key_spans),
-    Rule(("${", "process.env."), fallback_spans),
+FORMAT_RULES: Final[tuple[Detector, ...]] = (
     *HASH_RULES,
-    Rule((" -u", " -p", " -a", " -w", " -b", " -k"), command_spans),
-    Rule(("-us",), _service_spans),
-    Rule(("otpauth",), _second_factor_spans),
-    Rule(("base64:", "b64:", "hex:"), _encoded_key_spans),
-    Rule(("secret",), _manifest_spans),
-    Rule(("phrase", "nemonic"), _phrase_spans),
-    Rule(("identified",), _identified_spans),
+    Procedure(("://",), _url_spans, None),
+    Procedure(("@tcp(", "@unix("), _driver_spans, None),
+    Procedure(
+        ("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), _connection_spans, None
+    ),
+    Procedure(("${", "process.env."), _fallback_spans, None),
+    Procedure(("-us",), _service_spans, None),
+    Procedure(("secret",), _manifest_spans, None),
+    Procedure(("identified",), _identified_spans, None),
+    Procedure((), _export_spans, None),
+    Rule(  # keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`
+        ("credential", "cosmosclient", "cosmos_client", "account_key", "storage_key", "shared_key"),
+        r"[\"'`]([A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=)[\"'`]",
+        kind=TOKEN,
+        kinds=None,
+        before=r"(?i)(?:credentials?|cosmos_?client|table_?service|account_?key|storage_?key|shared_?key)\w{0,20}[\"']?"
+        r"(?:\(|[ ]?[:=])[^()\n]{0,160}\Z",
+    ),
+    Rule(  # seeds of one-time passwords
+        ("otpauth",),
+        r"otpauth(?:-migration)?(?::|%3A)[^\s\"'<>?]{0,300}+\?(?:(?!secret=|data=)[\w-]{1,30}=[^\s\"'<>&]{0,200}+&){0,8}+"
+        r"(?:secret|data)=([\w+/=%-]{8,4000}+)",
+        is_literal,
+        TOKEN,
+        None,
+    ),
+    Rule(  # 16 bytes or more after their encoding: `key = base64:…`
+        ("base64:", "b64:", "hex:"),
+        r"(?:base64|b64|hex):((?<=64:)[A-Za-z0-9+/_-]{22,128}+={0,2}|(?<=hex:)[0-9a-fA-F]{32,128}+)(?![\w+/=-])",
+        is_strong,
+        TOKEN,
+        None,
+        before=r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"
+        r"[\"'\])]{0,3}[ \t]{0,20}"
+        r"(?:=>|:=|[:=,(])[ \t]{0,20}(?:\[[ ]?)?(?:env\([^()\n]{0,40})?[\"'`]?\Z",
+        reach=100,
+    ),
+    Rule(  # words of a wallet (BIP 39)
+        ("phrase", "nemonic"),
+        r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?:,? [\w ,'()-]{1,60})?"
+        r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
+        _has_seed_words,
+        "recovery phrase",
+        None,
+    ),
+    Rule(
+        ("http cookie file",),
+        r"(?m)^(?:#HttpOnly_)?[^\s#][^\t\n]{0,255}+\t(?:TRUE|FALSE)\t[^\t\n]{0,1000}+\t(?:TRUE|FALSE)\t\d{1,20}\t"
+        r"[^\t\n]{0,500}+\t([^\t\n]{4,8000}+)$",
+        kind="cookie",
+        kinds=None,
+        requires=r"\A\ufeff?\s{0,20}# (?:Netscape )?HTTP Cookie File",
+    ),
 )
-FORMAT_MARKS: Final = tuple(mark for rule in _RULES for mark in rule.marks)

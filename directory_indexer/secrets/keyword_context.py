@@ -11,8 +11,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.names import Naming
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan, line_start
+from directory_indexer.secrets.patterns import (
+    PASSWORD,
+    SETTINGS_KINDS,
+    Detector,
+    LazyPattern,
+    Procedure,
+    SecretSpan,
+    line_start,
+)
 from directory_indexer.secrets.strength import Shape, bare_bounds, is_chosen, is_phrase, shape_of
 
 _EXPLAINING_KINDS: Final = frozenset(
@@ -55,7 +62,7 @@ def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterat
             last = mention
 
 
-def message_spans(text: str) -> Iterator[SecretSpan]:
+def _message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a JSON export."""
     lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
     marks = frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
@@ -76,7 +83,7 @@ def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note
     """Yield the passwords after a mention on its line; a random word lowers the bar for the words beside it."""
     phrase = _PHRASE.fullmatch(line[0]) if is_note and not mention.is_vague else None
     if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
-        yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), Naming.PASSWORD.value)
+        yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), PASSWORD)
         return
     spans = [_span(word) for word in _WORD.finditer(text, *line.span())]
     shapes = [shape_of(text[start:end]) for start, end in spans]
@@ -84,7 +91,7 @@ def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note
     for (start, end), shape in zip(spans, shapes, strict=True):
         gap = text[mention.end : start]
         if shape >= min(lowered_bar, _needed(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
-            yield SecretSpan(start, end, Naming.PASSWORD.value)
+            yield SecretSpan(start, end, PASSWORD)
 
 
 def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
@@ -108,7 +115,7 @@ def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> It
         text, max(mention.start - _NEAR, 0), mention.start
     )
     if is_beside_user or (kind in _NOTE_KINDS and _LABEL.fullmatch(text, start, mention.start)):
-        yield SecretSpan(*word, Naming.PASSWORD.value)
+        yield SecretSpan(*word, PASSWORD)
 
 
 def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
@@ -127,9 +134,7 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
                 spans = [*_alone(message, needed if is_announced or message["dated"] else Shape.HARD)]
         elif follows_question and _ANSWER.fullmatch(text, *line.span(1)):
             words = (_span(word) for word in _WORD.finditer(text, *line.span(1)))
-            spans = [
-                SecretSpan(*word, Naming.PASSWORD.value) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD
-            ]
+            spans = [SecretSpan(*word, PASSWORD) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD]
         if spans:
             yield from spans
             return
@@ -138,7 +143,7 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
 def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
     start, end = _span(message)
     if shape_of(message.string[start:end]) >= needed:
-        yield SecretSpan(start, end, Naming.PASSWORD.value)
+        yield SecretSpan(start, end, PASSWORD)
 
 
 def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
@@ -298,40 +303,11 @@ _CAPITALS: Final = ("pin", "puk")
 KEYWORD_MARKS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
-    *(
-        "sifre",
-        "psw",
-        "pswd",
-        "p/w",
-        "haslo",
-        "parole d",
-        "geslo",
-        "parool",
-        "psk",
-        "zugang",
-        "credential",
-        "login",
-        "wlan",
-        "wi-fi",
-        "wifi",
-    ),
-    *(
-        "kata sandi",
-        "access code",
-        "wpa key",
-        "kw:",
-        "ww ",
-        "ww:",
-        "authcode",
-        "auth code",
-        "auth-code",
-        "wpa2:",
-        "wpa3:",
-    ),
-    "netzwerkschl",
+    *"sifre psw pswd p/w haslo geslo parool psk zugang credential login wlan wi-fi wifi kw: ww: authcode".split(),
+    *"auth-code wpa2: wpa3: netzwerkschl".split(),
+    *("parole d", "kata sandi", "access code", "wpa key", "ww ", "auth code", "mật khẩu", "clé wpa", "clé wi"),
     *"paßw hasł lösenord парол şifre jelszó κωδικ סיסמ รหัสผ่าน पासवर्ड slaptažod zugäng 密码 密碼 口令 비번".split(),
     *"パスワード パスコード 暗号化キー 暗証番号 비밀번호 암호 السر المرور".split(),
-    *("mật khẩu", "clé wpa", "clé wi"),
 )
 """Stems in lower case."""
 _WORD_CHARACTER: Final = LazyPattern(r"\w")
@@ -356,3 +332,13 @@ EXAMPLE: Final = LazyPattern(
     r"[\s*\"'`„“«(]{0,4}\Z"
 )
 """Text before a value that is given as an example."""
+MESSAGE_RULES: Final[tuple[Detector, ...]] = (
+    Procedure(
+        (
+            *('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'),
+            *("<sms", "<mms", "<message ", "<msg "),
+        ),
+        _message_spans,
+        SETTINGS_KINDS,
+    ),
+)

@@ -8,20 +8,19 @@ constant, or the password next to a host or a database.
 from __future__ import annotations
 
 import re
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from directory_indexer.secrets.patterns import LazyPattern, line_start
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    LINE_KINDS,
+    SETTINGS_KINDS,
+    SHELL_KINDS,
+    LazyPattern,
+    Naming,
+    line_start,
+)
 from directory_indexer.secrets.strength import is_stand_in
-
-
-class Naming(Enum):
-    """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
-
-    PASSWORD = "password"  # noqa: S105 - a kind of secret
-    TOKEN = "token or key"  # noqa: S105 - a kind of secret
-    KEY = "key"
 
 
 @lru_cache(maxsize=4_096)
@@ -113,34 +112,19 @@ _OPEN: Final = frozenset(
     "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
     "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
     "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
-    "logo src href link url uri path file filename folder directory name title text description comment note "
-    "content body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
-    "example test expected expect actual result output want got input regex regexp pattern re format alphabet "
-    "chars charset "
-    "letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer subject "
-    "modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
+    "logo src href link url uri path file filename folder directory name title text description comment note content "
+    "body message msg payload data encoded enc encrypted sealed ciphertext cipher plaintext base vector sample "
+    "example test expected expect actual result output want got input regex regexp pattern re format alphabet chars "
+    "charset letters address wallet account tx txid block contract peer node certificate cert cer crt pem issuer "
+    "subject modulus exponent boundary reference references dkim spf verification domain host hostname server bucket "
     "container queue table column field index ref track tracking user username owner author by team channel project "
-    "resource asset artifact package module product sku model part order invoice article item number nr no type "
-    "kind code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace "
-    "span request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey "
-    "known recipient thread anchor edition licence license doi isbn".split()
+    "resource asset artifact package module product sku model part order invoice article item number nr no type kind "
+    "code locale lang sequence seq dna primer protein smiles inchi mangled symbol function method event trace span "
+    "request correlation deployment snapshot pod replica job arn slug selector cache machine device hostkey known "
+    "recipient thread anchor edition licence license doi isbn".split()
 )
 """Words in names of values that are random but no secrets."""
-_OPEN_ENDS: Final = (
-    "id",
-    "ids",
-    "hash",
-    "sum",
-    "digest",
-    "sha",
-    "url",
-    "uri",
-    "path",
-    "name",
-    "file",
-    "class",
-    "sitekey",
-)
+_OPEN_ENDS: Final = tuple("id ids hash sum digest sha url uri path name file class sitekey".split())
 _PASSWORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
     "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
@@ -153,17 +137,7 @@ _TOKENS: Final = frozenset(
     "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
     "masterkey appkey encryptionkey licensekey pepper erlangcookie".split()
 )
-_TOKEN_ENDS: Final = (
-    "secret",
-    "token",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-    "accountkey",
-    "pepper",
-)
+_TOKEN_ENDS: Final = tuple("secret token apikey secretkey accesskey privatekey authkey accountkey pepper".split())
 _KEYS: Final = frozenset(("key", "keys", "pat"))
 _KINDS_OF_KEYS: Final = frozenset(
     "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "
@@ -171,28 +145,15 @@ _KINDS_OF_KEYS: Final = frozenset(
     "deploy deployment integration consumer webhook cookie root user token project write ingest subscription function "
     "functions host server developer secretaccess accesssecret devise fernet flask django symmetric vault unseal "
     "recovery restic borg activation insights instrumentation logging insert connection sas cosmos cosmosdb batch "
-    "validation decryption setup routing "
-    "maps translator cognitive speech queue event topic stripe sendgrid mailgun openai algolia datadog dd "
-    "fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude bugsnag rollbar rest thingspeak "
-    "weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash pexels spotify lastfm steam riot "
-    "cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk adafruit aio influx grafana "
-    "pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase binance kraken alphavantage "
-    "finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense pinecone cohere mistral groq "
-    "replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini honeycomb".split()
+    "validation decryption setup routing maps translator cognitive speech queue event topic stripe sendgrid mailgun "
+    "openai algolia datadog dd fastly mailchimp figma rapidapi newrelic launchdarkly segment mixpanel amplitude "
+    "bugsnag rollbar rest thingspeak weather openweather openweathermap owm mapbox tmdb omdb deepl giphy unsplash "
+    "pexels spotify lastfm steam riot cloudflare linode hetzner vultr heroku netlify onesignal pushover ifttt blynk "
+    "adafruit aio influx grafana pagerduty opsgenie postmark mandrill resend sparkpost vonage nexmo plaid coinbase "
+    "binance kraken alphavantage finnhub polygon quandl newsapi yelp foursquare tomtom bing elastic meili typesense "
+    "pinecone cohere mistral groq replicate huggingface wandb elevenlabs assemblyai deepgram anthropic gemini "
+    "honeycomb".split()
 )
-
-
-SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
-"""Kinds of files in which values are literal."""
-PROSE_KINDS: Final = frozenset(
-    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
-    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
-    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
-    "xlsx hwpx mobi".split()
-)
-"""Kinds of files that people write, speak, scan or photograph."""
-LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
-"""Kinds of files with one name and value per line."""
 
 
 def is_translation(text: str, name: str) -> bool:
@@ -224,7 +185,7 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
         return False
     if match["blank"] is not None:
         return kind == "sql" and is_quoted
-    if not kind or kind in PROSE_KINDS:
+    if kind in FREE_KINDS:
         return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, match, between)
@@ -273,7 +234,7 @@ def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: s
     is_flow = kind == "yaml" and text[:name_start].rstrip(" ")[-1:] in {"{", ","}
     if not (is_pair or is_flow or is_line_of_settings(text, name_start, kind)):
         return False
-    return (_END_OF_WORD if kind in _SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
+    return (_END_OF_WORD if kind in SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
 
 
 def _is_user(text: str, name_start: int, value: str) -> bool:
@@ -289,7 +250,6 @@ _MAX_LINE: Final = 200
 _MAX_JUDGED: Final = 256
 _REFERRING: Final = frozenset("$@")
 _BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
-_SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make".split())
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
 _LINE_END: Final = LazyPattern(r"[ \t\r]{0,8}(?:\n|\Z)")
 _PAIR: Final = LazyPattern(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}=[^\s=]")

@@ -1,4 +1,4 @@
-"""Rules as regular expressions with marks, spans of secrets, and their masking, which moves no other character.
+"""Rules as data, the engine that applies them, and masking, which moves no other character.
 
 Marks are lower-case substrings; a rule reads only texts that contain one of its marks. One pass finds all marks of all
 rules, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton (1975) reads a text at 400
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import Any, Final, NamedTuple
+from enum import Enum
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
 
@@ -22,6 +23,34 @@ with lazily:
 
 
 MASK: Final = "*"
+
+
+class Naming(Enum):
+    """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
+
+    PASSWORD = "password"  # noqa: S105 - a kind of secret
+    TOKEN = "token or key"  # noqa: S105 - a kind of secret
+    KEY = "key"
+
+
+PASSWORD: Final[str] = Naming.PASSWORD.value
+TOKEN: Final[str] = Naming.TOKEN.value
+
+SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
+"""Kinds of files in which values are literal."""
+PROSE_KINDS: Final = frozenset(
+    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
+    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
+    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
+    "xlsx hwpx mobi".split()
+)
+"""Kinds of files that people write, speak, scan or photograph."""
+FREE_KINDS: Final = PROSE_KINDS | {""}
+"""Kinds of files whose text is free, among them those of an unknown kind."""
+SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make powershell".split())
+NON_CODE_KINDS: Final = FREE_KINDS | SETTINGS_KINDS | SHELL_KINDS | {"csv"}
+LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
+"""Kinds of files with one name and value per line."""
 
 
 class SecretSpan(NamedTuple):
@@ -63,10 +92,62 @@ _VISIBLE: Final = re.compile(r"\S")
 
 
 class Rule(NamedTuple):
-    """A detector of secrets, and the marks without which it is not run."""
+    """A position of secrets as data: a pattern, its context, and the form of the value."""
+
+    marks: tuple[str, ...]
+    """Lower-case parts of texts with a match: without any of them, a text is not read; () to read all."""
+    pattern: str
+    test: Callable[[str], bool] = bool
+    """Whether a value in this position is a secret."""
+    kind: str = PASSWORD
+    kinds: frozenset[str] | None = NON_CODE_KINDS
+    """Kinds of files in which the rule applies; None for all."""
+    group: int = 1
+    closing: str = ""
+    """Punctuation after the value that is no part of it."""
+    within: str | None = None
+    """Pattern of a section, in its last group, outside which the rule does not apply."""
+    before: str | None = None
+    """Pattern of the text before a match; if it has a group, the value stands there."""
+    reach: int = 200
+    requires: str | None = None
+    """Pattern that the text must contain."""
+
+    def find(self, text: str) -> Iterator[SecretSpan]:
+        """Yield the secrets in this position."""
+        for match in self._matches(text):
+            if self.before is not None:
+                start = max(match.start() - self.reach, 0)
+                context = compiled(self.before).search(text, start, match.start())
+                if context is None:
+                    continue
+                match = context if context.lastindex else match  # noqa: PLW2901 - the value stands there
+            value = match[self.group].rstrip(self.closing) if self.closing else match[self.group]
+            if self.test(value):
+                start = match.start(self.group)
+                yield SecretSpan(start, start + len(value), self.kind)
+
+    def _matches(self, text: str) -> Iterator[re.Match[str]]:
+        if self.requires is not None and not compiled(self.requires).search(text):
+            return
+        pattern = compiled(self.pattern)
+        if self.within is None:
+            yield from pattern.finditer(text)
+            return
+        for section in compiled(self.within).finditer(text):
+            yield from pattern.finditer(text, *section.span(section.lastindex or 0))
+
+
+class Procedure(NamedTuple):
+    """A position of secrets that no single pattern can describe."""
 
     marks: tuple[str, ...]
     find: Callable[[str], Iterator[SecretSpan]]
+    kinds: frozenset[str] | None = NON_CODE_KINDS
+
+
+Detector: TypeAlias = Rule | Procedure
+compiled = lru_cache(maxsize=None)(re.compile)
 
 
 class MarkTable:
@@ -94,16 +175,11 @@ _PART_BYTES = 1 << 16
 _MAX_MARK_BYTES = 64
 
 
-_MANY_TEXTS = 20
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall")
 
 
 class LazyPattern:
-    """A regular expression with the methods of `re.Pattern`.
-
-    With `marks`, a text without any of them cannot match, and the pattern is not compiled for it. This applies to the
-    first texts only: once compiled, the engine finds the beginning of a match faster than several marks are looked for.
-    """
+    """A regular expression with the methods of `re.Pattern`."""
 
     search: Callable[..., re.Match[str] | None]
     match: Callable[..., re.Match[str] | None]
@@ -111,24 +187,14 @@ class LazyPattern:
     finditer: Callable[..., Iterator[re.Match[str]]]
     findall: Callable[..., list[str]]
 
-    def __init__(self, pattern: str, flags: int = 0, *, marks: tuple[str, ...] = ()) -> None:
+    def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
         self.flags = flags
-        self.marks = marks
-        self._n_texts = 0
 
     def __getattr__(self, name: str) -> Any:
         # Once compiled, the methods are instance attributes, and this is not called again.
         if name not in _METHODS:
             raise AttributeError(name)
-
-        def at_first(text: str, *bounds: int) -> Any:
-            self._n_texts += 1
-            is_one_of_few = self.marks and self._n_texts < _MANY_TEXTS
-            if is_one_of_few and not any(mark in text for mark in self.marks):
-                return None if name in {"search", "match", "fullmatch"} else iter(())
-            compiled = re.compile(self.pattern, self.flags)
-            vars(self).update({method: getattr(compiled, method) for method in _METHODS})
-            return getattr(compiled, name)(text, *bounds)
-
-        return at_first
+        pattern = re.compile(self.pattern, self.flags)
+        vars(self).update({method: getattr(pattern, method) for method in _METHODS})
+        return getattr(pattern, name)

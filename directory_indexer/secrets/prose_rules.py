@@ -8,21 +8,31 @@ secrets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
 from directory_indexer.secrets.keyword_context import EXAMPLE
-from directory_indexer.secrets.names import PROSE_KINDS, SETTINGS_KINDS, Naming
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan, line_start
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    PASSWORD,
+    PROSE_KINDS,
+    SETTINGS_KINDS,
+    TOKEN,
+    Detector,
+    LazyPattern,
+    Procedure,
+    Rule,
+    SecretSpan,
+    line_start,
+)
 from directory_indexer.secrets.strength import (
-    Shape,
     bare_bounds,
     is_password,
     is_phrase,
     is_placeholder,
+    is_shaped,
     is_strong,
-    shape_of,
     surprisal,
 )
 
@@ -41,13 +51,7 @@ def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[S
             at = lowered.find(word, at + len(word))
     for match in _NETWORK_CODE.finditer(text) if "wifi:" in marks else ():
         if not is_placeholder(match[1]):
-            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
-
-
-def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[SecretSpan]:
-    for match in matches:
-        if len(set(match[1])) > 1:
-            yield SecretSpan(*match.span(1), Naming.PASSWORD.value)
+            yield SecretSpan(*match.span(1), PASSWORD)
 
 
 def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
@@ -60,11 +64,11 @@ def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     start, end = line_start(text, at, _MAX_BEFORE), subject.end()
     if (match := _TELLING.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
         value = match["value"].rstrip(_MARKS)
-        yield SecretSpan(match.start("value"), match.start("value") + len(value), Naming.PASSWORD.value)
+        yield SecretSpan(match.start("value"), match.start("value") + len(value), PASSWORD)
     elif (announced := _ANNOUNCING.match(text, end)) and is_strong(announced[1]):
-        yield SecretSpan(*announced.span(1), Naming.TOKEN.value)
+        yield SecretSpan(*announced.span(1), TOKEN)
     elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
-        yield SecretSpan(*number.span(1), Naming.PASSWORD.value)
+        yield SecretSpan(*number.span(1), PASSWORD)
 
 
 def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
@@ -72,42 +76,10 @@ def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
     number = _STATED.match(text, subject.end())
     before = max(subject.start() - _MAX_BEFORE, 0)
     if number and (number["bare"] is None or _USER.search(text, before, subject.start())):
-        yield SecretSpan(*number.span(2), Naming.PASSWORD.value)
+        yield SecretSpan(*number.span(2), PASSWORD)
     words = _SPACED.match(text, subject.end())
     if words and surprisal(words[1].replace(" ", "")) >= _MIN_SURPRISE:
-        yield SecretSpan(*words.span(1), Naming.PASSWORD.value)
-
-
-def login_sentence_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the passwords in sentences about logging in: `you get in with …`, `anmelden mit …`."""
-    for match in chain.from_iterable(pattern.finditer(text) for pattern in _LOGIN_PHRASES):
-        value = match[1].rstrip(_MARKS)
-        is_harmless = shape_of(value) < Shape.CHOSEN or _PRODUCT.fullmatch(value)
-        if not is_harmless and _LOGGING_IN.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
-            yield SecretSpan(match.start(1), match.start(1) + len(value), Naming.PASSWORD.value)
-
-
-def pin_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the PINs of cards and locks."""
-    if "PIN" not in text and "PUK" not in text:
-        return
-    yield from _numbers(chain(_PIN.finditer(text), _PUK.finditer(text), _PUK_ALONE.finditer(text)))
-    for match in _PIN_ALONE.finditer(text):
-        if _PIN_OF.search(text, max(match.start() - _MAX_BEFORE, 0), match.start()):
-            yield from _numbers((match,))
-
-
-def safe_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the numbers of safes, and of cards in German."""
-    for match in _SAFE.finditer(text):
-        yield SecretSpan(*match.span(1 if match[1] else 2), Naming.PASSWORD.value)
-
-
-def entry_code_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the codes of doors and alarms."""
-    for match in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRY_CODES):
-        if _LOCK.search(text, max(match.start() - _MAX_BEFORE, 0), match.start(1)):
-            yield from _numbers((match,))
+        yield SecretSpan(*words.span(1), PASSWORD)
 
 
 def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
@@ -126,18 +98,6 @@ def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
 _MARKS: Final = ".,;:)"
 _MIN_STATED: Final = 8
 _MAX_BEFORE: Final = 60
-LOGIN_SENTENCE_MARKS: Final = (
-    *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
-    *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
-)
-_LOGIN_PHRASES: Final = tuple(
-    LazyPattern(rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)") for word in ("with", "using", "mit", "avec")
-)
-_LOGGING_IN: Final = LazyPattern(
-    r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|nmelden|inloggen|"
-    r"onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z"
-)
-_PRODUCT: Final = LazyPattern(r"[A-Z]?[a-z]+\d{1,3}|[A-Z]+-?\d+|\d.*")
 _PUBLIC: Final = LazyPattern(
     r"(?i)public|cache|fingerprint|identifier|checksum|digest|hash|host|sort|partition|primary|foreign|commit"
 )
@@ -174,16 +134,31 @@ _SPACED: Final = LazyPattern(r"[ \t]{0,4}[:=]?[ \t]{1,12}([a-z]{4}(?: [a-z]{4}){
 """A password for one program, as mail services show them."""
 _MIN_SURPRISE: Final = 5.5
 _NETWORK_CODE: Final = LazyPattern(r"WIFI:(?:[^;\n]{0,80};){0,4}P:([^;\n]{4,64}+);")
+
+
+def _is_number(value: str) -> bool:
+    return len(set(value)) > 1
+
+
+def _is_no_product(value: str) -> bool:
+    return is_shaped(value) and not _PRODUCT.fullmatch(value)
+
+
+def _entry_code_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the codes of doors and alarms, which are named before or after the word for a code."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _ENTRY_CODES):
+        is_lock = _LOCK.search(text, max(match.start() - _MAX_BEFORE, 0), match.start(1))
+        if is_lock and _is_number(match[1]):
+            yield SecretSpan(*match.span(1), PASSWORD)
+
+
 _NUMBER: Final = r"[^\n.:=|;\d]{0,40}?(?:[:=]|[ ](?:is|ist|lautet|est|es|è))[ \t]{0,12}[\"'`]?(\d{4,8})(?!\w)"
-_PIN: Final = LazyPattern(rf"PIN(?<!\wPIN)(?!\w){_NUMBER}")
-_SAFE: Final = LazyPattern(
-    rf"(?i)(?:tresor|zahlenschloss|geheimzahl)(?!\w)(?:(?=[ ]?:){_NUMBER}|[ ](\d{{4,6}})(?![\w-]))"
-)
-_PUK: Final = LazyPattern(rf"PUK\d?(?!\w){_NUMBER}")
-_PUK_ALONE: Final = LazyPattern(r"PUK\d?(?<!\wPUK)[ \t]{1,4}(\d{8})(?![\w-])")
-_PIN_ALONE: Final = LazyPattern(r"PIN(?<!\wPIN)[ \t]{1,4}(\d{4,8})(?![\w-])")
-_PIN_OF: Final = LazyPattern(
-    r"(?i)abfrage|mailbox|voicemail|windows|card|karte|bank|visa|sim|handy|phone|tablet|laptop|ipad|mobil|konto|debit|credit|safe|carte|tarjeta|carta"
+_PRODUCT: Final = LazyPattern(r"[A-Z]?[a-z]+\d{1,3}|[A-Z]+-?\d+|\d.*")
+_LOCK: Final = LazyPattern(
+    r"(?i)(?<![^\W\d_])(?:alarm|(?:front|back|garage|house)?doors?|gate|garage|safe|locker|padlock|(?:lock|key) ?box|"
+    r"key ?safe|schlüssel(?:box|tresor|safe)|(?:haus)?tür|tor|tresor|kluis|cassaforte|coffre|caja fuerte|sejf|"
+    r"schloss|schließfach|iphone|ipad|smartphone|laptop|fahrrad|koffer|porta|porte|portail|puerta|cancello|allarme|"
+    r"alarma)(?![^\W\d_])|türcode"
 )
 _ENTRY_NUMBER: Final = (
     r"(?!\w)[^\n.=|;\d]{0,40}?(?:[:=]|[ ](?:is|ist|lautet|est|es|è|da|do))?[ \t]{1,12}[\"'`]?(\d{4,8})(?![\w-])"
@@ -191,11 +166,48 @@ _ENTRY_NUMBER: Final = (
 _ENTRY_CODES: Final = tuple(
     LazyPattern(word + _ENTRY_NUMBER) for word in ("ode(?<=[Cc]ode)", "ódigo", "odice", "ombination", " pin")
 )
-_LOCK: Final = LazyPattern(
-    r"(?i)(?<![^\W\d_])(?:alarm|(?:front|back|garage|house)?doors?|gate|garage|safe|locker|padlock|(?:lock|key) ?box|"
-    r"key ?safe|schlüssel(?:box|tresor|safe)|(?:haus)?tür|tor|"
-    r"tresor|kluis|cassaforte|coffre|caja fuerte|sejf|"
-    r"schloss|schließfach|iphone|ipad|smartphone|laptop|fahrrad|koffer|porta|porte|portail|puerta|cancello|allarme|alarma)(?![^\W\d_])|türcode"
+PROSE_RULES: Final[tuple[Detector, ...]] = (
+    *(  # sentences about logging in: `you get in with …`, `anmelden mit …`
+        Rule(
+            (
+                *("get in", "log in", "sign in", "logs in", "gets in", "log on", "unlock"),
+                *("kommst du", "kommt man", "anmelde", "einlogg", "connecte"),
+            ),
+            rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)",
+            _is_no_product,
+            kinds=FREE_KINDS,
+            closing=_MARKS,
+            before=r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|"
+            r"nmelden|inloggen|onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z",
+            reach=_MAX_BEFORE,
+        )
+        for word in ("with", "using", "mit", "avec")
+    ),
+    *(  # cards
+        Rule(("pin", "puk"), pattern, _is_number)
+        for pattern in (
+            rf"PIN(?<!\wPIN)(?!\w){_NUMBER}",
+            rf"PUK\d?(?!\w){_NUMBER}",
+            r"PUK\d?(?<!\wPUK)[ \t]{1,4}(\d{8})(?![\w-])",
+        )
+    ),
+    Rule(
+        ("pin", "puk"),
+        r"PIN(?<!\wPIN)[ \t]{1,4}(\d{4,8})(?![\w-])",
+        _is_number,
+        before=r"(?i)abfrage|mailbox|voicemail|windows|card|karte|bank|visa|sim|handy|phone|tablet|laptop|ipad|mobil|konto|"
+        r"debit|credit|safe|carte|tarjeta|carta",
+        reach=_MAX_BEFORE,
+    ),
+    *(  # safes, and cards in German
+        Rule(
+            ("geheimzahl", "tresor", "zahlenschlo"),
+            rf"(?i)(?:tresor|zahlenschloss|geheimzahl)(?!\w)(?:(?=[ ]?:){_NUMBER}|[ ](\d{{4,6}})(?![\w-]))",
+            group=group,
+        )
+        for group in (1, 2)
+    ),
+    Procedure(("code", "código", "codice", "combination", " pin "), _entry_code_spans),
 )
 
 
@@ -235,7 +247,7 @@ def _scalar_spans(text: str) -> Iterator[SecretSpan]:
         start, end = match.span(str(match.lastgroup))
         value = text[start:end].rstrip()
         if not is_placeholder(value) and not _LITERAL.fullmatch(value) and (match["quote"] or _is_single_value(value)):
-            yield SecretSpan(start, start + len(value), Naming.TOKEN.value)
+            yield SecretSpan(start, start + len(value), TOKEN)
 
 
 def _is_single_value(value: str) -> bool:
@@ -250,13 +262,13 @@ def _entry_spans(text: str) -> Iterator[SecretSpan]:
         if (
             not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
-            and (shape_of(value) >= Shape.CHOSEN or is_strong(value))
+            and (is_shaped(value) or is_strong(value))
         ):
-            yield SecretSpan(match.start("word") + first, match.start("word") + last, Naming.PASSWORD.value)
+            yield SecretSpan(match.start("word") + first, match.start("word") + last, PASSWORD)
     for match in _CODE.finditer(text):
         value = match["word"]
         if value.isdigit() or is_password(value):
-            yield SecretSpan(*match.span("word"), Naming.PASSWORD.value)
+            yield SecretSpan(*match.span("word"), PASSWORD)
 
 
 _SECRETS_NAME: Final = LazyPattern(

@@ -21,14 +21,19 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.secrets.context_rules import CONTEXT_MARKS, neighbour_spans
-from directory_indexer.secrets.formats import FORMAT_MARKS, format_spans
+from directory_indexer.secrets.context_rules import RULE_MARKS, rule_spans
 from directory_indexer.secrets.keyword_context import KEYWORD_MARKS
-from directory_indexer.secrets.names import PROSE_KINDS
-from directory_indexer.secrets.patterns import LazyPattern, MarkTable, SecretSpan, line_start, mask_spans, merge_spans
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    LazyPattern,
+    MarkTable,
+    SecretSpan,
+    line_start,
+    mask_spans,
+    merge_spans,
+)
 from directory_indexer.secrets.prose_rules import SENTENCE_MARKS, titled_spans
 from directory_indexer.secrets.strength import Shape, is_strong, shape_of
-from directory_indexer.secrets.tokens import key_spans, token_spans
 from directory_indexer.secrets.values import NAME_MARKS, named_spans, unnamed_spans
 
 SEALED_MARKS: Final = ("encrypteddata",)
@@ -39,7 +44,7 @@ _BLOCK: Final = LazyPattern(
 )
 _VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
 
-_MARKS: Final = MarkTable((*FORMAT_MARKS, *SENTENCE_MARKS, *KEYWORD_MARKS, *CONTEXT_MARKS, *NAME_MARKS, *SEALED_MARKS))
+_MARKS: Final = MarkTable((*SENTENCE_MARKS, *KEYWORD_MARKS, *RULE_MARKS, *NAME_MARKS, *SEALED_MARKS))
 _KIND_OF_OTHERS: Final = "text"
 """The kind of files that a configured extractor read: theirs is unknown."""
 
@@ -110,9 +115,10 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
     lowered = _lower(text)
     marks = _MARKS.marks_of(lowered)
     candidates = chain(
-        *(key_spans(text), token_spans(text), format_spans(text, marks)),
-        *(neighbour_spans(text, lowered, marks, kind), named_spans(text, lowered, marks, kind, name)),
-        *(unnamed_spans(text, kind), titled_spans(text, kind, name)),
+        rule_spans(text, lowered, marks, kind),
+        named_spans(text, lowered, marks, kind, name),
+        unnamed_spans(text, kind),
+        titled_spans(text, kind, name),
     )
     blocks = sealed_blocks(text, marks)
     spans = [
@@ -120,7 +126,7 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
     ]
     if not spans:
         return spans
-    listed = listed_spans(text, spans) if not kind or kind in PROSE_KINDS else ()
+    listed = listed_spans(text, spans) if kind in FREE_KINDS else ()
     return merge_spans((*spans, *_repeated(text, spans), *listed))
 
 

@@ -34,6 +34,11 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+def is_literal(value: str) -> bool:
+    """Whether a value is neither a template nor a reference, an example or a mask."""
+    return not is_placeholder(value)
+
+
 def is_stand_in(value: str) -> bool:
     """Whether a value in the position of a secret is none: an example, a reference, a type or a choice.
 
@@ -79,6 +84,16 @@ def is_password(value: str) -> bool:
 def is_chosen(value: str) -> bool:
     """Whether a value is a password, in a position of nothing but passwords and their placeholders."""
     return not is_stand_in(value) or is_password(value) or is_strong(value)
+
+
+def is_likely(value: str) -> bool:
+    """Whether a value may be a password or was generated."""
+    return is_password(value) or is_strong(value)
+
+
+def is_argument(value: str) -> bool:
+    """Whether a value may be a password or pass phrase, or was generated."""
+    return is_password(value) or is_strong(value) or is_phrase(value)
 
 
 def _is_scrambled(value: str) -> bool:
@@ -216,6 +231,16 @@ def shape_of(word: str) -> Shape:
     return Shape.CHOSEN if any(map(str.isdigit, word)) else Shape.PLAIN
 
 
+def is_shaped(word: str) -> bool:
+    """Whether a word without its delimiters looks like a password."""
+    return shape_of(word) >= Shape.CHOSEN
+
+
+def is_hard(word: str) -> bool:
+    """Whether a word without its delimiters looks like a password and like nothing else."""
+    return shape_of(word) >= Shape.HARD
+
+
 def bare_bounds(word: str) -> tuple[int, int]:
     """Return the bounds of a word without the quotes around it and the punctuation after it."""
     start, end = 0, len(word)
@@ -297,7 +322,7 @@ _FULL_SIZE: Final = 40
 _MIN_VARIETY: Final = 0.4
 _ALPHABETS: Final = LazyPattern(
     r"(?=[A-Za-z_+/=~-]*\d)"
-    r"(?:[a-z0-9_]{20,}|[A-Z0-9]{24,}|(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?:[\w~-]+|[A-Za-z0-9+/]+)={0,2})",
+    r"(?:[a-z0-9_]{20,}|[A-Z0-9]{24,}|(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?:[\w~-]+|[A-Za-z0-9+/]+)={0,2})"
 )
 _ORDERLY: Final = LazyPattern(
     r"(?i:0x)?[0-9a-fA-F_-]+$|\d+$|c[a-z0-9]{24}$|0[0-9A-HJKMNP-TV-Z]{25}$|"  # digests and ids of several kinds

@@ -9,12 +9,21 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.names import Naming, naming_of
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan
-from directory_indexer.secrets.strength import Shape, is_chosen, is_password, is_placeholder, is_strong, shape_of
+from directory_indexer.secrets.names import naming_of
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    SETTINGS_KINDS,
+    Detector,
+    LazyPattern,
+    Naming,
+    Procedure,
+    Rule,
+    SecretSpan,
+)
+from directory_indexer.secrets.strength import is_chosen, is_hard, is_password, is_placeholder, is_shaped, is_strong
 
 
-def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
+def _ruled_table_spans(text: str) -> Iterator[SecretSpan]:
     """Yield passwords and keys in tables whose header is above a rule, as in Markdown."""
     end = 0
     for rule in _RULE.finditer(text):
@@ -28,7 +37,7 @@ def ruled_table_spans(text: str) -> Iterator[SecretSpan]:
                 end = row.end()
 
 
-def sheet_spans(text: str) -> Iterator[SecretSpan]:
+def _sheet_spans(text: str) -> Iterator[SecretSpan]:
     """Yield passwords and keys in tables of spreadsheets and documents, whose header is one of the first rows."""
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _BLOCKS):
         columns: _Columns | None = None
@@ -75,7 +84,7 @@ def _is_secret(value: str, naming: Naming, columns: _Columns) -> bool:
     if columns.has_users and is_chosen(value):
         return True
     is_any = is_password(value) or _NUMBER.fullmatch(value) is not None
-    return is_any if columns.is_login else shape_of(value) >= Shape.HARD
+    return is_any if columns.is_login else is_hard(value)
 
 
 _NUMBER: Final = LazyPattern(r"(?!(\d)\1*$)\d{6,16}")
@@ -102,25 +111,12 @@ NOTE: Final = "secret note"
 """The kind of other secrets in a password manager's entry."""
 
 
-def vault_object_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield notes and custom fields in JSON exports of Bitwarden, 1Password, Proton Pass, Enpass and others."""
-    if _VAULT.search(text):
-        for match in chain.from_iterable(pattern.finditer(text) for pattern in (_NOTE, _CUSTOM_FIELD, *_HIDDEN)):
-            yield SecretSpan(*match.span(1), NOTE)
+def is_note_column(column: str) -> bool:
+    """Whether a column header, in lower case, denotes notes, fields or second factors in such an export."""
+    return _NOTE_COLUMN.fullmatch(column) is not None
 
 
-def vault_element_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield notes and protected fields in XML exports of KeePass, Password Safe and others."""
-    for match in chain.from_iterable(
-        element.finditer(text) for element in (_NOTES_ELEMENT, _PROTECTED, _FIELD_ELEMENT)
-    ):
-        yield SecretSpan(*match.span(1), NOTE)
-    if _PASSWORD_ELEMENT.search(text):
-        for match in _NOTE_ELEMENT.finditer(text):
-            yield SecretSpan(*match.span(1), NOTE)
-
-
-def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
+def _hidden_field_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the value in a JSON object that is marked as a password or as hidden."""
     for match in _OBJECT.finditer(text):
         members = list(_MEMBER.finditer(text, *match.span(1)))
@@ -128,18 +124,6 @@ def hidden_field_spans(text: str) -> Iterator[SecretSpan]:
             for member in members:
                 if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
                     yield SecretSpan(*member.span("value"), NOTE)
-
-
-def field_cell_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield the cell after a password label, in CSV exports with alternating names and values (Enpass)."""
-    for match in _CELL.finditer(text):
-        if shape_of(match[1]) >= Shape.CHOSEN:
-            yield SecretSpan(*match.span(1), NOTE)
-
-
-def is_note_column(column: str) -> bool:
-    """Whether a column header, in lower case, denotes notes, fields or second factors in such an export."""
-    return _NOTE_COLUMN.fullmatch(column) is not None
 
 
 _SCALAR: Final = r"(?:\"(?:[^\"\\]|\\.){0,20000}+\"|[\w.+-]{1,40}+|\[\s{0,8}\])"
@@ -156,42 +140,63 @@ _HIDING: Final = LazyPattern(
     r"\"(?:is_?)?(?:sensitive|concealed|protected|hidden|secret|masked)\"\s{0,4}:\s{0,4}(?:1|true)"
 )
 _VALUE_NAMES: Final = frozenset(("value", "v", "content", "data", "text"))
-_CELL: Final = LazyPattern(
-    r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|"
-    r"wachtwoord|hasło|heslo|parola|"
-    r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)"
-)
-_FIELD_ELEMENT: Final = LazyPattern(
-    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|"
-    r"one_time_password|hidden|concealed)\""
-    r"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
-)
 _STRING: Final = r"\"((?:[^\"\\]|\\.){1,100000}+)\""
-_VAULT: Final = LazyPattern(
+_VAULT: Final = (
     r"\"notesPlain\"|\"encrypted\"\s{0,4}:\s{0,4}false\s{0,4},[^\0]{0,4000}?\"(?:items|vaults)\"|\"secureNote\"|"
     r"\"(?:sensitive|reprompt)\"\s{0,4}:\s{0,4}\d"
 )
-_NOTE: Final = LazyPattern(rf"\"(?:notes?|notesPlain|noteText|secure_?note|comments?)\"\s{{0,4}}:\s{{0,4}}{_STRING}")
-_CUSTOM_FIELD: Final = LazyPattern(
-    rf"\"name\"\s{{0,4}}:\s{{0,4}}\"[^\"\\\n]{{0,200}}+\"\s{{0,4}},\s{{0,40}}\"value\"\s{{0,4}}:\s{{0,4}}{_STRING}"
-)
-_HIDDEN: Final = (
-    LazyPattern(rf"\"(?:concealed|hiddenValue|totp)\"\s{{0,4}}:\s{{0,4}}{_STRING}"),
-    LazyPattern(
-        rf"\"value\"\s{{0,4}}:\s{{0,4}}{_STRING}\s{{0,4}},\s{{0,40}}\"sensitive\"\s{{0,4}}:\s{{0,4}}(?:1|true)"
-    ),
-)
-_NOTES_ELEMENT: Final = LazyPattern(
-    r"<Key>(?:Notes|Comments?)</Key>\s{0,40}<Value(?:[ ][^<>]{0,80})?>([^<]{1,100000}+)</Value>"
-)
-_PASSWORD_ELEMENT: Final = LazyPattern(r"<(?:password|pass|pwd)>(?:<!\[CDATA\[)?[^<\s]")
-_NOTE_ELEMENT: Final = LazyPattern(r"<notes?>(?:<!\[CDATA\[)?([^<\]]{1,100000}+)")
-_PROTECTED: Final = LazyPattern(r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>")
 _NOTE_COLUMN: Final = LazyPattern(
     r"(?:login[ _])?t?otp(?:[ _-]?(?:auth|url|uri|secret|key|code))?|(?:2|two)[ -]?fa(?:ctor)?(?:[ _](?:secret|key))?|"
-    r"mfa|"
-    r"authenticator(?:[ _-]key)?(?:[ ]\(totp\))?|one[ _-]time[ _-](?:password|code)s?|"
+    r"mfa|authenticator(?:[ _-]key)?(?:[ ]\(totp\))?|one[ _-]time[ _-](?:password|code)s?|"
     r"(?:secure[ _])?notes?(?:[ _]?plain)?|comments?|extra|(?:custom[ _])?fields?|"
     r"remarks?|notizen?|bemerkung(?:en)?|"
     r"kommentare?|anmerkung(?:en)?|remarques?|notas?|observaciones|opmerkingen|uwagi|заметки|примечание|备注|メモ"
+)
+_ELEMENT_MARKS: Final = ("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field ")
+_FIELD_ELEMENT: Final = (
+    r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|one_time_password|hidden|"
+    r"concealed)\"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
+)
+TABLE_RULES: Final[tuple[Detector, ...]] = (
+    Procedure(("-|", "- |"), _ruled_table_spans),
+    Procedure((" | ",), _sheet_spans, FREE_KINDS),
+    Procedure(
+        ('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'),
+        _hidden_field_spans,
+        SETTINGS_KINDS,
+    ),
+    *(  # notes and custom fields in JSON exports of Bitwarden, 1Password, Proton Pass, Enpass and others
+        Rule(('"notes', '"note"', '"notetext"', '"securenote"'), pattern, bool, NOTE, SETTINGS_KINDS, requires=_VAULT)
+        for pattern in (
+            rf"\"(?:notes?|notesPlain|noteText|secure_?note|comments?)\"\s{{0,4}}:\s{{0,4}}{_STRING}",
+            rf"\"name\"\s{{0,4}}:\s{{0,4}}\"[^\"\\\n]{{0,200}}+\"\s{{0,4}},\s{{0,40}}\"value\"\s{{0,4}}:\s{{0,4}}{_STRING}",
+            rf"\"(?:concealed|hiddenValue|totp)\"\s{{0,4}}:\s{{0,4}}{_STRING}",
+            rf"\"value\"\s{{0,4}}:\s{{0,4}}{_STRING}\s{{0,4}},\s{{0,40}}\"sensitive\"\s{{0,4}}:\s{{0,4}}(?:1|true)",
+        )
+    ),
+    *(  # notes and protected fields in XML exports of KeePass, Password Safe and others
+        Rule(_ELEMENT_MARKS, pattern, bool, NOTE, SETTINGS_KINDS)
+        for pattern in (
+            r"<Key>(?:Notes|Comments?)</Key>\s{0,40}<Value(?:[ ][^<>]{0,80})?>([^<]{1,100000}+)</Value>",
+            r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>",
+            _FIELD_ELEMENT,
+        )
+    ),
+    Rule(
+        _ELEMENT_MARKS,
+        r"<notes?>(?:<!\[CDATA\[)?([^<\]]{1,100000}+)",
+        bool,
+        NOTE,
+        SETTINGS_KINDS,
+        requires=r"<(?:password|pass|pwd)>(?:<!\[CDATA\[)?[^<\s]",
+    ),
+    Rule(  # the cell after a label in CSV exports with alternating names and values (Enpass)
+        (),
+        r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|"
+        r"wachtwoord|hasło|heslo|parola|"
+        r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)",
+        is_shaped,
+        NOTE,
+        frozenset(("csv",)),
+    ),
 )

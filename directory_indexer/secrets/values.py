@@ -23,10 +23,6 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.secrets.names import (
-    LINE_KINDS,
-    PROSE_KINDS,
-    SETTINGS_KINDS,
-    Naming,
     is_line_of_settings,
     is_open,
     is_plain_secret,
@@ -34,7 +30,18 @@ from directory_indexer.secrets.names import (
     is_vague,
     naming_of,
 )
-from directory_indexer.secrets.patterns import LazyPattern, SecretSpan, line_start
+from directory_indexer.secrets.patterns import (
+    FREE_KINDS,
+    LINE_KINDS,
+    PROSE_KINDS,
+    SETTINGS_KINDS,
+    SHELL_KINDS,
+    TOKEN,
+    LazyPattern,
+    Naming,
+    SecretSpan,
+    line_start,
+)
 from directory_indexer.secrets.strength import is_password, is_phrase, is_placeholder, is_random, is_strong
 
 
@@ -59,7 +66,7 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name:
 def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
     """Yield the name patterns whose marks are in a text, including other languages; code is mostly in English."""
     yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
-    if not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS:
+    if kind in FREE_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
@@ -315,19 +322,17 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
         if name and not is_open(name) and is_random(candidate[1]):
             values[name][candidate[1]].append(candidate.start(1))
         elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, candidate) and is_random(candidate[1]):
-            yield SecretSpan(*candidate.span(1), Naming.TOKEN.value)
+            yield SecretSpan(*candidate.span(1), TOKEN)
     for places in values.values():
         if len(places) <= _MAX_VALUES:
-            yield from (
-                SecretSpan(at, at + len(value), Naming.TOKEN.value) for value, starts in places.items() for at in starts
-            )
+            yield from (SecretSpan(at, at + len(value), TOKEN) for value, starts in places.items() for at in starts)
 
 
 def _candidates(text: str, kind: str) -> Iterator[re.Match[str]]:
     yield from _DOUBLE_QUOTED.finditer(text)
     if kind not in _CHARACTER_KINDS:
         yield from _SINGLE_QUOTED.finditer(text)
-    if not kind or kind in PROSE_KINDS or kind in _BARE_KINDS:
+    if kind in FREE_KINDS or kind in _BARE_KINDS:
         yield from _bare(text)
 
 
@@ -351,16 +356,14 @@ def _name_of(text: str, match: re.Match[str], kind: str) -> str:
     start = line_start(text, match.start(1), _MAX_LINE_BEFORE)
     before = text[start : match.start(1)]
     name = _NAME.search(before) or _ELEMENT.search(before)
-    if name is None and (not kind or kind in PROSE_KINDS or kind in SETTINGS_KINDS):
+    if name is None and (kind in FREE_KINDS or kind in SETTINGS_KINDS):
         name = _DIRECTIVE_NAME.fullmatch(before)
     if name is None and kind in PROSE_KINDS and not before.strip():
         name = _HEADING.search(text, max(start - _MAX_LINE_BEFORE, 0), start)
     return name[1] if name else ""
 
 
-_BARE_KINDS: Final = frozenset((*SETTINGS_KINDS, *"bash batch dockerfile fish make powershell".split())) - frozenset(
-    "hcl json jsonl toml".split()
-)
+_BARE_KINDS: Final = (SETTINGS_KINDS | SHELL_KINDS) - frozenset("hcl json jsonl toml".split())
 """Kinds of files, besides prose, in which values need no quotes."""
 _CHARACTER_KINDS: Final = frozenset("c cpp csharp go java json jsonl kotlin rust scala swift zig".split())
 """Kinds of files in which single quotes enclose a character at most."""

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.formats.document import Document, Section
-from directory_indexer.secrets.formats import HASH_RULES, format_spans
-from directory_indexer.secrets.patterns import MarkTable, line_start
+from directory_indexer.secrets.context_rules import RULES, rule_spans
+from directory_indexer.secrets.formats import HASH_RULES
+from directory_indexer.secrets.patterns import MarkTable, Rule, compiled, line_start
 from directory_indexer.secrets.prose_rules import _TITLE, is_title
 from directory_indexer.secrets.redaction import redact, redact_document, secret_spans
 from directory_indexer.secrets.tokens import token_spans
@@ -77,6 +78,15 @@ def test_each_form_of_a_hash_is_found_in_texts_with_its_marks_alone() -> None:
 
     assert {rule for rule, _ in found} == set(HASH_RULES)
     assert [rule.marks for rule, marks in found if marks.isdisjoint(rule.marks)] == []
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, Rule)], ids=lambda rule: rule.pattern[:40])
+def test_a_row_of_the_table_can_be_applied(rule: Rule) -> None:
+    place = compiled(rule.before) if rule.before and compiled(rule.before).groups else compiled(rule.pattern)
+
+    assert rule.marks == tuple(mark.lower() for mark in rule.marks)
+    assert rule.group <= place.groups
+    assert rule.within is None or compiled(rule.within).groups
 
 
 @given(st.lists(TEXTS, max_size=4), TEXTS)
@@ -213,7 +223,7 @@ def test_a_token_in_a_token_is_no_token_of_its_own(piece: str) -> None:
 def test_a_section_of_a_manifest_in_another_is_read_once() -> None:
     text = "kind: Secret\n" + "  data:\n  k: abcd\n" * 500
 
-    assert len(list(format_spans(text, frozenset({"secret"})))) == 500
+    assert len(list(rule_spans(text, text.lower(), frozenset({"secret"}), "yaml"))) == 500
 
 
 @given(st.text("ab\n", max_size=30), st.integers(0, 30), st.integers(0, 40))
