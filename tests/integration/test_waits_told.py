@@ -44,6 +44,7 @@ def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() 
             while batches.is_busy:
                 list(batches.completed_batches(lambda: False))
             batches.close()
+        embedder.close()
         (run,) = kept.named("run")
         asked, waits = kept.named("ask embedder"), kept.named("wait for embedder")
     assert [one.attributes.get("error.type") for one in asked] == ["RequestError", "RequestError", None]
