@@ -13,13 +13,12 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import chain
 from operator import mul
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_ascii_word, words_of
+from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_text, words_of
 
 
 def likeness(question: str, passages: Sequence[str]) -> float | None:
@@ -82,7 +81,7 @@ def _table() -> _Table:
 def _tokens(text: str) -> Counter[int]:
     parted = text if text.isascii() else unicodedata.normalize("NFD", text)
     words = words_of("".join(letter if letter.isascii() else _instead_of(letter) for letter in parted))
-    pieces = chain.from_iterable(map(pieces_of_ascii_word, map(bytes.decode, words[:_MOST_WORDS])))
+    pieces = pieces_of_text(b" ".join(words[:_MOST_WORDS]).decode())
     return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
 
 

@@ -13,13 +13,12 @@ from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.remote import (
     CONNECT_SECONDS,
     Answer,
-    FailureKind,
-    ServiceError,
     estimated_tokens,
     is_on_this_machine,
     message_of,
     status_error,
 )
+from directory_indexer.http_client.retries import FailureKind, RequestError
 
 
 class OllamaService:
@@ -100,17 +99,17 @@ class OllamaService:
             hint="check embedding.endpoint, which has no path; Ollama knows it from version 0.3 on",
         )
 
-    def _translated(self, error: Exception) -> ServiceError:
+    def _translated(self, error: Exception) -> RequestError:
         match error:
             case ConnectionError() | httpx.ConnectTimeout():
                 start = "start it: ollama serve" if is_on_this_machine(self._endpoint) else "is it running there"
                 hint = f"{start}, or set embedding.endpoint to where it runs"
-                return ServiceError(FailureKind.AWAY, f"cannot connect to {self.place}", hint=hint)
+                return RequestError(FailureKind.UNREACHABLE, f"cannot connect to {self.place}", hint=hint)
             case httpx.TimeoutException():
-                return ServiceError(FailureKind.SLOW, f"{self.place} did not answer within {self._now.seconds:.0f} s")
+                return RequestError(FailureKind.SLOW, f"{self.place} did not answer within {self._now.seconds:.0f} s")
             case httpx.HTTPError():
-                return ServiceError(FailureKind.BROKEN, f"{self.place} broke off: {error}")
+                return RequestError(FailureKind.BROKEN, f"{self.place} broke off: {error}")
             case _:
-                return ServiceError(
+                return RequestError(
                     FailureKind.BROKEN, f"{self.place} answered something that is not what Ollama answers"
                 )

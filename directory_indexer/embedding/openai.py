@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from http import HTTPStatus
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Final
+from urllib.parse import parse_qs, quote, urlsplit
 
-import openai
+import httpx
 
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.lazy import lazily
@@ -14,13 +17,14 @@ from directory_indexer.embedding.remote import (
     CONNECT_SECONDS,
     KEY_HINT,
     Answer,
-    FailureKind,
-    ServiceError,
     estimated_tokens,
     is_on_this_machine,
     message_of,
     status_error,
 )
+from directory_indexer.http_client.client import Client, Request, Response
+from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
+from directory_indexer.http_client.retries import FailureKind, RequestError
 
 with lazily:
     from directory_indexer.embedding.tokens import openai_tokens
@@ -31,6 +35,11 @@ _OWN_HOSTS = ("api.openai.com", *_AZURE_HOSTS)
 _AZURE_VERSION = "2024-10-21"
 _MOST_MODELS_NAMED = 8
 _WORTH_COUNTING = 2000
+_BYTES_A_VECTOR: Final = 400_000
+"""Of 16,384 dimensions, printed with 24 characters each; the largest models have 4,096."""
+
+_BYTES_BESIDE: Final = 4_000_000
+"""Of an answer without vectors: a list of models has thousands."""
 
 
 class OpenAIService:
@@ -41,7 +50,14 @@ class OpenAIService:
         self._model = model
         self._api_key = api_key
         self._dimensions = dimensions
-        self._client = _client(endpoint, api_key)
+        self._urls = _Urls(endpoint, model, has_key=bool(api_key))
+        self._headers = {"accept": "application/json", "content-type": "application/json", "user-agent": "dirindex"}
+        if api_key:
+            name, value = ("api-key", api_key) if self._urls.is_azure else ("authorization", f"Bearer {api_key}")
+            self._headers[name] = value
+        self._client = Client(
+            max_bytes=_BYTES_BESIDE, proxied=self._urls.embeddings, timeouts={"connect": CONNECT_SECONDS}
+        )
 
     @property
     def place(self) -> str:
@@ -59,72 +75,70 @@ class OpenAIService:
 
     def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
         """Request vectors, which the server may return in any order."""
-        try:
-            answer = self._client.embeddings.create(
-                input=list(texts),
-                model=self._model,
-                dimensions=openai.omit if self._dimensions is None else self._dimensions,
-                timeout=openai.Timeout(seconds, connect=CONNECT_SECONDS),
-            )
-            return _answer(answer)
-        except openai.OpenAIError as error:
-            failure = self._translated(error, seconds)
-        except (AttributeError, TypeError, ValueError):
-            # The client does not validate answers, and fails on missing fields.
+        content: dict[str, Any] = {"input": list(texts), "model": self._model, "encoding_format": "float"}
+        if self._dimensions is not None:
+            content["dimensions"] = self._dimensions
+        max_bytes = _BYTES_BESIDE + _BYTES_A_VECTOR * len(texts)
+        request = Request("POST", self._urls.embeddings, self._headers, json.dumps(content).encode())
+        response = self._send(request, seconds=seconds, max_bytes=max_bytes)
+        if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+            raise self._status_error(response)
+        answer = parse_object(response.content) or {}
+        items = items_in(answer, "data")
+        if not items or not all(isinstance(item.get("embedding"), list) for item in items):
             message = f"{self.place} answered something that is not what OpenAI's API answers"
-            failure = ServiceError(FailureKind.BROKEN, message, hint="check embedding.endpoint")
-        # Raised outside the handlers: errors of the client contain the request with its key.
-        raise failure
+            raise RequestError(FailureKind.BROKEN, message, hint="check embedding.endpoint")
+        if all(isinstance(item.get("index"), int) for item in items):
+            items.sort(key=lambda item: item["index"])
+        n_tokens = object_in(answer, "usage").get("prompt_tokens")
+        return Answer([item["embedding"] for item in items], n_tokens if isinstance(n_tokens, int) else None)
 
     def context_tokens(self) -> int | None:
         """Return the context length from the list of models, which vLLM and llama.cpp include."""
-        facts = next((model for model in self._models() if model.id == self._model), None)
-        n_tokens = getattr(facts, "max_model_len", None) or (getattr(facts, "meta", None) or {}).get("n_ctx_train")
+        facts = next((model for model in self._models() if model.get("id") == self._model), {})
+        n_tokens = facts.get("max_model_len") or object_in(facts, "meta").get("n_ctx_train")
         return n_tokens if isinstance(n_tokens, int) else _KNOWN_CONTEXT.get(self._model)
 
     def close(self) -> None:
         """Close connections."""
         self._client.close()
 
-    def _models(self) -> list[openai.types.Model]:
+    def _models(self) -> list[dict[str, Any]]:
         try:
-            return list(self._client.with_options(timeout=CONNECT_SECONDS).models.list())
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError):
+            response = self._send(Request("GET", self._urls.models, self._headers), seconds=CONNECT_SECONDS)
+        except RequestError:
             return []  # many servers have no such list
+        return items_in(parse_object(response.content), "data") if response.status == HTTPStatus.OK else []
 
-    def _translated(self, error: openai.OpenAIError, seconds: float) -> ServiceError | ProviderError:
-        match error:
-            case openai.APIStatusError():
-                return self._status_error(error)
-            case openai.APITimeoutError() if "Connect" not in type(error.__cause__).__name__:
-                return ServiceError(FailureKind.SLOW, f"{self.place} did not answer within {seconds:.0f} s")
-            case openai.APIConnectionError() if "Connect" in type(error.__cause__).__name__:
-                start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
-                hint = f"{start}, or set embedding.endpoint to where it runs"
-                message = f"cannot connect to {self.place}: {error.__cause__}"
-                return ServiceError(FailureKind.AWAY, message, hint=hint)
-            case _:
-                return ServiceError(FailureKind.BROKEN, f"{self.place} broke off: {error.__cause__ or error}")
+    def _send(self, request: Request, *, seconds: float, max_bytes: int = _BYTES_BESIDE) -> Response:
+        try:
+            return self._client.send(request, until=time.monotonic() + seconds, max_bytes=max_bytes)
+        except RequestError as error:
+            failure = self._described(error)
+        # Raised outside the handler: errors of libraries may contain the request with its key.
+        raise failure
 
-    def _status_error(self, error: openai.APIStatusError) -> ServiceError | ProviderError:
-        message = message_of(error.response.text, key=self._api_key)
-        if error.status_code == HTTPStatus.NOT_FOUND:
+    def _described(self, error: RequestError) -> RequestError:
+        if error.trouble is not FailureKind.UNREACHABLE:
+            return RequestError(error.trouble, f"{self.place} {error.message}")
+        start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
+        hint = f"{start}, or set embedding.endpoint to where it runs"
+        return RequestError(error.trouble, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
+
+    def _status_error(self, response: Response) -> RequestError | ProviderError:
+        message = message_of(response.content.decode("utf-8", "replace"), key=self._api_key)
+        if response.status == HTTPStatus.NOT_FOUND:
             return ProviderError(
                 f"{self.place} knows no model '{self._model}', or that is not its address: {message}",
                 hint=self._models_hint(),
             )
-        if error.code == "insufficient_quota":
+        if text_in(object_in(parse_object(response.content), "error"), "code") == "insufficient_quota":
             return ProviderError(f"{self.place} answered: {message}", hint="the account has no credit left")
-        return status_error(self.place, error.status_code, message, error.response.headers)
+        return status_error(self.place, response.status, message, response.headers)
 
     def _models_hint(self) -> str:
-        names = [model.id for model in self._models()][:_MOST_MODELS_NAMED]
+        names = [name for model in self._models() if (name := text_in(model, "id"))][:_MOST_MODELS_NAMED]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
-
-
-def _answer(answer: openai.types.CreateEmbeddingResponse) -> Answer:
-    ordered = sorted(answer.data, key=lambda item: item.index)
-    return Answer([item.embedding for item in ordered], getattr(answer.usage, "prompt_tokens", None))
 
 
 _KNOWN_CONTEXT = dict.fromkeys(
@@ -132,20 +146,22 @@ _KNOWN_CONTEXT = dict.fromkeys(
 )  # platform.openai.com/docs/guides/embeddings
 
 
-def _client(endpoint: str, api_key: str | None) -> openai.OpenAI:
-    """Return a client for an endpoint; Azure's older endpoints need another header and the version in every URL."""
-    url = urlsplit(endpoint)
-    versions = parse_qs(url.query).get("api-version")
-    is_azure = url.hostname is not None and url.hostname.endswith(_AZURE_HOSTS)
-    base = url._replace(query="").geturl().rstrip("/")
-    if not versions and (not is_azure or url.path.rstrip("/").endswith("/v1")):
-        # Without a key the client would send OpenAI's key from the environment to another server.
-        return openai.OpenAI(base_url=base, api_key=api_key or "none", max_retries=0)
-    if not api_key:
-        raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=KEY_HINT)
-    return openai.AzureOpenAI(
-        base_url=base if "/openai" in url.path else f"{base}/openai",
-        api_key=api_key,
-        api_version=versions[0] if versions else _AZURE_VERSION,
-        max_retries=0,
-    )
+class _Urls:
+    """The URLs of an endpoint; Azure's older endpoints name the model in the path, and the version in every URL."""
+
+    def __init__(self, endpoint: str, model: str, *, has_key: bool) -> None:
+        url = urlsplit(endpoint)
+        versions = parse_qs(url.query).get("api-version")
+        is_azure_host = url.hostname is not None and url.hostname.endswith(_AZURE_HOSTS)
+        base = url._replace(query="").geturl().rstrip("/")
+        self.is_azure = bool(versions) or (is_azure_host and not url.path.rstrip("/").endswith("/v1"))
+        if not self.is_azure:
+            self.embeddings, self.models = httpx.URL(f"{base}/embeddings"), httpx.URL(f"{base}/models")
+            return
+        if not has_key:
+            raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=KEY_HINT)
+        base = base if "/openai" in url.path else f"{base}/openai"
+        query = f"api-version={quote(versions[0] if versions else _AZURE_VERSION)}"
+        deployment = "" if "/deployments" in url.path else f"/deployments/{quote(model, safe='')}"
+        self.embeddings = httpx.URL(f"{base}{deployment}/embeddings?{query}")
+        self.models = httpx.URL(f"{base}/models?{query}")

@@ -11,15 +11,12 @@ Failures of a service never leave this package: `RemoteEmbedder` answers them wi
 from __future__ import annotations
 
 import contextlib
-import email.utils
 import json
-import random
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from http import HTTPStatus
 from typing import Protocol
@@ -30,6 +27,7 @@ import numpy as np
 from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.core.errors import ProviderError, TextsRefusedError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.http_client.retries import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.telemetry import spans
 
 with lazily:
@@ -41,56 +39,22 @@ CONNECT_SECONDS = 5.0
 KEY_HINT = "set embedding.api_key_file, or DIRINDEX_EMBEDDING__API_KEY in the environment"
 
 
-class FailureKind(StrEnum):
-    """Kinds of failure, by remedy."""
-
-    AWAY = "away"  # the connection is not accepted; the server may be starting
-    THROTTLED = "throttled"  # rate limit or quota
-    BROKEN = "broken"  # server error or incomplete answer
-    SLOW = "slow"  # timeout
-    REFUSED = "refused"  # rejected request or invalid answer
-
-
 _LONGEST_MESSAGE = 300
 
 
-_PATIENT = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 5,
-    FailureKind.BROKEN: 4,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
-"""Attempts for a request of a run: the waits between seven of them add up to a minute, a usual rate limit."""
+_PATIENT = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 4}
+"""Attempts for a request of a run, others fail at once: the waits of seven add up to a minute, a usual rate limit."""
 
-_BRISK = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 5,
-    FailureKind.BROKEN: 2,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
+_BRISK = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 2}
 """Attempts for parts of a failed request if the service works."""
 
-_AT_ONCE = {
-    FailureKind.THROTTLED: 1,
-    FailureKind.AWAY: 1,
-    FailureKind.BROKEN: 2,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
+_AT_ONCE = {FailureKind.BROKEN: 2}
 """Attempts when a person waits; a second one only for an idle connection that was closed."""
 
-_BEFORE_A_RUN = {
-    FailureKind.THROTTLED: 7,
-    FailureKind.AWAY: 1,
-    FailureKind.BROKEN: 3,
-    FailureKind.SLOW: 1,
-    FailureKind.REFUSED: 1,
-}
+_BEFORE_A_RUN = {FailureKind.THROTTLED: 7, FailureKind.BROKEN: 3}
 """Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
 
-_FATAL = frozenset({FailureKind.THROTTLED, FailureKind.AWAY})
+_FATAL = frozenset({FailureKind.THROTTLED, FailureKind.UNREACHABLE})
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 120.0
 _BASE_SECONDS = 20.0
@@ -105,19 +69,6 @@ _ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum
 _SHORTEST_CUT = 64
 
 
-class ServiceError(Exception):
-    """One request failed."""
-
-    def __init__(
-        self, trouble: FailureKind, message: str, *, hint: str | None = None, retry_after: float | None = None
-    ) -> None:
-        super().__init__(message)
-        self.trouble = trouble
-        self.message = message
-        self.hint = hint
-        self.retry_after = retry_after
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One vector for each text as the service sent them, unchecked, and the number of tokens it counted."""
@@ -130,7 +81,7 @@ class EmbeddingService(Protocol):
     """One model of one server; thread-safe.
 
     Raises:
-        ServiceError: a request failed and another one may succeed.
+        RequestError: a request failed and another one may succeed.
         ProviderError: no request will succeed before the configuration or account is changed.
     """
 
@@ -151,21 +102,21 @@ class EmbeddingService(Protocol):
         """Close connections."""
 
 
-def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> ServiceError | ProviderError:
+def status_error(place: str, status: int, message: str, headers: Mapping[str, str]) -> RequestError | ProviderError:
     """Return the error of an unsuccessful HTTP status."""
     text = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return ProviderError(text, hint=f"check the key: {KEY_HINT}")
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
-        return ServiceError(
+        return RequestError(
             FailureKind.THROTTLED,
             text,
             hint="run dirindex index again later, or lower indexing.concurrency; what is embedded is kept",
-            retry_after=_seconds_to_wait(headers),
+            retry_after=retry_after_seconds(headers),
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
-        return ServiceError(FailureKind.BROKEN, text)
-    return ServiceError(FailureKind.REFUSED, text)
+        return RequestError(FailureKind.BROKEN, text)
+    return RequestError(FailureKind.REFUSED, text)
 
 
 def estimated_tokens(text: str) -> int:
@@ -229,7 +180,7 @@ class RemoteEmbedder:
         """Maximum tokens of one text that the model reads, as the service reports."""
         try:
             return self._service.context_tokens()
-        except ServiceError as error:
+        except RequestError as error:
             raise ProviderError(error.message, hint=error.hint) from error
 
     @property
@@ -241,7 +192,7 @@ class RemoteEmbedder:
         """Embed a harmless text."""
         try:
             self._ask([self._known_space.document_prefix + _PROBE], _BEFORE_A_RUN)
-        except ServiceError as error:
+        except RequestError as error:
             raise ProviderError(error.message, hint=error.hint) from error
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -267,7 +218,7 @@ class RemoteEmbedder:
         """Embed a query."""
         try:
             vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _AT_ONCE)[0]
-        except ServiceError as error:
+        except RequestError as error:
             raise ProviderError(error.message, hint=error.hint) from error
         return vector
 
@@ -279,11 +230,11 @@ class RemoteEmbedder:
         """Return a vector for each text, or the reason why it has none."""
         try:
             return list(self._ask(texts, _PATIENT))
-        except ServiceError as error:
+        except RequestError as error:
             self.check()
             return self._divided(texts, error)
 
-    def _divided(self, texts: Sequence[str], error: ServiceError) -> Sequence[NDArray[np.float32] | str]:
+    def _divided(self, texts: Sequence[str], error: RequestError) -> Sequence[NDArray[np.float32] | str]:
         if len(texts) == 1:
             return [self._cut(texts[0], error)]
         outcomes: list[NDArray[np.float32] | str] = []
@@ -291,17 +242,17 @@ class RemoteEmbedder:
         for half in (texts[:middle], texts[middle:]):
             try:
                 outcomes += list(self._ask(half, _BRISK))
-            except ServiceError as halved:
+            except RequestError as halved:
                 outcomes += self._divided(half, halved)
         return outcomes
 
-    def _cut(self, text: str, error: ServiceError) -> NDArray[np.float32] | str:
+    def _cut(self, text: str, error: RequestError) -> NDArray[np.float32] | str:
         """Embed as much of a text as fits into the model's context, if its length is the cause of the error."""
         while _ABOUT_LENGTH.search(error.message) and len(text) > _SHORTEST_CUT:
             text = text[: len(text) * 3 // 4]
             try:
                 vector: NDArray[np.float32] = self._ask([text], _BRISK)[0]
-            except ServiceError as still:
+            except RequestError as still:
                 error = still
             else:
                 with self._lock:
@@ -313,7 +264,7 @@ class RemoteEmbedder:
         """Make one request with retries.
 
         Raises:
-            ServiceError: the service rejects this request.
+            RequestError: the service rejects this request.
             ProviderError: the service accepts no requests.
         """
         n_tries = 0
@@ -322,9 +273,13 @@ class RemoteEmbedder:
             try:
                 with spans.span("ask embedder", n_texts=len(texts)):
                     return self._accepted(self._service.embed(texts, seconds=_timeout_seconds(texts)), len(texts))
-            except ServiceError as error:
-                wait = error.retry_after if error.retry_after is not None else _backoff_seconds(n_tries)
-                if n_tries >= max_tries[error.trouble] or wait > _LONGEST_WAIT_SECONDS:
+            except RequestError as error:
+                wait = (
+                    error.retry_after
+                    if error.retry_after is not None
+                    else backoff_seconds(n_tries, first=_FIRST_WAIT_SECONDS)
+                )
+                if n_tries >= max_tries.get(error.trouble, 1) or wait > _LONGEST_WAIT_SECONDS:
                     raise _final(error) from error
                 with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
                     self._sleep(wait)
@@ -353,22 +308,12 @@ class RemoteEmbedder:
         except (TypeError, ValueError) as error:
             raise self._invalid_answer("vectors that hold something else than numbers") from error
 
-    def _invalid_answer(self, what: str) -> ServiceError:
+    def _invalid_answer(self, what: str) -> RequestError:
         hint = "check embedding.model and embedding.dimensions; the server's log may say more"
-        return ServiceError(FailureKind.REFUSED, f"{self._service.place} answered {what}", hint=hint)
+        return RequestError(FailureKind.REFUSED, f"{self._service.place} answered {what}", hint=hint)
 
 
-def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Parse `Retry-After`, in seconds or as a date."""
-    value = headers.get("retry-after", "")
-    with contextlib.suppress(ValueError):
-        return max(float(value), 0.0)
-    with contextlib.suppress(ValueError):
-        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    return None
-
-
-def _final(error: ServiceError) -> ServiceError | ProviderError:
+def _final(error: RequestError) -> RequestError | ProviderError:
     """Return a ProviderError for an error that would affect every request, else the error itself."""
     if error.trouble not in _FATAL:
         return error
@@ -395,8 +340,3 @@ def _sendable(prefix: str, text: str) -> str:
 
 def _timeout_seconds(texts: Sequence[str]) -> float:
     return _BASE_SECONDS + _SECONDS_PER_CHAR * sum(map(len, texts))
-
-
-def _backoff_seconds(n_tries: int) -> float:
-    """Return the exponential backoff, with jitter of up to a half, so that clients do not retry in lockstep."""
-    return _FIRST_WAIT_SECONDS * float(2 ** (n_tries - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - chance, not a secret

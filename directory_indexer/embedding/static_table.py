@@ -24,7 +24,7 @@ import numpy as np
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_ascii_word, pieces_of_text, words_of
+from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_text, words_of
 
 with lazily:
     from numpy.typing import NDArray
@@ -347,7 +347,7 @@ class _Words(dict[bytes, int]):
         return Bags(tokens, np.diff(behind[np.cumsum([0, *lengths_in_words])]))
 
     def __missing__(self, word: bytes) -> int:
-        self._tokens.extend(pieces_of_ascii_word(word.decode()) if word.isascii() else pieces_of_text(word.decode()))
+        self._tokens.extend(pieces_of_text(word.decode()))
         self._ends.append(len(self._tokens))
         return self.setdefault(word, len(self._ends) - 2)
 

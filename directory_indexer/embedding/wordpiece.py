@@ -1,8 +1,9 @@
 """Tokens of all-MiniLM-L6-v2: ids for the model, and the length of a text in chunk tokens.
 
 A token is a word, a part of a word or a punctuation mark, and never spans white space. The count of a text is therefore
-the sum over its words, and words repeat: counting is a look-up. ASCII words are split here, since the tokenizer, which
-handles all of Unicode, takes 40 ms of processor time to load. Both agree on every string.
+the sum over its words, and words repeat: counting is a look-up. The tokens are those of the tokenizers library with its
+`BertNormalizer`, except for marks and punctuation added to Unicode since version 8: the library does not know them.
+(Devlin et al., "BERT", 2018.)
 
 The model splits Arabic, Russian or Korean into single letters, so a chunk of its tokens would hold a sentence. In
 lengths of chunks their letters are weighted by information instead: translations of one text then have equally many
@@ -12,15 +13,15 @@ chunks. Every provider gets the same chunks.
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
-from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import verified_file
 
-with lazily:
-    from tokenizers import Tokenizer
-
+K = TypeVar("K")
+V = TypeVar("V")
 
 START_TOKEN = 101
 END_TOKEN = 102
@@ -32,21 +33,15 @@ def count_tokens(text: str) -> int:
     """Return the number of tokens of a text, without the start and end tokens."""
     if text.isascii():
         return _count_ascii(text.encode("ascii"))
-    spaced, n_single = re.subn(_SINGLE, " ", text)
-    chunks = _WHITE_SPACE.split(spaced)
+    chunks = _WHITE_SPACE.split(text)
     n_ascii = _count_ascii(" ".join(filter(str.isascii, chunks)).encode("ascii"))
-    return n_single + n_ascii + sum(_count_chunk(chunk) for chunk in chunks if not chunk.isascii())
+    return n_ascii + sum(_count_chunk(chunk) for chunk in chunks if not chunk.isascii())
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
     """Return the ids for the model: at most `limit` tokens of the text, between start and end tokens."""
     # Only a prefix is processed, so that long texts cost little; prose and code have 3 to 6 characters a token.
-    start = _encodable(text[: limit * _MAX_CHARS_PER_TOKEN])
-    if start.isascii():
-        ids = [id_ for word in _ASCII_WORD.findall(start.translate(_WITHOUT_CONTROLS)) for id_ in _ids_of_word[word]]
-    else:
-        ids = _tokenizer().encode(start, add_special_tokens=False).ids
-    return [START_TOKEN, *ids[:limit], END_TOKEN]
+    return [START_TOKEN, *pieces_of_text(text[: limit * _MAX_CHARS_PER_TOKEN])[:limit], END_TOKEN]
 
 
 def words_of(text: str) -> list[bytes]:
@@ -54,15 +49,9 @@ def words_of(text: str) -> list[bytes]:
     return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROLS).split()
 
 
-def pieces_of_ascii_word(word: str) -> tuple[int, ...]:
-    """Return the token ids of a lower-case word."""
-    return _ids_of(word)
-
-
 def pieces_of_text(text: str) -> list[int]:
     """Return the token ids of any text, however long."""
-    ids: list[int] = _tokenizer().encode(_encodable(text), add_special_tokens=False).ids
-    return ids
+    return [id_ for word in _words_and_marks(text) for id_ in _ids_of_word[word]]
 
 
 @cache
@@ -72,26 +61,11 @@ def _vocabulary() -> dict[str, int]:
     return dict(zip(tokens, range(len(tokens)), strict=True))
 
 
-@cache
-def _tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(verified_file("tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    # "[SEP]" in a file is plain text, not the separator token.
-    tokenizer.encode_special_tokens = True
-    return tokenizer
-
-
 # Longer words are one unknown token.
 _MAX_WORD_CHARS = 100
+_MAX_PIECE_CHARS = 18
 _MAX_CHARS_PER_TOKEN = 32
 _MAX_CACHED = 1 << 17
-
-# Chinese characters and their punctuation, each of which is a token by itself. Compiled on first use, which takes 2 ms.
-_SINGLE = (
-    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
-    "\uf900-\ufaff\U0002f800-\U0002fa1f\u3001-\u3003\u3008-\u3011\uff01-\uff03\uff08-\uff0a\uff0c-\uff0f]"
-)
 
 # ASCII white space of the tokenizer. It deletes other control characters, so they join words.
 _WHITE_SPACE = re.compile("[ \t\n\r]+")
@@ -109,6 +83,37 @@ _LOWER_WORDS = bytes.maketrans(
 )
 
 
+def _words_and_marks(text: str) -> list[str]:
+    """Return the lower-case words of a text without accents, and its punctuation marks, in their order."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.translate(_WITHOUT_CONTROLS))
+    return text.translate(_normalised).split()
+
+
+def _normalise(character: str) -> str:
+    """Return a character in lower case without accents, between spaces if it is a token by itself."""
+    category = unicodedata.category(character)
+    if character in "\t\n\r" or category[0] == "Z":
+        return " "
+    if category == "Cs":  # half of a character, a question mark in UTF-8
+        return " ? "
+    if (category[0] == "C" and category != "Cn") or character == "\ufffd":
+        return ""
+    parts = unicodedata.normalize("NFD", character)
+    letters = "".join(map(_spaced, (part.lower() for part in parts if unicodedata.category(part) != "Mn")))
+    return f" {letters} " if _IDEOGRAPH.match(character) else letters
+
+
+def _spaced(letter: str) -> str:
+    return f" {letter} " if unicodedata.category(letter)[0] == "P" or letter in "$+<=>^`|~" else letter
+
+
+_IDEOGRAPH = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
+    "\uf900-\ufaff\U0002f800-\U0002fa1f]"
+)
+
+
 def _count_ascii(text: bytes) -> int:
     n_marks = len(text.translate(None, _ALL_BUT_PUNCTUATION))
     words = text.translate(_LOWER_WORDS, _CONTROLS).split()
@@ -116,14 +121,14 @@ def _count_ascii(text: bytes) -> int:
 
 
 def _ids_of(word: str) -> tuple[int, ...]:
-    """Split an ASCII word greedily into the longest pieces of the vocabulary."""
+    """Split a word greedily into the longest pieces of the vocabulary."""
     if len(word) > _MAX_WORD_CHARS:
         return (_UNKNOWN_TOKEN,)
     ids: list[int] = []
     vocabulary = _vocabulary()
     mark, rest = "", word
     while len(rest) > len(mark):
-        end = len(rest)
+        end = min(len(rest), _MAX_PIECE_CHARS)
         while rest[:end] not in vocabulary:
             end -= 1
             if end == len(mark):
@@ -138,46 +143,28 @@ def _count_chunk(chunk: str) -> int:
 
 
 def _count_pieces(text: str) -> int:
-    return len(_tokenizer().encode(_encodable(text), add_special_tokens=False))
+    return sum(map(len, map(_ids_of_word.__getitem__, _words_and_marks(text))))
 
 
-def _encodable(text: str) -> str:
-    """Replace lone surrogates by question marks, since the tokenizer rejects them."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+class _Cache(dict[K, V]):
+    """Computed values by their keys; cleared when it is full."""
 
+    def __init__(self, compute: Callable[[K], V]) -> None:
+        super().__init__()
+        self._compute = compute
 
-class _WordCounts(dict[bytes, int]):
-    """Cache of the number of tokens of lower-case words; cleared when it is full."""
-
-    def __missing__(self, word: bytes) -> int:
-        if len(word) > _MAX_WORD_CHARS:
-            return 1
+    def __missing__(self, key: K) -> V:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        return self.setdefault(word, len(_ids_of(word.decode("ascii"))))
+        return self.setdefault(key, self._compute(key))
 
 
-class _ChunkCounts(dict[str, int]):
-    """Cache of the number of tokens of other strings between white space."""
+_normalised = _Cache[int, str](lambda code: _normalise(chr(code)))
+"""Table from characters to lower case without accents."""
 
-    def __missing__(self, chunk: str) -> int:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        return self.setdefault(chunk, _count_pieces(chunk))
-
-
-class _WordIds(dict[str, tuple[int, ...]]):
-    """Cache of the token ids of lower-case ASCII words."""
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        return self.setdefault(word, _ids_of(word))
-
-
-_ids_of_word = _WordIds()
-_pieces_of_word = _WordCounts()
-_pieces_of_chunk = _ChunkCounts()
+_ids_of_word = _Cache[str, tuple[int, ...]](_ids_of)
+_pieces_of_word = _Cache[bytes, int](lambda word: len(_ids_of(word.decode("ascii"))))
+_pieces_of_chunk = _Cache[str, int](_count_pieces)
 
 
 def count_chunk_tokens(text: str) -> int:

@@ -21,11 +21,19 @@ from directory_indexer.core.errors import PageRefusedError, ProviderError
 from directory_indexer.core.files import WHOLE, Box, Line, Word
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
+from directory_indexer.http_client.client import Response
+from directory_indexer.http_client.json_values import (
+    as_number,
+    count_in,
+    items_in,
+    number_in,
+    object_in,
+    text_in,
+    values_in,
+)
+from directory_indexer.http_client.retries import FailureKind, RequestError, RetryTiming
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.json_values import as_number, count_in, items_in, number_in, object_in, text_in, values_in
-from directory_indexer.ocr.retries import FailureKind, RequestError, RetryTiming
 from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
-from directory_indexer.ocr.transport import Reply
 
 _PROFILE: Final = Profile("Azure Document Intelligence", "ocr.azure", "ocp-apim-subscription-key")
 _API_VERSION: Final = "2024-11-30"
@@ -97,7 +105,7 @@ class AzureService:
             n_polls += 1
         return self._transcript(result)
 
-    def _operation(self, accepted: Reply) -> httpx.URL:
+    def _operation(self, accepted: Response) -> httpx.URL:
         """Return the URL of the result, if the key may be sent there."""
         written = accepted.headers.get("operation-location", "")
         if not written:
@@ -115,7 +123,7 @@ class AzureService:
             )
         return operation.copy_with(username=None, password=None)
 
-    def _seconds_before(self, reply: Reply, n_polls: int) -> float:
+    def _seconds_before(self, reply: Response, n_polls: int) -> float:
         requested = self.calls.patience.seconds_asked_for(reply.headers, None)
         usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _LONGEST_POLL_SECONDS)
         return usual if requested is None else min(max(requested, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)

@@ -10,14 +10,20 @@ from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import Line
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
+from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
+from directory_indexer.http_client.retries import (
+    LONGEST_WAIT_SECONDS,
+    FailureKind,
+    RequestError,
+    RetryPolicy,
+    RetryTiming,
+)
 from directory_indexer.ocr.engine import PageEstimate
-from directory_indexer.ocr.json_values import items_in, object_in, parse_object, text_in
-from directory_indexer.ocr.retries import LONGEST_WAIT_SECONDS, FailureKind, RequestError, RetryPolicy, RetryTiming
 
 with lazily:
     import httpx
 
-    from directory_indexer.ocr.transport import Reply, Transport
+    from directory_indexer.http_client.client import Client, Request, Response
 
 
 class Access(NamedTuple):
@@ -83,13 +89,14 @@ class Calls:
         self._section = profile.section
         self._key = access.api_key
         self._headers = {profile.key_header: _checked(access.api_key, profile), **_HEADERS}
-        self._transport = Transport(self.address, seconds=access.seconds, waiting=waiting)
+        self._seconds = access.seconds
+        self._client = Client(max_bytes=MAX_BYTES, proxied=self.address, check=waiting.check, clock=waiting.clock)
 
     def url(self, path: str, **parameters: str) -> httpx.URL:
         """Return the URL of a path below the endpoint."""
         return self.address.copy_with(path=self.address.path.rstrip("/") + path, params=parameters or None)
 
-    def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Reply:
+    def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Response:
         """Make a request with retries.
 
         Raises:
@@ -100,7 +107,7 @@ class Calls:
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
-    ) -> tuple[dict[str, Any], Reply]:
+    ) -> tuple[dict[str, Any], Response]:
         """Make a request with retries, and parse its answer as JSON.
 
         Raises:
@@ -108,7 +115,7 @@ class Calls:
             ProviderError: no attempt can succeed.
         """
 
-        def once() -> tuple[dict[str, Any], Reply]:
+        def once() -> tuple[dict[str, Any], Response]:
             reply = self._once(method, url, body)
             answer = parse_object(reply.content)
             if answer is None:
@@ -123,16 +130,16 @@ class Calls:
 
     def close(self) -> None:
         """Close connections."""
-        self._transport.close()
+        self._client.close()
 
-    def _once(self, method: str, url: httpx.URL, body: bytes) -> Reply:
+    def _once(self, method: str, url: httpx.URL, body: bytes) -> Response:
         headers = self._headers | _JSON if body else self._headers
-        reply = self._transport.ask(method, url, headers, body)
+        reply = self._client.send(Request(method, url, headers, body), until=self._client.clock() + self._seconds)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
             raise self._failure(reply)
         return reply
 
-    def _failure(self, reply: Reply) -> RequestError | ProviderError:
+    def _failure(self, reply: Response) -> RequestError | ProviderError:
         error = object_in(parse_object(reply.content), "error")
         inner = object_in(error, "innererror")
         message = self.for_message(text_in(inner, "message") or text_in(error, "message"))
@@ -187,6 +194,9 @@ def _checked(key: str, profile: Profile) -> str:
     hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"
     raise ProviderError(f"{profile.name} needs a key, of letters, digits and signs alone", hint=hint)
 
+
+MAX_BYTES: Final = 8_000_000
+"""The longest answer: a page with ten thousand words takes Azure some 3 MB."""
 
 _HEADERS: Final = {"accept": "application/json", "user-agent": "dirindex"}
 _JSON: Final = {"content-type": "application/json"}

@@ -20,7 +20,7 @@ MODULES = """
     _thread argparse ast base64 bisect collections contextlib copy dataclasses enum functools hashlib heapq inspect
     json locale logging numbers pathlib pickle platform queue random re select selectors shlex shutil signal socket
     string struct subprocess tempfile threading time traceback types typing uuid warnings weakref zlib
-    blake3 chardet click httpx numpy onnxruntime pydantic pymupdf rich tokenizers tree_sitter typer watchfiles
+    blake3 chardet click httpx numpy onnxruntime pydantic pymupdf rich tree_sitter typer watchfiles
     sitecustomize usercustomize
 """
 PACKAGES = """

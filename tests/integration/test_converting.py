@@ -22,8 +22,8 @@ from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.integrations.converting import fetching
 from directory_indexer.integrations.converting.converter import Converter, to_markdown
-from directory_indexer.integrations.converting.destinations import Destinations
-from directory_indexer.integrations.converting.fetching import FetchedContent, Lookup, fetch
+from directory_indexer.integrations.converting.destinations import Destinations, Lookup
+from directory_indexer.integrations.converting.fetching import FetchedContent, fetch
 
 ANYWHERE = Destinations(allow_private=True)
 TABLE = (

@@ -14,8 +14,8 @@ import pytest
 from directory_indexer.config.services import allowance_of
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.integrations.converting import fetching
-from directory_indexer.integrations.converting.destinations import Destinations, is_public
-from directory_indexer.integrations.converting.fetching import Validators, addresses_of, fetch, fetch_changed
+from directory_indexer.integrations.converting.destinations import Destinations, addresses_of, is_public
+from directory_indexer.integrations.converting.fetching import Validators, fetch, fetch_changed
 
 PUBLIC: Final = "93.184.215.14"
 SIX: Final = "2606:2800:220:1:248:1893:25c8:1946"

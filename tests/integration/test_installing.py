@@ -257,10 +257,10 @@ def test_a_file_that_is_not_what_it_should_be_is_left_as_it_is(home: Home, kind:
     ("name", "text", "reason"),
     [
         ("goose", "a: 1\n---\nb: 2\n", "several documents"),
-        ("goose", "extensions: [a\n", "line 2"),
+        ("goose", "extensions: [a\n", "cannot be edited safely"),
         ("goose", "extensions: text\n", "'extensions' is not an object"),
         ("goose", "a: 1\na: 2\n", "more than once"),
-        ("goose", "[" * 200, "too deep"),
+        ("goose", "[" * 200, "cannot be edited safely"),
         ("goose", "- a\n", "the file is not an object"),
         ("codex", "[mcp_servers\n", "line 1"),
         ("codex", "mcp_servers = { a = { command = 'x' } }\n", "cannot be edited safely"),

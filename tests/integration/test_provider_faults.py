@@ -17,7 +17,8 @@ from directory_indexer.core.errors import ProviderError, TextsRefusedError
 from directory_indexer.core.files import Stage
 from directory_indexer.embedding.loading import Access
 from directory_indexer.embedding.openai import OpenAIService
-from directory_indexer.embedding.remote import FailureKind, RemoteEmbedder, ServiceError
+from directory_indexer.embedding.remote import RemoteEmbedder
+from directory_indexer.http_client.retries import FailureKind, RequestError
 from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def test_a_service_that_changes_its_model_is_refused(server: ProviderServer, pro
 @BOTH
 def test_a_service_that_hangs_is_given_up(server: ProviderServer, protocol: str) -> None:
     server.fail("slow")
-    with pytest.raises(ServiceError, match="did not answer within") as caught:
+    with pytest.raises(RequestError, match="did not answer within") as caught:
         Impatient(server, protocol).embed(TEXTS, seconds=30)
     assert caught.value.trouble is FailureKind.SLOW
 

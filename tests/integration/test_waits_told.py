@@ -45,9 +45,10 @@ def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() 
             while batches.is_busy:
                 list(batches.completed_batches(lambda: False))
             batches.close()
+        embedder.close()
         (run,) = kept.named("run")
         asked, waits = kept.named("ask embedder"), kept.named("wait for embedder")
-    assert [one.attributes.get("error.type") for one in asked] == ["ServiceError", "ServiceError", None]
+    assert [one.attributes.get("error.type") for one in asked] == ["RequestError", "RequestError", None]
     assert asked[0].attributes["dirindex.n_texts"] == 1
     assert [one.attributes["dirindex.n_tries"] for one in waits] == [1, 2]
     assert {one.attributes["dirindex.trouble"] for one in waits} == {"throttled"}

@@ -12,12 +12,12 @@ from directory_indexer.config.services import allowance_of
 from directory_indexer.core.errors import UsageError
 from directory_indexer.integrations.converting.destinations import (
     Destinations,
+    checked_addresses,
     is_public,
     networks_in,
     own_networks,
     parse_ip_address,
 )
-from directory_indexer.integrations.converting.fetching import Network
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -150,9 +150,8 @@ def test_an_address_of_this_machine_or_in_a_network_of_its_interfaces_is_not_pub
     assert is_public(address)
     assert not is_public(address, own)
     assert is_public("52.10.16.1", own)
-    network = Network(deadline=0.0, destinations=Destinations(), look_up=lambda *_: [address], own_networks=lambda: own)
     with pytest.raises(UsageError, match="leads into a private network"):
-        network.connect_tcp("a.example", 80)
+        checked_addresses("a.example", 80, destinations=Destinations(), look_up=lambda *_: [address], own=own)
     assert Destinations((allowance_of("a.example"),)).may_reach("a.example", address, 80, own=own)
 
 

@@ -14,14 +14,18 @@ import contextlib
 import ipaddress
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.config.services import WEB_PORTS, Allowance
+from directory_indexer.core.errors import UnavailableError, UsageError
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Lookup: TypeAlias = Callable[[str, int], list[str]]
+
+_ALLOW: Final = "name it in fetching.allowed of the configuration, or at a terminal add --allow-private"
 
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 """The IPv6 range that is assigned: no loopback, link-local, unique local or multicast addresses."""
@@ -70,6 +74,41 @@ def is_cloud_service(address: IpAddress) -> bool:
 def parse_ip_address(address: str) -> IpAddress:
     """Parse an address, with or without the interface by which it is reached."""
     return ipaddress.ip_address(address.partition("%")[0])
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """Resolve a host name.
+
+    Raises:
+        OSError: it leads nowhere.
+    """
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
+
+
+def checked_addresses(
+    host: str, port: int, *, destinations: Destinations, look_up: Lookup, own: Sequence[IpNetwork] | None = None
+) -> list[str]:
+    """Resolve a host name to addresses that may be connected to.
+
+    Raises:
+        UsageError: the name leads into a private network, or the port is none of the web.
+        UnavailableError: it leads nowhere.
+    """
+    try:
+        addresses = look_up(host, port)
+    except (OSError, UnicodeError) as error:
+        raise UnavailableError(f"{host} cannot be found", hint="check the address and the network") from error
+    if not addresses:
+        raise UnavailableError(f"{host} has no address", hint="check the address")
+    if own is None:
+        own = () if destinations.allow_private else own_networks()
+    if not all(destinations.may_reach(host, address, port, own=own) for address in addresses):
+        # The address is not named: clients of a server could map the network behind it.
+        is_private = not all(is_public(address, own) for address in addresses)
+        where = "leads into a private network" if is_private else f"is asked at port {port}, which is none of the web"
+        raise UsageError(f"{host} {where}", hint=_ALLOW)
+    return addresses
 
 
 def own_networks() -> tuple[IpNetwork, ...]:

@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 import httpcore
@@ -20,8 +21,8 @@ import httpx
 from directory_indexer import __version__
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.integrations.converting.destinations import Destinations
-from directory_indexer.integrations.converting.fetching import Lookup, Network, addresses_of
+from directory_indexer.http_client.client import Network
+from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 from directory_indexer.telemetry import spans
 
 with lazily:
@@ -93,8 +94,8 @@ class Exchange:
             NoAnswerError: there is no response, or an incomplete one.
             UnavailableError: the response is invalid or too long, or the TLS certificate of the server is.
         """
-        deadline = time.monotonic() + self._seconds
-        network = Network(deadline=deadline, destinations=_ANYWHERE, look_up=self._addresses)
+        network = Network(partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses))
+        network.begin(time.monotonic() + self._seconds)
         try:
             with (
                 httpcore.ConnectionPool(ssl_context=self._tls, network_backend=network) as connections,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.core.files import WHOLE, Box
+from directory_indexer.http_client.json_values import parse_object
 from directory_indexer.ocr.azure import lines_of
-from directory_indexer.ocr.json_values import parse_object
 
 
 def result(*lines: str, **more: Any) -> dict[str, Any]:

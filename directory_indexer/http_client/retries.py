@@ -1,4 +1,4 @@
-"""Retries of requests to services: one policy for all of them.
+"""Failures of requests to services, and retries.
 
 A service's Retry-After applies to all requests to it, from any thread. Refused requests are never repeated.
 """
@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
 from directory_indexer.core.errors import ProviderError
-from directory_indexer.ocr.json_values import items_in, text_in
+from directory_indexer.http_client.json_values import items_in, text_in
 from directory_indexer.telemetry import spans
 
 Answer = TypeVar("Answer")
@@ -34,12 +34,15 @@ class FailureKind(StrEnum):
 
 
 class RequestError(Exception):
-    """One failed request; the message continues the name of the service."""
+    """One failed request; a message of the client continues the name of the service."""
 
-    def __init__(self, trouble: FailureKind, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, trouble: FailureKind, message: str, *, hint: str | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.trouble = trouble
         self.message = message
+        self.hint = hint
         self.retry_after = retry_after
 
 
@@ -58,22 +61,6 @@ MAX_SECONDS: Final = 600.0
 """Time limit of all requests for one page; there are other pages."""
 
 
-class Stop:
-    """Ends waits when the run is to stop."""
-
-    def __init__(self, must_stop: Callable[[], bool]) -> None:
-        self._must_stop = must_stop
-
-    def check(self) -> None:
-        """Raise if the run is to stop.
-
-        Raises:
-            ProviderError: the run is to stop.
-        """
-        if self._must_stop():
-            raise ProviderError("the run stops: a page is not waited for")
-
-
 class RetryTiming(NamedTuple):
     """Clock, sleep and randomness, injectable for tests."""
 
@@ -83,13 +70,21 @@ class RetryTiming(NamedTuple):
     chance: Callable[[], float] = random.random
     must_stop: Callable[[], bool] = lambda: False
 
+    def check(self) -> None:
+        """Raise if the run is to stop.
+
+        Raises:
+            ProviderError: the run is to stop.
+        """
+        if self.must_stop():
+            raise ProviderError("the run stops: a page is not waited for")
+
 
 class RetryPolicy:
     """Makes requests to one service with retries; threads share it, including the time to wait."""
 
     def __init__(self, waiting: RetryTiming) -> None:
         self._waiting = waiting
-        self._stop = Stop(waiting.must_stop)
         self._not_before = -math.inf
 
     def deadline(self) -> float:
@@ -133,26 +128,40 @@ class RetryPolicy:
             raise RequestError(FailureKind.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
         with spans.span("wait for reader") if seconds else spans.NOTHING:
             while (remaining := end - self._waiting.clock()) > 0:
-                self._stop.check()
+                self._waiting.check()
                 self._waiting.sleep(min(remaining, _STEP_SECONDS))
-        self._stop.check()
+        self._waiting.check()
 
     def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:
         """Return the wait that a service requests: in a header, as seconds or a date, or in its error details."""
-        value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
-        if _SECONDS.fullmatch(value):
-            return float(value)
-        with contextlib.suppress(ValueError, TypeError, OverflowError):
-            return max(email.utils.parsedate_to_datetime(value).timestamp() - self._waiting.today(), 0.0)
+        seconds = retry_after_seconds(headers, today=self._waiting.today)
+        if seconds is not None:
+            return seconds
         delays = (_DELAY.fullmatch(text_in(detail, "retryDelay")) for detail in items_in(error, "details"))
         return next((float(delay[1]) for delay in delays if delay), None)
 
     def _wait_after(self, error: RequestError, n_tries: int) -> float:
-        """Return the exponential backoff, with jitter of up to a half, so that threads do not retry in lockstep."""
         if error.retry_after is not None:
             return error.retry_after
-        longest = min(_FIRST_WAIT_SECONDS * 2.0 ** (n_tries - 1), LONGEST_WAIT_SECONDS)
-        return longest * (1 - self._waiting.chance() / 2)
+        chance = self._waiting.chance
+        return backoff_seconds(n_tries, first=_FIRST_WAIT_SECONDS, longest=LONGEST_WAIT_SECONDS, chance=chance)
+
+
+def retry_after_seconds(headers: Mapping[str, str], *, today: Callable[[], float] = time.time) -> float | None:
+    """Parse `Retry-After`, in seconds or as a date."""
+    value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - today(), 0.0)
+    return None
+
+
+def backoff_seconds(
+    n_tries: int, *, first: float, longest: float = math.inf, chance: Callable[[], float] = random.random
+) -> float:
+    """Return the exponential backoff, with jitter of up to a half, so that clients do not retry in lockstep."""
+    return min(first * 2.0 ** (n_tries - 1), longest) * (1 - chance() / 2)
 
 
 _FIRST_WAIT_SECONDS: Final = 2.0
