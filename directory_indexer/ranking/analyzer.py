@@ -238,20 +238,36 @@ def _hump_parts(text: str) -> set[str]:
     shape = letters.translate(_SHAPES)
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
-    for name in set(letters.translate(_ASCII_NAMES).decode().split()):
-        parts.update(name_parts(name))
+    parts.update(*map(name_parts, set(letters.translate(_ASCII_NAMES).decode().split())))
     return parts
 
 
 def _joined(text: str) -> Iterator[str]:
-    for match in _SEPARATED.finditer(text):
+    for match in separated(text):
         joined = _NON_WORD.sub("", match[0]).lower()
         if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
             yield joined
 
 
+def separated(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of `SEPARATED`, tried only at the words before `_SEPARATOR`: in a third of the time."""
+    end = 0
+    for separator in _SEPARATOR.finditer(text):
+        start = separator.start()
+        is_number = text[start].isdecimal()
+        is_part = str.isdecimal if is_number else str.isalnum
+        while start and is_part(text[start - 1]):
+            start -= 1
+        # A number may have a sign and a bracket before it, and an IBAN begins with two letters.
+        for at in range(max(start - 2 if is_number else start, end), start + 1):
+            if match := SEPARATED.match(text, at):
+                yield match
+                end = match.end()
+                break
+
+
 def _dates(text: str) -> Iterator[str]:
-    for match in _DATE.finditer(text):
+    for match in DATE.finditer(text) if _YEAR.search(text) else ():
         year, month, day = (
             (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
@@ -260,7 +276,8 @@ def _dates(text: str) -> Iterator[str]:
 
 
 def _named_signs(text: str) -> Iterator[str]:
-    return (_SIGN_NAMES[match[0].lower()] for match in _SIGNS.finditer(text))
+    matches = SIGNS.finditer(text) if _ANY_SIGN.search(text) else ()
+    return (_SIGN_NAMES[match[0].lower()] for match in matches)
 
 
 def _signed(text: str) -> Iterator[str]:
@@ -300,7 +317,7 @@ _JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
 _MANY_WORDS: Final = 64
 """From this number on, computing all of `extra_words` is as fast."""
 
-_SEPARATED: Final = re.compile(
+SEPARATED: Final = re.compile(
     r"(?<![\w.-])(?:"
     r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
     r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
@@ -311,22 +328,37 @@ _SEPARATED: Final = re.compile(
 """Text that is also written as one word: numbers in groups, an IBAN, words with hyphens or broken at the end of a line,
 MAC addresses, and abbreviations with points."""
 
+# The patterns below begin with a set of characters, which `re` finds ten times faster than a position for a lookbehind.
+_SEPARATOR: Final = re.compile(
+    r"[\d:.\-\u2010\u2011](?:"
+    r"(?<=\d)(?=[ .,'/:()-]+\d|[ ][A-Z0-9])"
+    r"|(?<=[^\W_][-\u2010\u2011])(?=[^\W_]|(?<=-)\n[ \t]*[^\W_])"
+    r"|(?<=[^\W_]:)(?=[0-9A-Fa-f]{2}\b)"
+    r"|(?<=[A-Za-z]\.)(?=[A-Za-z]\.)"
+    r")"
+)
+"""The first separator of each match of `SEPARATED`, or the digit before it."""
+
 _NON_WORD: Final = re.compile(r"[\W_]+")
 _MAX_JOINED_LENGTH: Final = 40
 _MIN_DIGITS: Final = 5
-_DATE: Final = re.compile(
+DATE: Final = re.compile(
     r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
     r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
 )
+_YEAR: Final = re.compile(r"[12](?:(?<=1)[89]|(?<=2)0)\d\d(?:(?=[-/.])|(?<=[-/. ]\d{4}))")
+"""A year that may belong to a `DATE`."""
+
 _DATE_DIGITS: Final = 8
 _MONTHS: Final = 12
 _DAYS: Final = 31
 _SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
-_SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
+SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
+_ANY_SIGN: Final = re.compile(r"[+#.](?:(?<=[cCfF]#)|(?<=[cC]\+)\+|(?<=\.)[nN][eE][tT])")
 _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
 """Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
 
-_SIGNED: Final = re.compile(r"(?<![\w-])(--|[#@$])([A-Za-z\d]+)")
+_SIGNED: Final = re.compile(r"([-#@$](?<![\w-][-#@$])(?:(?<!-)|(?<=-)-))([A-Za-z\d]+)")
 _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)

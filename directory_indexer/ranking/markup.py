@@ -26,9 +26,10 @@ class _Markup(NamedTuple):
 
 def readings(text: str) -> str:
     """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
-    if not _ANY_MARK.search(text):
+    marks = {mark for mark in _MARKS if mark in text}
+    if not marks:
         return ""
-    forms = [form for form in _FORMS if form.mark in text]
+    forms = [form for form in _FORMS if form.mark in marks]
     spans = sorted(match.span() for form in forms for match in re.finditer(form.pattern, text))
     return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
 
@@ -112,4 +113,4 @@ _FORMS: Final = tuple(
         ("'''", r"(?<=[^\W\d_])'{3,5}(?=[^\W\d_])", ""),
     )
 )
-_ANY_MARK: Final = re.compile("|".join(sorted({re.escape(form.mark) for form in _FORMS})))
+_MARKS: Final = tuple({form.mark for form in _FORMS})

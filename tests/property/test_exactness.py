@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -9,7 +10,17 @@ from hypothesis import strategies as st
 
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
-from directory_indexer.ranking.analyzer import WordsWithPart, extra_words, index_fields, query_words, words
+from directory_indexer.ranking.analyzer import (
+    DATE,
+    SEPARATED,
+    SIGNS,
+    WordsWithPart,
+    extra_words,
+    index_fields,
+    query_words,
+    separated,
+    words,
+)
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
 from directory_indexer.ranking.features import Matcher, TypedText, level_weights
 from directory_indexer.ranking.ordering import rank
@@ -117,3 +128,29 @@ def test_a_name_is_cut_in_a_question_as_in_the_index(name: str) -> None:
     asked = {token for word in parse_query(f'"{name}"').words for token in word.tokens} | {*query_words(name)}
     assert asked <= indexed
     assert {*extra_words(name)} <= indexed
+
+
+_FRAGMENTS = (
+    *("2024", "1999", "20", "31", "1", "12345", "a", "B", "ff", "é", "AB12", " 1234", "net", "c", "f", "_"),
+    *("-", "/", ".", ":", ",", "'", "(", ")", "+", " ", "\n", "\n ", "\u2010", "#", "@", "$", "--"),
+)
+
+
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=20).map("".join) | st.text(max_size=40))
+def test_extra_words_come_from_every_match_of_their_patterns(text: str) -> None:
+    assert [match.span() for match in separated(text)] == [match.span() for match in SEPARATED.finditer(text)]
+    dates = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in DATE.finditer(text) if _is_valid(match)]
+    extra = extra_words(text)
+    assert all(any(word.startswith(year) and len(word) == 8 for word in extra) for year in dates)
+    assert {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}.keys() >= {*_signs(text)}
+    assert sum(word in ("cpp", "csharp", "fsharp", "dotnet") for word in extra) >= len({*_signs(text)})
+    n_prefixed = len(re.findall(r"(?<![\w-])(?:--|[#@$])[A-Za-z\d]", text))
+    assert bool(n_prefixed) == any("\ue000" <= word[:1] <= "\ue003" for word in extra)
+
+
+def _is_valid(match: re.Match[str]) -> bool:
+    return 1 <= int(match["m1"] or match["m2"]) <= 12 and 1 <= int(match["d1"] or match["d2"]) <= 31
+
+
+def _signs(text: str) -> list[str]:
+    return [match[0].lower() for match in SIGNS.finditer(text)]
