@@ -125,17 +125,17 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
         UsageError: there is no such type, or the pattern is invalid.
     """
     pattern = LinePattern(request.pattern)
-    scope = _files_in_scope(snapshot, request)
+    scope = files_in_scope(snapshot, request)
     lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
     texts = _all_texts(snapshot, scope) if lookup is None else _matching_texts(snapshot, scope, lookup, request)
-    read = (_FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
+    read = (FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
     return Grep((matches for matches in read if matches is not None), lookup is not None)
 
 
 def files_without_match(snapshot: Snapshot, request: GrepRequest, matches: Grep) -> Iterator[GrepMatches]:
     """Yield the files without matches, each with no lines."""
     matching_paths = {file.path for file in matches.files}
-    for file in snapshot.files.texts(_files_in_scope(snapshot, request).as_json):
+    for file in snapshot.files.texts(files_in_scope(snapshot, request).as_json):
         if file.path not in matching_paths:
             yield GrepMatches(file.path, file.kind, (), 0)
 
@@ -152,7 +152,7 @@ def grep_warnings(
     return (*((_ALL_READ,) if is_slow else ()), *map(str, gaps))
 
 
-class _Files(NamedTuple):
+class ScopedFiles(NamedTuple):
     """The ids of the files to search, the same as a JSON array, and the ids of the files that hold their texts.
 
     None means all.
@@ -163,13 +163,19 @@ class _Files(NamedTuple):
     holder_ids: frozenset[int] | None = None
 
 
-def _files_in_scope(snapshot: Snapshot, request: GrepRequest) -> _Files:
+def files_in_scope(snapshot: Snapshot, request: GrepRequest) -> ScopedFiles:
+    """Return the files that a request covers.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+        UsageError: there is no such type.
+    """
     require_indexed(snapshot, request.scope)
     if request.is_everywhere:
-        return _Files()  # without importing the module that resolves a scope
+        return ScopedFiles()  # without importing the module that resolves a scope
     require_types(request.kinds)
     scope = resolve_scope(snapshot, *_as_search(request))
-    return _Files(scope.file_ids, scope.file_ids_json, scope.holder_ids)
+    return ScopedFiles(scope.file_ids, scope.file_ids_json, scope.holder_ids)
 
 
 def _as_search(request: GrepRequest) -> tuple[SearchRequest, Query]:
@@ -178,31 +184,31 @@ def _as_search(request: GrepRequest) -> tuple[SearchRequest, Query]:
     return search, Query("", "")
 
 
-def _all_texts(snapshot: Snapshot, scope: _Files) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
+def _all_texts(snapshot: Snapshot, scope: ScopedFiles) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
     for file in snapshot.files.texts(scope.as_json):
         yield file, snapshot.stretches.of_file(file.holder_id)
 
 
 def _matching_texts(
-    snapshot: Snapshot, scope: _Files, lookup: WordLookup, request: GrepRequest
+    snapshot: Snapshot, scope: ScopedFiles, lookup: WordLookup, request: GrepRequest
 ) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
     stretches: dict[int, list[LineRange]] = {}
     for stretch in snapshot.stretches.holding(lookup):
         if scope.holder_ids is None or stretch.file_id in scope.holder_ids:
             stretches.setdefault(stretch.file_id, []).append(stretch)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(_files_with(snapshot, scope, stretches)):
+    for file in snapshot.files.texts(files_with(snapshot, scope, stretches)):
         yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else stretches[file.holder_id]
 
 
-def _files_with(snapshot: Snapshot, scope: _Files, holder_ids: Collection[int]) -> str:
+def files_with(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
     """Return the files of a scope whose texts these files hold, as a JSON array of their ids."""
     sharing = snapshot.shared_texts.sharing(holder_ids)
     file_ids = {*holder_ids, *(file.id for files in sharing.values() for file in files)}
     return json.dumps(sorted(file_ids if scope.ids is None else file_ids & scope.ids))
 
 
-class _FileReader:
+class FileReader:
     """Finds the matching lines of one file."""
 
     def __init__(self, file: TextFile, pattern: LinePattern, request: GrepRequest) -> None:
@@ -212,6 +218,7 @@ class _FileReader:
         self._request = request
 
     def read(self, stretches: Iterable[LineRange]) -> GrepMatches | None:
+        """Return the matching lines; None if there are none."""
         lines: list[GrepLine] = []
         n_matches = 0
         raise_if_cancelled()

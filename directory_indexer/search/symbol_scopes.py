@@ -23,27 +23,24 @@ class DefinedAt(NamedTuple):
     definition: Definition
 
 
+def _module_parts(path: FilePath) -> list[str]:
+    """Return the directories of a file, and last the name by which it is imported."""
+    *folders, file = exact_text(path).split(os.sep)
+    return [*folders, file.partition(".")[0]]
+
+
 def _is_in(at: DefinedAt, container: str) -> bool:
     """Whether a definition stands in something of this name: a class, a function, or the module that its file is."""
-    *folders, file = exact_text(at.path).split(os.sep)
-    stem = file.partition(".")[0]
+    *folders, stem = _module_parts(at.path)
     module = folders[-1] if stem in ("__init__", "index", "mod") and folders else stem
     return f".{module}.{at.definition.container}".rstrip(".").endswith(f".{container}")
-
-
-def _encloses(at: DefinedAt, place: Place) -> bool:
-    """Whether a function is defined in another function, and a place lies in that, too."""
-    if at.path != place.path or not at.definition.container or place.enclosing is None:
-        return False
-    around = place.source.around(place.enclosing)
-    return any(outer.qualified == at.definition.container and outer.kind in CALLABLE for outer in around)
 
 
 class Place(NamedTuple):
     """A place of a name in a text, and the definition around it."""
 
     path: FilePath
-    source: SourceText
+    file: SourceFile
     start: int
     enclosing: Definition | None
 
@@ -55,32 +52,38 @@ class NameScope:
         self.name = name
         self.defined = defined
         self.requested = [at for at in defined if not container or _is_in(at, container)]
-        self.pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-        self._owners = {at.definition.container.rpartition(".")[2] for at in self.requested if at.definition.container}
-        self._others = {
-            at.definition.container.rpartition(".")[2]
-            for at in defined
-            if at not in self.requested and at.definition.container
-        }
-        self._at_top = [at for at in self.requested if not at.definition.container]
-        self._files: dict[FilePath, _File] = {}
+        self._owners = {at.definition.container.rpartition(".")[2] for at in self.requested} - {""}
+        others = set(defined).difference(self.requested)
+        self._others = {at.definition.container.rpartition(".")[2] for at in others} - {""}
+        self._at_top = {at.path for at in self.requested if not at.definition.container}
+        self._all_at_top = {at.path for at in defined if not at.definition.container}
+        self._directories = {os.path.dirname(at.path) for at in self.requested}
+        self._modules = {part for at in self.requested for part in _module_parts(at.path)}
+        self._nested: dict[FilePath, set[str]] = {}
+        for at in self.requested:
+            self._nested.setdefault(at.path, set()).add(at.definition.container)
+        self._is_local_in: dict[tuple[FilePath, int], bool] = {}
+        escaped = re.escape(name)
+        self._parameter = re.compile(rf"(?:^|[,*])\s*{escaped}\s*(?:[:,=]|\Z)")
+        self._binding = re.compile(_BINDS.replace("NAME", escaped), re.MULTILINE)
+        self._declaration = re.compile(rf"\b(?:global|nonlocal)\b[^\n]{{0,200}}\b{escaped}\b")
 
     def judge(self, place: Place) -> tuple[str, str]:
         """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
-        line = _line_around(place)
+        line = _line_around(place, self.name)
         how = self._how(place, line)
         if not self.requested:
             return how, "its definition is not indexed"
         if how == "import":
             return how, self._doubt_of_import(place)
-        if receiver := _receiver(line.before, place.source.kind):
+        if receiver := _receiver(line.before, place.file.source.kind):
             return how, self._doubt_of_attribute(place, receiver)
-        if place.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
+        if place.file.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
             return "set", _KEYWORD
         return how, self._doubt_of_name(place, how)
 
     def _how(self, place: Place, line: _Line) -> str:
-        if self._file(place).module_at(place.start) is not None:
+        if place.file.module_at(place.start) is not None:
             return "import"
         if _CLASS_HEADER.match(line.before):
             return "base"
@@ -91,7 +94,7 @@ class NameScope:
     def _doubt_of_import(self, place: Place) -> str:
         if not self._at_top:
             return _OTHER
-        module = self._file(place).module_at(place.start)
+        module = place.file.module_at(place.start)
         return "" if not module or self._is_from(module, place) else _OTHER_MODULE
 
     def _doubt_of_attribute(self, place: Place, receiver: str) -> str:
@@ -99,12 +102,12 @@ class NameScope:
             return self._doubt_of_own(place)
         if receiver in self._owners:
             return ""
-        module = self._file(place).names.get(receiver)
+        module = place.file.names.get(receiver)
         if module is not None and self._at_top:
             is_from = self._is_from(module, place) or self._is_from(f"{module}.{receiver}", place)
             return "" if is_from else _OTHER_MODULE
         if not self._owners:
-            return "" if place.source.kind in _NAMESPACED and not self._others else _OTHER
+            return "" if place.file.source.kind in _NAMESPACED and not self._others else _OTHER
         return self._doubt_of_method(place, receiver, module)
 
     def _doubt_of_method(self, place: Place, receiver: str, module: str | None) -> str:
@@ -118,7 +121,7 @@ class NameScope:
         return _COMMON_NAME if self.name in _COMMON else ""
 
     def _doubt_of_own(self, place: Place) -> str:
-        around = place.source.around(place.enclosing) if place.enclosing else ()
+        around = place.file.source.around(place.enclosing) if place.enclosing else ()
         own = next((outer for outer in around if outer.kind not in CALLABLE), None)
         if own is None:
             return _OTHER if self._others else ""
@@ -129,36 +132,35 @@ class NameScope:
             return ""
         if name in self._others:
             return _OTHER
-        bases = self._file(place).bases_of(name)
+        bases = place.file.bases_of(name)
         if bases & self._owners or (bases and not self._others):
             return ""
         return _OTHER if self._others or name in _BUILTIN_TYPES else ""
 
     def _doubt_of_name(self, place: Place, how: str) -> str:
-        if any(_encloses(at, place) for at in self.requested):
+        if self._is_enclosed(place):
             return ""
         if not self._at_top:
             return self._doubt_of_bare_method(place, how)
-        if place.enclosing and self._file(place).is_local(self.name, place.enclosing):
+        if self._is_local(place):
             return _LOCAL
-        if any(at.path == place.path for at in self._at_top):
+        if place.path in self._at_top:
             return ""
-        if any(at.path == place.path and not at.definition.container for at in self.defined):
+        if place.path in self._all_at_top:
             return _OTHER
         return self._doubt_of_imported(place)
 
     def _doubt_of_imported(self, place: Place) -> str:
-        file = self._file(place)
+        file = place.file
         if self.name in file.names:
             return "" if self._is_from(file.names[self.name], place) else _OTHER_MODULE
-        if not file.has_star and place.source.kind in _IMPORTING:
+        if not file.has_star and place.file.source.kind in _IMPORTING:
             return _NOT_IMPORTED
-        directory = os.path.dirname(place.path)
-        is_near = any(os.path.dirname(at.path) == directory for at in self._at_top)
+        is_near = os.path.dirname(place.path) in map(os.path.dirname, self._at_top)
         return "" if is_near or len({at.path for at in self.defined}) == 1 else _OTHER
 
     def _doubt_of_bare_method(self, place: Place, how: str) -> str:
-        if place.source.kind not in _EXPLICIT or how == "base":
+        if place.file.source.kind not in _EXPLICIT or how == "base":
             return self._doubt_of_own(place)
         around = place.enclosing
         return "" if around and around.kind not in CALLABLE and around.name in self._owners else _OTHER
@@ -167,18 +169,43 @@ class NameScope:
         """Whether a module can have one of the definitions: its own file, or a package that it lies in."""
         parts = [part for part in _PARTS.split(module.strip("'\"")) if part and part not in _RELATIVE]
         if not parts:  # `from . import`
-            directory = os.path.dirname(place.path)
-            return any(os.path.dirname(at.path) == directory for at in self.requested)
-        for at in self.requested:
-            *folders, file = exact_text(at.path).split(os.sep)
-            if {parts[0], parts[-1]} & {*folders, file.partition(".")[0]}:
+            return os.path.dirname(place.path) in self._directories
+        return not self._modules.isdisjoint((parts[0], parts[-1]))
+
+    def _is_enclosed(self, place: Place) -> bool:
+        """Whether the name is defined in a function, and a place lies in that, too."""
+        containers = self._nested.get(place.path, set()) - {""}
+        if not containers or place.enclosing is None:
+            return False
+        around = place.file.source.around(place.enclosing)
+        return any(outer.qualified in containers and outer.kind in CALLABLE for outer in around)
+
+    def _is_local(self, place: Place) -> bool:
+        """Whether a function of Python around a place binds the name itself: as a parameter, or by an assignment."""
+        source = place.file.source
+        if place.enclosing is None or source.kind != "python":
+            return False
+        for around in source.around(place.enclosing):
+            if around.kind not in CALLABLE:
+                return False
+            key = (place.path, around.start_line)
+            if key not in self._is_local_in:
+                self._is_local_in[key] = self._binds(place.file.source, around)
+            if self._is_local_in[key]:
                 return True
         return False
 
-    def _file(self, place: Place) -> _File:
-        if place.path not in self._files:
-            self._files[place.path] = _File(place.source)
-        return self._files[place.path]
+    def _binds(self, source: SourceText, function: Definition) -> bool:
+        first = source.line_start(function.start_line)
+        last = source.line_start(function.end_line + 1)
+        code = source.code[first : last if last > first else None]
+        body = code.partition("(")[2]
+        if self.name not in body:
+            return False
+        parameters = _PARAMETERS.match(body)
+        if parameters and self._parameter.search(_without_brackets(parameters[0])):
+            return True
+        return bool(self._binding.search(body)) and not self._declaration.search(code)
 
 
 class _Line(NamedTuple):
@@ -188,13 +215,12 @@ class _Line(NamedTuple):
     behind: str
 
 
-def _line_around(place: Place) -> _Line:
-    code = place.source.code
-    name_end = _WORD_END.search(code, place.start)
-    end = name_end.start() if name_end else len(code)
+def _line_around(place: Place, name: str) -> _Line:
+    code = place.file.source.code
+    end = place.start + len(name)
     first = code.rfind("\n", 0, place.start) + 1
     before = code[max(first, place.start - _LONGEST) : place.start]
-    if not before.strip() and first:
+    if first and not before.strip():
         # A chain of calls, or arguments, one a line.
         previous = code[code.rfind("\n", 0, first - 1) + 1 : first - 1].rstrip()
         before = previous[-_LONGEST:] if previous.endswith((".", "(", ",")) else before
@@ -203,7 +229,8 @@ def _line_around(place: Place) -> _Line:
 
 def _receiver(before: str, kind: str) -> str:
     """Return the receiver that a name is an attribute of; `?` for a receiver without a name."""
-    if kind == "python" and before.endswith(("->", "-> ")):
+    before = before.rstrip(" \t")
+    if not before.endswith((".", "->", "::", "@")) or (kind == "python" and before.endswith("->")):
         return ""
     if not _ATTRIBUTE.search(before):
         return "@" if _INSTANCE.search(before) else ""
@@ -215,27 +242,28 @@ def _type_of(place: Place, receiver: str) -> str | None:
     """Return the class that a variable was last made with or declared as, as far as the text before says so."""
     if not receiver.isidentifier():
         return None
-    code, at = place.source.code, place.start
+    code, at = place.file.source.code, place.start
     for _ in range(_MOST_LOOKED_AT):
-        at = code.rfind(receiver, 0, at)
+        at = code.rfind(receiver, max(place.start - _FARTHEST, 0), at)
         if at < 0:
             return None
         end = at + len(receiver)
         if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
             continue
-        match = _MADE.match(code, end) or _DECLARED.search(code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at])
+        before = code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at]
+        match = _MADE.match(code, end, end + _LONGEST) or _DECLARED.search(before)
+        if match is None and before.rstrip().endswith(" as"):
+            match = _OPENED.search(before)
         if match:
-            return match[1] or match[2]
+            return match[match.lastindex or 0]
     return None
 
 
-class _File:
-    """The imports, the bases of classes and the local names of a file."""
+class SourceFile:
+    """A source text with its imports and the bases of its classes."""
 
     def __init__(self, source: SourceText) -> None:
-        self._source = source
-        self._bases: dict[str, frozenset[str]] = {}
-        self._local: dict[tuple[str, int], bool] = {}
+        self.source = source
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -256,49 +284,24 @@ class _File:
 
     def bases_of(self, name: str) -> frozenset[str]:
         """Return the names that a class builds on, those of its bases in this file included."""
-        if name not in self._bases:
-            self._bases[name] = frozenset(self._read_bases(name))
-        return self._bases[name]
-
-    def is_local(self, name: str, enclosing: Definition) -> bool:
-        """Whether a function of Python, or one around it, binds a name itself: as a parameter, or by an assignment."""
-        for around in self._source.around(enclosing):
-            if around.kind not in CALLABLE or self._source.kind != "python":
-                return False
-            key = (name, around.start_line)
-            if key not in self._local:
-                self._local[key] = self._binds(name, around)
-            if self._local[key]:
-                return True
-        return False
-
-    def _binds(self, name: str, function: Definition) -> bool:
-        first = self._source.line_start(function.start_line)
-        last = self._source.line_start(function.end_line + 1)
-        code = self._source.code[first : last if last > first else None]
-        body = code.partition("(")[2]
-        parameters = _PARAMETERS.match(body)
-        name = re.escape(name)
-        if parameters and re.search(rf"(?:^|[,*])\s*{name}\s*(?:[:,=]|\Z)", _without_brackets(parameters[0])):
-            return True
-        is_bound = re.search(_BINDS.replace("NAME", name), body, re.MULTILINE)
-        return bool(is_bound) and not re.search(rf"\b(?:global|nonlocal)\b[^\n]*\b{name}\b", code)
-
-    def _read_bases(self, name: str) -> set[str]:
         seen: set[str] = set()
         ahead = [name]
         while ahead and len(seen) < _MOST_BASES:
-            current = ahead.pop()
-            header = rf"\b(?:class|struct|interface|trait)[ \t]+{re.escape(current)}\b([^\n{{]*)"
-            match = re.search(header, self._source.code)
-            bases = set(_NAME.findall(match[1])) - seen - {current} if match else set()
+            bases = self._bases.get(ahead.pop(), frozenset()) - seen
             seen |= bases
             ahead += sorted(bases)
-        return seen
+        return frozenset(seen) - {name}
+
+    @cached_property
+    def _bases(self) -> dict[str, frozenset[str]]:
+        bases: dict[str, frozenset[str]] = {}
+        for match in _CLASS.finditer(self.source.code):
+            bases.setdefault(match[1], frozenset(_NAME.findall(match[2])))
+        return bases
 
     @cached_property
     def _statements(self) -> list[re.Match[str]]:
-        return list(_IMPORT.finditer(self._source.code))
+        return list(_IMPORT.finditer(self.source.code))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -308,7 +311,7 @@ class _File:
         if statement["module"]:
             return statement["module"]
         # Strings are blanked in the code, and stand in the text.
-        quoted = _QUOTED.search(self._source.text, statement.start(), statement.end())
+        quoted = _QUOTED.search(self.source.text, statement.start(), statement.end())
         return quoted[1] if quoted else None
 
     def _named(self) -> Iterator[tuple[str, str]]:
@@ -339,12 +342,12 @@ _IMPORT: Final = re.compile(
 _MADE: Final = re.compile(
     r"[ \t]*(?::[ \t]*(?:[\w.]*\.)?([A-Z]\w*)|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*([A-Z]\w*)[ \t]*\()"
 )
-_DECLARED: Final = re.compile(r"\b([A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+\Z|\b([A-Z]\w*)[ \t*&]+\Z")
+_DECLARED: Final = re.compile(r"\b([A-Z]\w*)[ \t*&]+\Z")
+_OPENED: Final = re.compile(r"\b([A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+\Z")
 _BINDS: Final = (
     r"^[ \t]+NAME[ \t]*(?::[^=\n]+)?=(?!=)|\bfor[ \t]+(?:\w+,[ \t]*)*NAME\b[^\n]{0,100}\bin\b|\bas[ \t]+NAME\b"
 )
 _QUOTED: Final = re.compile(r"[\"']([^\"'\n]+)[\"']")
-_WORD_END: Final = re.compile(r"(?<=[\w$?!])(?![\w$])")
 _ATTRIBUTE: Final = re.compile(r"(?:\?\.|(?<!\.)\.|->|::|!\.)[ \t]*\Z")
 _INSTANCE: Final = re.compile(r"[^\s@][ (\t]*@\Z")
 """What stands before an instance variable of Ruby, and not before a decorator, which is alone in its line."""
@@ -360,6 +363,7 @@ _CLASS_HEADER: Final = re.compile(
     r"(?:[(:,<]|\b(?:extends|implements|for|impl|with)\b)[^\n]*\Z"
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_CLASS: Final = re.compile(r"\b(?:class|struct|interface|trait)[ \t]+(\w+)\b(?=([^\n{]{0,400}))")
 _EXPLICIT: Final = frozenset({"python", "javascript", "typescript", "tsx", "rust", "go", "php", "lua"})
 _IMPORTING: Final = frozenset({"python", "javascript", "typescript", "tsx"})
 _NAMESPACED: Final = frozenset({"go", "rust", "cpp", "c", "elixir", "ruby", "php", "lua", "haskell"})
@@ -380,3 +384,4 @@ _RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
 _MOST_LOOKED_AT: Final = 40
 _LONGEST: Final = 400
 _MOST_BASES: Final = 20
+_FARTHEST: Final = 50_000

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 CALLABLE: Final = frozenset({"function", "method"})
@@ -50,7 +51,7 @@ class SourceText:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))][:-1]
 
     def line_at(self, character: int) -> int:
         """Return the number of the line that a character stands in."""
@@ -59,6 +60,17 @@ class SourceText:
     def line_start(self, line: int) -> int:
         """Return the character at which a line begins."""
         return self._line_starts[min(line, len(self._line_starts)) - 1]
+
+    def line(self, line: int) -> str:
+        """Return a line without its end."""
+        start = self.line_start(line)
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else None]
+
+    def is_code(self, start: int, name: str) -> bool:
+        """Whether a name that begins at a character is code, and not part of a variable with a sign before it."""
+        code, end = self.code, start + len(name)
+        return code.startswith(name, start) and code[start - 1 : start] != "$" and code[end : end + 1] != "$"
 
     def enclosing(self, line: int) -> Definition | None:
         """Return the innermost definition that a line stands in, its own first line included."""
@@ -107,34 +119,35 @@ class SourceText:
     def _read(self) -> Iterator[Definition]:
         stack: list[Definition] = []
         header = _header_of(self.kind)
-        groups = header.groupindex.keys()
+        owners = tuple(_OWNERS & header.groupindex.keys())
+        has_keyword = "keyword" in header.groupindex
         for match in header.finditer(self.code):
-            name, keyword = _name_and_keyword(match)
-            if not name or len(stack) > _MOST_DEPTH:
-                continue
-            start = self.line_at(match.start(match.lastgroup or 0))
-            end = self._end_of(match)
+            name = match.lastgroup or 0
+            start = self.line_at(match.start(name))
             while stack and stack[-1].end_line < start:
                 stack.pop()
-            owner = "" if stack else next((match[group] for group in _OWNERS & groups if match[group]), "")
-            above = stack[-1] if stack else None
-            container = above.qualified if above else owner
-            is_method = keyword in _FUNCTIONS and ((above is not None and above.kind not in CALLABLE) or bool(owner))
-            kind = "method" if is_method else "function" if keyword in _FUNCTIONS else _KINDS.get(keyword, keyword)
-            definition = Definition(name, kind, start, end, container)
+            if len(stack) > _MOST_DEPTH:
+                continue
+            keyword = (match["keyword"] if has_keyword else "") or "function"
+            owner = "" if stack else next((match[group] for group in owners if match[group]), "")
+            container = stack[-1].qualified if stack else owner
+            kind = _KINDS.get(keyword, keyword)
+            if keyword in _FUNCTIONS:
+                kind = "method" if owner or (stack and stack[-1].kind not in CALLABLE) else "function"
+            definition = Definition(match[name], kind, start, self._end_of(match), container)
             stack.append(definition)
             yield definition
 
     def _end_of(self, match: re.Match[str]) -> int:
         """Return the last line of a definition: brackets and ends on its own indentation belong to it."""
+        code = self.code
         indent = len(match["indent"].expandtabs(4))
-        line_end = self.code.find("\n", match.end())
+        line_end = code.find("\n", match.end())
         if line_end < 0:
-            return self.line_at(len(self.code))
-        tabs = indent // 4
-        dedent = _dedent(indent, tabs).search(self.code, line_end)
-        end = len(self.code) if dedent is None else dedent.start()
-        return self.line_at(line_end + max(len(self.code[line_end:end].rstrip()) - 1, -1))
+            return len(self._line_starts)
+        dedent = _dedent(indent, indent // 4).search(code, line_end)
+        body = code[line_end : dedent.start() if dedent else None]
+        return self.line_at(line_end + max(len(body.rstrip()) - 1, -1))
 
 
 def _blanked(match: re.Match[str]) -> str:
@@ -154,14 +167,6 @@ def _blank(text: str) -> str:
     if "\n" not in text:
         return " " * len(text)
     return "\n".join(" " * len(line) for line in text.split("\n"))
-
-
-def _name_and_keyword(match: re.Match[str]) -> tuple[str, str]:
-    groups = match.groupdict()
-    for group in ("name", "typed", "method", "bound"):
-        if groups.get(group):
-            return groups[group], groups.get("keyword") or "function"
-    return "", ""
 
 
 _dedents: dict[tuple[int, int], re.Pattern[str]] = {}
@@ -185,8 +190,8 @@ def _header_of(kind: str) -> re.Pattern[str]:
     return _HEADERS.get(kind, _ANY_HEADER)
 
 
-_QUOTED: Final = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+"?'
-_SINGLE: Final = r"'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\Z)|'(?:[^'\\\n]|\\.)*+'?"
+_QUOTED: Final = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\\?\Z)|"(?:[^"\\\n]|\\.)*+"?'
+_SINGLE: Final = r"'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\\?\Z)|'(?:[^'\\\n]|\\.)*+'?"
 _CHARACTER: Final = r"'(?:\\[^\n']{1,10}|[^'\\\n])'"
 _TICKS: Final = r"`(?:[^`\\]|\\.)*+`?"
 _HASH: Final = r"\#(?<![^\s;(\[{,]\#)[^\n]*"
@@ -216,7 +221,7 @@ _INDENT: Final = r"^(?P<indent>[ \t]*+)"
 _OWNER: Final = r"(?P<owner>(?!))?"
 _MODIFIERS: Final = (
     r"(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|async|open|sealed|data|inline"
-    r"|override|virtual|partial|unsafe|const|extern|pub(?:\([^)]*\))?|suspend|case|implicit|lazy|inner|value|annotation"
+    r"|override|virtual|partial|unsafe|const|extern|pub(?:\([^)\n]*\))?|suspend|case|implicit|lazy|inner|value|annotation"
     r"|fileprivate|mutating|indirect|companion|readonly|tailrec|operator|infix|local|template|friend|typedef|crate"
     r"|@\w+(?:\([^()\n]*\))?|\"[^\"\n]*\")[ \t]+)*+"
 )
@@ -248,7 +253,8 @@ _GO: Final = re.compile(
 )
 _RUST: Final = re.compile(
     rf"{_INDENT}{_MODIFIERS}(?:(?P<keyword>fn|struct|enum|union|trait|mod|macro_rules!|type)[ \t]+{_OWNER}(?P<name>\w+)"
-    r"|impl\b(?:<[^\n{]*?>)?[ \t]+(?:[^\n{]*?\bfor[ \t]+)?[&\w:]*?(?P<bound>\w+)(?:<[^\n]*)?[ \t]*(?:\{|where|\n))",
+    r"|impl\b(?:<[^\n{]{0,200}?>)?[ \t]++(?:[^\n{]{0,200}?\bfor[ \t]++)?&?(?:\w++::)*+(?P<bound>\w++)"
+    r"(?:<[^\n]*+(?:\n|\Z)|[ \t]*+(?:\{|where|\n)))",
     re.MULTILINE,
 )
 _C_FAMILY: Final = re.compile(

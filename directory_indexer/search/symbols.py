@@ -7,19 +7,17 @@ an import, a mention in a comment) follows from its line; whose name it is, wher
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import FilePath, display, exact_text
-from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.matching import PatternOptions
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.search.grep import GrepMatches, GrepRequest, grep
+from directory_indexer.search.grep import GrepMatches
+from directory_indexer.search.symbol_files import NamedSource, files_with_name
 from directory_indexer.search.symbol_scopes import DefinedAt, NameScope, Place
-from directory_indexer.search.symbol_source import CALLABLE, Definition, SourceText
+from directory_indexer.search.symbol_source import CALLABLE, Definition
 from directory_indexer.storage.documents.store import Snapshot
 
 
@@ -180,86 +178,66 @@ class _NameReader:
     """Reads the files that hold a name."""
 
     def __init__(self, snapshot: Snapshot, request: SymbolRequest) -> None:
-        self._snapshot = snapshot
-        self._n_judged: Counter[FilePath] = Counter()
-        pattern = PatternOptions((request.name,), are_texts=True, are_words=request.name[-1:].isalnum())
-        files_with_name = list(grep(snapshot, GrepRequest(pattern, scope=request.scope, most_spans=0)).files)
-        code = [matches for matches in files_with_name if matches.kind in GROUPS["code"]]
-        files = {file.path: file for file in snapshot.files.at([matches.path for matches in code])}
-        self._texts: dict[FilePath, tuple[GrepMatches, SourceText]] = {}
-        n_bytes = 0
-        for matches in code:
-            if n_bytes < _MOST_BYTES and (text := self._text(files[matches.path].holder_id)) is not None:
-                self._texts[matches.path] = (matches, SourceText(text, matches.kind))
-                n_bytes += len(text)
-        self.n_unread = len(code) - len(self._texts)
-        self._documents = [matches for matches in files_with_name if matches.kind not in GROUPS["code"]]
-        defined = {path: list(_defined(source, request.name)) for path, (_, source) in self._texts.items()}
+        files = files_with_name(snapshot, request.name, request.scope)
+        self.n_unread = files.n_unread
+        self._sources = {source.path: source.file.source for source in files.sources}
+        defined = {source.path: tuple(_defined(source, request.name)) for source in files.sources}
         at = [DefinedAt(path, definition) for path, definitions in defined.items() for definition in definitions]
         self.scope = NameScope(request.name, request.container, at)
         self.definitions = [self._definition(at) for at in self.scope.requested]
-        self.uses = [uses for path in self._texts for uses in self._uses(path)] + list(map(_mentions, self._documents))
-
-    def _text(self, holder_id: int) -> str | None:
-        stretches = self._snapshot.stretches.of_file(holder_id)
-        return stretches[0].text.decode() if stretches and len(stretches[0].text) <= _LONGEST_TEXT else None
+        self.uses = [uses for source in files.sources for uses in self._uses(source, defined[source.path])]
+        self.uses += map(_mentions, files.documents)
 
     def _definition(self, at: DefinedAt) -> FoundDefinition:
-        signature = self._texts[at.path][1].signature(at.definition.start_line)
+        signature = self._sources[at.path].signature(at.definition.start_line)
         return FoundDefinition(at.path, at.definition, signature, has_role(exact_text(at.path), "test"))
 
-    def _uses(self, path: FilePath) -> Iterator[Uses]:
-        matches, source = self._texts[path]
-        placed = list(self._placed(path, matches, source))
+    def _uses(self, source: NamedSource, defined: Sequence[Definition]) -> Iterator[Uses]:
+        placed = self._placed(source, {definition.start_line for definition in defined})
         for _, group in groupby(placed, key=lambda item: (item[0], item[1].how == MENTION)):
             parts = list(group)
             above = parts[0][0]
             name, start = (above.qualified, above.start_line) if above else ("", 1)
-            yield Uses(path, name, start, tuple(use for _, use in parts))
+            yield Uses(source.path, name, start, tuple(use for _, use in parts))
 
-    def _placed(
-        self, path: FilePath, matches: GrepMatches, source: SourceText
-    ) -> Iterator[tuple[Definition | None, Use]]:
-        own = {at.definition.start_line for at in self.scope.defined if at.path == path}
-        for line in matches.lines:
-            start = source.line_start(line.number)
-            code = source.code[start : start + len(line.text)]
-            at = [match.start() for match in self.scope.pattern.finditer(code)]
-            enclosing = source.enclosing(line.number)
-            text = " ".join(line.text[:_LONGEST_LINE].split())
-            if not at:
-                yield enclosing, Use(line.number, text, MENTION)
+    def _placed(self, source: NamedSource, own_lines: Collection[int]) -> Iterator[tuple[Definition | None, Use]]:
+        text = source.file.source
+        n_judged = 0
+        for number, starts in groupby(source.starts, key=text.line_at):
+            in_code = [start for start in starts if text.is_code(start, self.scope.name)]
+            if in_code and number in own_lines:
                 continue
-            if line.number in own:
-                continue
-            uses = [self._judged(Place(path, source, start + character, enclosing)) for character in at]
-            if uses:
-                how, doubt = min(uses, key=lambda judged: (bool(judged[1]), _ORDER.index(judged[0])))
-                yield enclosing, Use(line.number, text, how, doubt)
-
-    def _judged(self, place: Place) -> tuple[str, str]:
-        """Return how a name is used and the doubt; after very many uses in a file, the rest are not judged."""
-        self._n_judged[place.path] += 1
-        return self.scope.judge(place) if self._n_judged[place.path] <= _MOST_JUDGED else ("use", _NOT_JUDGED)
+            enclosing = text.enclosing(number)
+            judged = [(MENTION, "")]
+            if in_code and n_judged < _MOST_JUDGED:
+                judged = [self.scope.judge(Place(source.path, source.file, start, enclosing)) for start in in_code]
+            elif in_code:
+                judged = [("use", _NOT_JUDGED)]
+            n_judged += len(in_code)
+            how, doubt = min(judged, key=lambda each: (bool(each[1]), _ORDER.index(each[0])))
+            yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt)
 
 
-def _defined(source: SourceText, name: str) -> Iterator[Definition]:
+def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
     """Yield the definitions of a name, and where there is none, what is bound to it outside of functions."""
-    own = [definition for definition in source.definitions if definition.name == name]
+    text = source.file.source
+    own = [definition for definition in text.definitions if definition.name == name]
     yield from own
     lines = {definition.start_line for definition in own}
     pattern = re.compile(_BINDING.replace("NAME", re.escape(name)), re.MULTILINE)
     seen = set[str]()
-    for match in pattern.finditer(source.code):
-        line = source.line_at(match.start("name"))
-        above = source.enclosing(line)
+    for line in dict.fromkeys(map(text.line_at, source.starts)):
+        match = pattern.match(text.code, text.line_start(line))
+        if match is None or line in lines:
+            continue
+        above = text.enclosing(line)
         is_attribute = match["self"] is not None
-        if line in lines or (above is not None and (above.kind in CALLABLE) and not is_attribute):
+        if above is not None and above.kind in CALLABLE and not is_attribute:
             continue
         if above is None and match["indent"] and not match["words"]:
             continue  # an argument of a call that has several lines
         if is_attribute and above is not None:
-            above = next((definition for definition in source.around(above) if definition.kind not in CALLABLE), None)
+            above = next((definition for definition in text.around(above) if definition.kind not in CALLABLE), None)
         container = above.qualified if above else ""
         if container not in seen:
             seen.add(container)
@@ -284,7 +262,5 @@ _BINDING: Final = (
 )
 _NOT_JUDGED: Final = "one of very many in this file"
 _MOST_JUDGED: Final = 500
-_MOST_BYTES: Final = 20_000_000
-_LONGEST_TEXT: Final = 2_000_000
 _LONGEST_LINE: Final = 240
 _MOST_CALLERS: Final = 50

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.errors import UsageError
+from directory_indexer.search.symbol_files import files_with_name
 from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_request
 from directory_indexer.server.mcp.arguments import SymbolArguments
 from directory_indexer.server.mcp.budget import cost
@@ -149,3 +150,29 @@ def test_what_is_no_name_is_refused(name: str) -> None:
 def test_a_name_that_is_nowhere_is_no_error(index: Index) -> None:
     shop(index)
     assert not symbol(index, "nowhere_at_all").is_any
+
+
+def test_a_text_is_parsed_once_and_anew_when_it_has_changed(index: Index) -> None:
+    def parsed() -> object:
+        with index.docstore.snapshot() as snapshot:
+            [source] = files_with_name(snapshot, "name", ()).sources
+        return source.file
+
+    index.write("a.py", "def name():\n    pass\n")
+    index.run()
+    first = parsed()
+    assert parsed() is first
+    index.write("a.py", "\n\ndef name():\n    pass\n")
+    index.run()
+    assert parsed() is not first
+    assert symbol(index, "name").definitions[0].definition.start_line == 3
+
+
+def test_a_name_is_no_part_of_another_one_and_has_its_case(index: Index) -> None:
+    index.write("a.py", "def size(): ...\n\nsize_of = Size = resize = file_size = size()\n")
+    index.write("b.md", "Size and size_of, and size.\n")
+    index.write("c.md", "Size and size_of.\n")
+    index.run()
+    found = symbol(index, "size")
+    assert lines(found.code) == [("", 3, "call")]
+    assert [one.path.rpartition("/")[2] for one in found.documents] == ["b.md"]

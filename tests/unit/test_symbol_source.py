@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from directory_indexer.search.symbol_scopes import SourceFile
 from directory_indexer.search.symbol_source import SourceText
 
 
@@ -86,6 +89,47 @@ def test_no_text_is_too_odd_to_be_read(text: str, kind: str) -> None:
     assert len(source.code) == len(text)
     assert source.code.count("\n") == text.count("\n")
     assert all(1 <= one.start_line <= one.end_line <= text.count("\n") + 1 for one in source.definitions)
+
+
+def test_what_follows_very_deep_definitions_is_read() -> None:
+    deep = "".join(f"{'    ' * depth}def f{depth}():\n" for depth in range(20)) + "    " * 20 + "pass\n"
+    assert [name for name, *_ in definitions("python", f"{deep}\n\ndef after():\n    pass\n")][-1] == "after"
+
+
+def reading_seconds(text: str, kind: str) -> float:
+    """Return the processor time that reading a text takes, the least of three."""
+
+    def seconds() -> float:
+        began = time.process_time()
+        file = SourceFile(SourceText(text, kind))
+        assert file.source.definitions is not None
+        assert file.names is not None
+        file.bases_of("a")
+        return time.process_time() - began
+
+    return min(seconds() for _ in range(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "text", "end"),
+    [
+        ("python", '"""a\n\\', "\\"),
+        ("rust", "impl\t", ""),
+        ("rust", "impl<A> for ", ""),
+        ("rust", "implaaaaaaaa", ""),
+        ("java", "\npub(", ""),
+        ("cpp", "a<b (", ""),
+        ("typescript", "a = (b) ", ""),
+        ("go", "func (a ", ""),
+        ("python", "class A(B, ", ""),
+        ("python", "from a import (\n", ""),
+        ("javascript", "import {a\n", ""),
+    ],
+)
+def test_the_time_of_reading_grows_with_the_size_alone(kind: str, text: str, end: str) -> None:
+    n = 40_000 // len(text)
+    assert reading_seconds(text * 4 * n + end, kind) < 12 * reading_seconds(text * n + end, kind) + 0.1
 
 
 @pytest.mark.parametrize(

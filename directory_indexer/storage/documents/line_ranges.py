@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -20,6 +22,21 @@ class LineRange(NamedTuple):
     start_line: int
     start_char: int
     text: bytes
+
+
+class PackedText(NamedTuple):
+    """The text that a file owns, as it is stored; two that are equal have the same text."""
+
+    rows: tuple[_Row, ...]
+
+    @property
+    def n_characters(self) -> int:
+        """The length of the text."""
+        return max((row.end_char for row in self.rows), default=0)
+
+    def unpack(self) -> str:
+        """Return the text."""
+        return _join(self.rows).text.decode()
 
 
 class WordLookup(NamedTuple):
@@ -39,16 +56,41 @@ class LineRanges(SnapshotQueries):
 
     def of_file(self, file_id: int) -> list[LineRange]:
         """Return the text that a file owns as one range; none if it owns no text."""
+        packed = self.packed(file_id)
+        return [_join(packed.rows)] if packed.rows else []
+
+    def packed(self, file_id: int) -> PackedText:
+        """Return the text that a file owns as it is stored."""
         rows = self._select(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
-        group = list(map(_Row._make, rows))
-        return [_join(group)] if group else []
+        return PackedText(tuple(map(_Row._make, rows)))
 
     def holding(self, lookup: WordLookup) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
-        rows = self._connection.execute(
-            f"{_COLUMNS} JOIN ({_RANGES}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id", lookup._asdict()
-        )
-        return [_join(list(group)) for _, group in groupby(map(_Row._make, rows), key=_line_group_key())]
+        return self._ranges(_CANDIDATES, lookup._asdict())
+
+    def around(self, chunk_ids: Iterable[int]) -> list[LineRange]:
+        """Return the ranges of these chunks."""
+        return self._ranges("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
+
+    def with_words(self, lookup: WordLookup) -> dict[int, int]:
+        """Return the chunks that may have the whole words, each with the file that owns it; none for a cut word."""
+        query = f"SELECT id, file_id FROM chunks WHERE id IN ({_WITH_WORDS})"  # noqa: S608 - made of constants
+        return dict(self._connection.execute(query, lookup._asdict()))
+
+    def matching(self, pattern: re.Pattern[bytes], chunks: Mapping[int, int]) -> set[int]:
+        """Return which of the files that own these chunks match a pattern in one of them."""
+        query = "SELECT id, text FROM chunk_texts WHERE id IN (SELECT value FROM json_each(?))"
+        file_ids: set[int] = set()
+        for id_, stored in self._select(query, json.dumps(sorted(chunks))):
+            if chunks[id_] not in file_ids and pattern.search(_unpack_bytes(stored)):
+                file_ids.add(chunks[id_])
+        return file_ids
+
+    def _ranges(self, candidates: str, arguments: dict[str, object]) -> list[LineRange]:
+        ranges = _RANGES.format(candidates=candidates)
+        query = f"{_COLUMNS} JOIN ({ranges}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id"
+        rows = map(_Row._make, self._connection.execute(query, arguments))
+        return [_join(list(group)) for _, group in groupby(rows, key=_line_group_key())]
 
 
 class _Row(NamedTuple):
@@ -95,17 +137,19 @@ _COLUMNS = """SELECT c.file_id, c.start_line, c.start_char, c.end_char, c.line_c
     FROM chunks c JOIN chunk_texts t ON t.id = c.id"""
 
 _SHARES_A_LINE = "EXISTS (SELECT 1 FROM chunks n WHERE n.id IN (f.rowid, f.rowid + 1) AND n.line_cut > 0)"
-_CANDIDATES = f"""
+_WITH_WORDS = """
     SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH :whole
+    UNION SELECT id FROM chunks WHERE id > :last_row
+"""
+_CANDIDATES = f"""{_WITH_WORDS}
     UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :part AND {_SHARES_A_LINE}
     UNION SELECT id FROM chunks WHERE line_cut = 2
     UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
-    UNION SELECT id FROM chunks WHERE id > :last_row
 """  # noqa: S608 - made of constants
 _RANGES = f"""SELECT DISTINCT
     (SELECT b.id FROM chunks b WHERE b.id <= k.id AND b.line_cut = 0 ORDER BY b.id DESC LIMIT 1) AS first,
     coalesce(
         (SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), {_NO_ROW}
     ) AS beyond
-    FROM ({_CANDIDATES}) k"""  # noqa: S608 - made of constants
+    FROM ({{candidates}}) k"""  # noqa: S608 - made of constants
 """The chunks of a file have consecutive rows, and the first one begins with a line."""

@@ -1,0 +1,140 @@
+"""The files that hold a name, found by the words of the index, with their parsed texts.
+
+What is parsed of a text depends on nothing else, so the texts that were read last stay parsed, up to a limit.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from directory_indexer.core.cancellation import raise_if_cancelled
+from directory_indexer.core.paths import FilePath
+from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.matching import LinePattern, PatternOptions
+from directory_indexer.search.grep import FileReader, GrepMatches, GrepRequest, files_in_scope, files_with
+from directory_indexer.search.grep_lookup import plan_lookup
+from directory_indexer.search.symbol_scopes import SourceFile
+from directory_indexer.search.symbol_source import SourceText
+from directory_indexer.storage.documents.files import TextFile
+from directory_indexer.storage.documents.line_ranges import LineRange, PackedText
+from directory_indexer.storage.documents.store import Snapshot
+
+
+class NamedSource(NamedTuple):
+    """A source file that holds a name, and the characters at which the name begins."""
+
+    path: FilePath
+    file: SourceFile
+    starts: tuple[int, ...]
+
+
+class NamedFiles(NamedTuple):
+    """The files that hold a name; `n_unread` more may hold it, and were not read because they are many."""
+
+    sources: tuple[NamedSource, ...]
+    documents: tuple[GrepMatches, ...]
+    n_unread: int
+
+
+def files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) -> NamedFiles:
+    """Return the files that hold a name as a whole word.
+
+    Raises:
+        NotIndexedError: nothing is indexed, or nothing where the request looks.
+    """
+    request = GrepRequest(PatternOptions((name,), are_texts=True, are_words=_is_word(name[-1])), scope, most_spans=0)
+    scoped = files_in_scope(snapshot, request)
+    # With separators around it, only whole words of the index can be the name.
+    lookup = plan_lookup([frozenset((f" {name} ",))], snapshot.words)
+    chunks = None if lookup is None else snapshot.stretches.with_words(lookup)
+    # The words of the index have no case and are parts of names, so most files may hold another name.
+    holder_ids = set() if chunks is None else snapshot.stretches.matching(_word_pattern(name), chunks)
+    files = snapshot.files.texts(scoped.as_json if chunks is None else files_with(snapshot, scoped, holder_ids))
+    sources, n_unread = _sources(snapshot, [file for file in files if file.kind in GROUPS["code"]], name)
+    others = [file for file in files if file.kind not in GROUPS["code"]]
+    ranges = _ranges(snapshot, {file.holder_id for file in others}, chunks)
+    pattern = LinePattern(request.pattern)
+    documents = (FileReader(file, pattern, request).read(ranges.get(file.holder_id, ())) for file in others)
+    return NamedFiles(sources, tuple(matches for matches in documents if matches is not None), n_unread)
+
+
+def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[tuple[NamedSource, ...], int]:
+    sources: list[NamedSource] = []
+    n_unread = n_characters = 0
+    for file in files:
+        raise_if_cancelled()
+        packed = snapshot.stretches.packed(file.holder_id)
+        if n_characters > _MOST_CHARACTERS or packed.n_characters > _LONGEST_TEXT:
+            n_unread += 1
+            continue
+        source = _cache.get(packed, file.kind)
+        n_characters += packed.n_characters
+        if starts := tuple(_starts(source.source.text, name)):
+            sources.append(NamedSource(file.path, source, starts))
+    return tuple(sources), n_unread
+
+
+def _ranges(snapshot: Snapshot, holder_ids: set[int], chunks: dict[int, int] | None) -> dict[int, list[LineRange]]:
+    if chunks is None:
+        return {holder_id: snapshot.stretches.of_file(holder_id) for holder_id in holder_ids}
+    ranges: dict[int, list[LineRange]] = {}
+    for line_range in snapshot.stretches.around(id_ for id_, file_id in chunks.items() if file_id in holder_ids):
+        ranges.setdefault(line_range.file_id, []).append(line_range)
+    return ranges
+
+
+def _word_pattern(name: str) -> re.Pattern[bytes]:
+    """Return a pattern of a name as a word; it begins with the name, which makes the search for it fast."""
+    word = re.escape(name.encode())
+    return re.compile(rb"%b(?<!\w%b)%b" % (word, word, rb"(?!\w)" if _is_word(name[-1]) else b""))
+
+
+def _starts(text: str, name: str) -> Iterator[int]:
+    """Yield where a name begins as a whole word."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_word(text[at - 1 : at]) or (_is_word(name[-1]) and _is_word(text[end : end + 1]))):
+            yield at
+        at = text.find(name, end)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character or " ")[0] == "M"
+
+
+class _SourceCache:
+    """The parsed texts that were read last; a text is known by what is stored of it, so it is never outdated."""
+
+    def __init__(self, most_characters: int) -> None:
+        self._most_characters = most_characters
+        self._files: OrderedDict[tuple[PackedText, str], SourceFile] = OrderedDict()
+        self._n_characters = 0
+        self._lock = threading.Lock()
+
+    def get(self, packed: PackedText, kind: str) -> SourceFile:
+        """Return a text, parsed as a language."""
+        key = (packed, kind)
+        with self._lock:
+            if (file := self._files.get(key)) is not None:
+                self._files.move_to_end(key)
+                return file
+        file = SourceFile(SourceText(packed.unpack(), kind))
+        with self._lock:
+            self._n_characters += packed.n_characters if key not in self._files else 0
+            self._files[key] = file
+            while self._n_characters > self._most_characters:
+                (oldest, _), _ = self._files.popitem(last=False)
+                self._n_characters -= oldest.n_characters
+        return file
+
+
+_LONGEST_TEXT: Final = 2_000_000
+_MOST_CHARACTERS: Final = 20_000_000
+_cache: Final = _SourceCache(most_characters=8_000_000)
+"""With all that is parsed, a text takes about six bytes a character."""
