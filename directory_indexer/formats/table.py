@@ -35,6 +35,7 @@ with lazily:
     from directory_indexer.formats.books.fiction_book import extract_fiction_book
     from directory_indexer.formats.books.mobi import extract_mobi
     from directory_indexer.formats.calendars import extract_calendar, extract_contacts, rejoin_split_characters
+    from directory_indexer.formats.database import extract_database, is_database
     from directory_indexer.formats.git import open_git_file
     from directory_indexer.formats.html import extract_html, extract_svg
     from directory_indexer.formats.iwork import extract_iwork, is_iwork
@@ -318,6 +319,15 @@ FORMATS: Final[dict[str, Format]] = {
         sniff=is_opencode_store,
         header=b"SQLite format 3\0",
         names="opencode.db opencode-dev.db opencode-local.db opencode-beta.db",
+    ),
+    # It comes behind the databases that have names of their own.
+    "sqlite": Format(
+        "data",
+        "sqlite sqlite3 db db3 s3db gpkg",
+        extract_database,
+        is_isolated=True,
+        sniff=is_database,
+        header=b"SQLite format 3\0",
     ),
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
