@@ -81,6 +81,7 @@ with lazily:
         is_flac,
         is_gif,
         is_jpeg,
+        is_matroska,
         is_mp3,
         is_mp4,
         is_ogg,
@@ -89,6 +90,7 @@ with lazily:
         is_pnm,
         is_tiff,
         is_transcript,
+        is_video,
         is_wav,
         is_webp,
     )
@@ -102,6 +104,7 @@ with lazily:
     from directory_indexer.formats.subtitles import extract_subtitles
     from directory_indexer.formats.transcripts.document import open_transcript
     from directory_indexer.formats.transcripts.opencode import open_opencode_store
+    from directory_indexer.formats.video import open_matroska, open_mp4
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -286,6 +289,12 @@ FORMATS: Final[dict[str, Format]] = {
     "m4a": Format("media", "m4a m4b m4r", open=open_audio, sniff=is_mp4, header=b"ftypM4", header_at=4),
     "mp3": Format("media", "mp3 mp2", open=open_audio, sniff=is_mp3, header=b"ID3"),
     "ogg": Format("media", "ogg oga opus spx", open=open_audio, sniff=is_ogg, header=b"OggS"),
+    "matroska": Format(
+        "media", "mkv webm mks mka", open=open_matroska, sniff=is_matroska, header=b"\x1aE\xdf\xa3", is_sampled=True
+    ),
+    "mp4": Format(
+        "media", "mp4 m4v mov 3gp", open=open_mp4, sniff=is_video, header=b"ftyp", header_at=4, is_sampled=True
+    ),
     "wav": Format("media", "wav", open=open_audio, sniff=is_wav, header=b"RIFF"),
     "wma": Format("media", "wma", open=open_audio, sniff=is_asf, header=b"\x30\x26\xb2\x75"),
     # Documents that are packed, too, have their rows above.

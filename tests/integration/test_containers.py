@@ -303,6 +303,27 @@ def test_an_archive_larger_than_any_file_is_streamed(index: Index, fresh: Fresh)
     assert index.contents() == fresh(index)
 
 
+def test_a_video_larger_than_any_file_is_known_by_its_ends(index: Index, fresh: Fresh) -> None:
+    index.max_file_size = 50_000
+    track = element(0xAE, element(0xD7, b"\2") + element(0x83, b"\x11") + element(0x86, b"S_TEXT/UTF8"))
+    pixels, cue = element(0xA3, b"\x81\0\0\0" + bytes(5_000_000)), element(0xA3, b"\x82\0\0\0The okapi.")
+    video = element(0x1654AE6B, track) + element(0x1F43B675, pixels + cue)
+    path = index.write_bytes("a.mkv", element(0x1A45DFA3, b"") + element(0x18538067, video))
+
+    index.run()
+
+    assert words(index, "okapi") == ["a.mkv"]
+    assert index.contents() == fresh(index)
+    assert index.run().n_unchanged == 1
+    path.write_bytes(path.read_bytes().replace(b"okapi", b"quoll"))
+    assert index.run().n_changed == 1
+    assert words(index, "quoll") == ["a.mkv"]
+
+
+def element(name: int, content: bytes) -> bytes:
+    return name.to_bytes((name.bit_length() + 7) // 8, "big") + (len(content) | 1 << 56).to_bytes(8, "big") + content
+
+
 def test_a_run_that_is_stopped_within_an_archive_goes_on_with_the_rest(index: Index, fresh: Fresh) -> None:
     index.write_bytes("a.zip", zipped({f"{number}.md": f"Page {number}.\n" for number in range(300)}))
     steps = iter([None] * 4)
