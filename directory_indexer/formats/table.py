@@ -34,6 +34,7 @@ with lazily:
     from directory_indexer.formats.books.epub import is_epub, open_epub
     from directory_indexer.formats.books.fiction_book import extract_fiction_book
     from directory_indexer.formats.books.mobi import extract_mobi
+    from directory_indexer.formats.bsdtar import is_cabinet, is_rar, open_with_bsdtar
     from directory_indexer.formats.calendars import extract_calendar, extract_contacts, rejoin_split_characters
     from directory_indexer.formats.database import extract_database, is_database
     from directory_indexer.formats.git import open_git_file
@@ -338,6 +339,8 @@ FORMATS: Final[dict[str, Format]] = {
         sniff=is_database,
         header=b"SQLite format 3\0",
     ),
+    "rar": Format("archives", "rar", open=open_with_bsdtar, sniff=is_rar, header=b"Rar!", needs="bsdtar"),
+    "cab": Format("archives", "cab", open=open_with_bsdtar, sniff=is_cabinet, header=b"MSCF", needs="bsdtar"),
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 

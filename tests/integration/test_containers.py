@@ -14,6 +14,8 @@ from archives import tarred, zipped
 from office_files import docx, paragraph, pptx
 from ole_files import ole
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.fingerprint import Fingerprint
@@ -322,6 +324,32 @@ def test_a_video_larger_than_any_file_is_known_by_its_ends(index: Index, fresh: 
 
 def element(name: int, content: bytes) -> bytes:
     return name.to_bytes((name.bit_length() + 7) // 8, "big") + (len(content) | 1 << 56).to_bytes(8, "big") + content
+
+
+def test_the_doctor_lists_what_would_read_skipped_archives(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    index.write_bytes("a.rar", b"Rar!\x1a\7\1\0")
+    index.run()
+    [finding] = [finding for finding in index.app.doctor.check() if finding.check == "readers"]
+    assert finding.message == "1 file is skipped: RAR archive"
+    assert finding.hint == "install bsdtar (libarchive-tools)"
+
+
+def test_archives_are_read_again_when_their_program_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    policies = App(load_config(file=None, data_dir=tmp_path / "data", environ={})).policies
+    without = policies.fingerprint
+    program = tmp_path / ("bsdtar.exe" if os.name == "nt" else "bsdtar")
+    program.write_text("")
+    program.chmod(0o700)
+    vars(policies).pop("fingerprint", None)
+    assert policies.fingerprint.changed_kinds(without) == {"rar", "cab"}
 
 
 def test_a_run_that_is_stopped_within_an_archive_goes_on_with_the_rest(index: Index, fresh: Fresh) -> None:

@@ -196,6 +196,13 @@ class Files(SnapshotQueries):
         )
         return {FilePath(path) for (path,) in rows}
 
+    def skipped_because(self, words: str) -> list[tuple[str, int]]:
+        """Return why files are skipped, where the reason has these words, each with the number of files."""
+        return self._connection.execute(
+            "SELECT detail, count(*) FROM files WHERE state = 'skipped' AND instr(detail, ?) GROUP BY detail",
+            (words,),
+        ).fetchall()
+
     def paths(self) -> Iterator[FilePath]:
         """Yield the paths of all files with text, in no order."""
         rows = self._connection.execute("SELECT path FROM files WHERE hash IS NOT NULL")
