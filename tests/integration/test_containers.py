@@ -27,6 +27,7 @@ from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from indexes import Index
 
