@@ -35,7 +35,7 @@ with lazily:
     from directory_indexer.embedding.loading import Access, planned_space
     from directory_indexer.formats import table
     from directory_indexer.formats.external import Command, Extension, version_of
-    from directory_indexer.formats.format import AddedFormat
+    from directory_indexer.formats.format import AddedFormat, Format
     from directory_indexer.formats.limited_program import find_program
     from directory_indexer.indexing.options import IndexPolicy
     from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
@@ -298,10 +298,16 @@ def fingerprint(indexing: IndexingConfig, space: EmbeddingSpace, *, reads_pictur
         extraction=f"version {formats.EXTRACTOR_VERSION}",
         analysis=f"version {analyzer.ANALYZER_VERSION}",
         secrets="indexed as they are" if indexing.include_secrets else f"version {secrets.REDACTION_VERSION}",
-        formats={kind: file_format.version for kind, file_format in table.FORMATS.items()}
+        formats={kind: _version_of(file_format) for kind, file_format in table.FORMATS.items()}
         | {added_format.kind: _recipe_number(added_format.recipe) for added_format in added_formats(indexing)},
         pictured=sorted(table.KINDS_WITH_PICTURES) if reads_pictures else (),
     )
+
+
+def _version_of(file_format: Format) -> int:
+    """Return the version of a format; a negative one while the program that reads it is missing."""
+    is_missing = file_format.needs and not find_program(file_format.needs)
+    return -file_format.version if is_missing else file_format.version
 
 
 def _own_paths(loaded: LoadedConfig) -> tuple[FilePath, ...]:

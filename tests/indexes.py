@@ -189,7 +189,7 @@ class Index:
             ignore_patterns=self.ignore_patterns,
             include_secrets=self.include_secrets,
             max_file_size=self.max_file_size,
-            streamed=(".zip", ".tar"),
+            streamed=(".zip", ".tar", ".mkv"),
             git_history=self.git_history,
         )
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint

@@ -152,6 +152,10 @@ DIRECTORY: Final = "directory"
 """The kind of a hit that is a directory."""
 
 
+MISSING_READER: Final = ": to read it, "
+"""Between the name of a format and what to install, in the details of a skipped file."""
+
+
 class SkipReason(StrEnum):
     """Why a file is not indexed although nothing failed."""
 

@@ -23,7 +23,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
-from directory_indexer.core.files import SkipReason
+from directory_indexer.core.files import MISSING_READER, SkipReason
 from directory_indexer.formats.containers import Budget, Contents, Member, read_whole
 from directory_indexer.formats.decoding import decode
 from directory_indexer.formats.packages import Package
@@ -170,7 +170,7 @@ def is_xz(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `For
 
 def open_tar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open a tar archive."""
-    return Contents(None, _tar_members(file, budget, budget))
+    return Contents(None, tar_members(file, budget))
 
 
 def open_gzip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -198,7 +198,7 @@ def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], bud
     if is_archive:
         # All that is decompressed counts, whether it is read as a member or not; so members are not counted again.
         uncounted = Budget(n_bytes=budget.n_bytes, member_bytes=budget.member_bytes)
-        return Contents(None, _tar_members(_CountedStream(unpack(), budget), budget, uncounted))
+        return Contents(None, tar_members(_CountedStream(unpack(), budget), budget, uncounted))
     return Contents(None, _only_member(unpack, budget, packed_bytes))
 
 
@@ -247,7 +247,16 @@ class _CountedStream(io.RawIOBase):
         return content
 
 
-def _tar_members(stream: IO[bytes] | io.RawIOBase, budget: Budget, member_budget: Budget) -> Iterator[Member]:
+def tar_members(
+    stream: IO[bytes] | io.RawIOBase, budget: Budget, member_budget: Budget | None = None
+) -> Iterator[Member]:
+    """Yield the members of a tar archive, whose bytes are taken from `member_budget`, if it is another.
+
+    Raises:
+        ExtractionError: it is damaged, behind the members so far.
+        SkipFileError: the budget is spent.
+    """
+    member_budget = member_budget or budget
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for info in archive:
@@ -313,7 +322,7 @@ def open_zstandard_stream(file: IO[bytes]) -> io.BufferedReader:
         SkipFileError: nothing that unpacks it is installed.
     """
     if zstd is None:
-        reason = "Zstandard archive: to read it, use Python 3.14, or run pip install '.[7z]' in a checkout"
+        reason = f"Zstandard archive{MISSING_READER}use Python 3.14, or run pip install '.[7z]' in a checkout"
         raise SkipFileError(SkipReason.BINARY, reason)
     return io.BufferedReader(_DamageReportingStream(zstd.ZstdFile(file)))
 

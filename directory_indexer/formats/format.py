@@ -68,6 +68,12 @@ class Format(NamedTuple):
     version: int = 1
     """Raised when files of this kind yield other documents than before: only they are then read again."""
 
+    is_sampled: bool = False
+    """Whether little of a large file is read, so that it is identified by its size, its time and its ends."""
+
+    needs: str = ""
+    """The program that reads it; its files are read again when that is installed."""
+
     @property
     def needs_worker(self) -> bool:
         """Whether it is never read in the indexing process."""

@@ -97,7 +97,17 @@ def find_program(name: str) -> str:
         return name
     if os.path.basename(name) != name:  # it would be relative to the working directory
         return ""
-    return shutil.which(name, path=_absolute_entries(os.environ.get("PATH", ""))) or ""
+    place = shutil.which(name, path=_absolute_entries(os.environ.get("PATH", "")))
+    return place or (_part_of_windows(name) if sys.platform == "win32" else "")
+
+
+def _part_of_windows(name: str) -> str:
+    """Return the path of a program that Windows has under a name of its own; "" if it has none."""
+    own = os.path.join(os.environ.get("SYSTEMROOT", ""), "System32", _NAMES_IN_WINDOWS.get(name, name))
+    return own if name in _NAMES_IN_WINDOWS and os.path.isfile(own) else ""
+
+
+_NAMES_IN_WINDOWS: Final = {"bsdtar": "tar.exe"}
 
 
 def _absolute_entries(path: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import BinaryIO, Final
 
 from directory_indexer.core.errors import SkipFileError
-from directory_indexer.core.files import SkipReason
+from directory_indexer.core.files import MISSING_READER, SkipReason
 from directory_indexer.formats.archives import damaged_archive
 from directory_indexer.formats.containers import Budget, Contents, Member
 
@@ -33,7 +33,7 @@ def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
         ExtractionError: it is damaged.
     """
     if py7zr is None:
-        raise SkipFileError(SkipReason.BINARY, "7-Zip archive: to read it, run pip install '.[7z]' in a checkout")
+        raise SkipFileError(SkipReason.BINARY, f"7-Zip archive{MISSING_READER}run pip install '.[7z]' in a checkout")
     unpacked = _BufferFactory(budget)
     try:
         with py7zr.SevenZipFile(file) as archive:

@@ -185,10 +185,14 @@ is_asf: Final = _begins_with(b"\x30\x26\xb2\x75\x8e\x66\xcf\x11")
 is_flac: Final = _begins_with(b"fLaC")
 is_gif: Final = _begins_with(b"GIF87a", b"GIF89a")
 is_jpeg: Final = _begins_with(b"\xff\xd8\xff")
+is_matroska: Final = _begins_with(b"\x1aE\xdf\xa3")
 is_mp4: Final = _begins_with(b"ftypM4A", b"ftypM4B", b"ftypM4R", b"ftypmp4", b"ftypisom", at=4)
 is_ogg: Final = _begins_with(b"OggS")
 is_png: Final = _begins_with(b"\x89PNG\r\n\x1a\n")
 is_tiff: Final = _begins_with(b"II*\0", b"MM\0*")
+is_video: Final = _begins_with(
+    *(b"ftypmp4", b"ftypiso", b"ftypM4V", b"ftypqt  ", b"ftyp3g", b"ftypavc1", b"ftypMSNV", b"ftypdash", b"moov"), at=4
+)
 is_wav: Final = _holds(b"WAVE", b"RIFF")
 is_webp: Final = _holds(b"WEBP", b"RIFF")
 

@@ -8,29 +8,44 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from directory_indexer.formats.document import Document, Section, single_line
+
+Cue = tuple[int | None, str]
+"""The second at which a line begins, None if it is no beginning, and the words on it."""
 
 
 def extract_subtitles(text: str, kind: str) -> Document:
     """Return the words; a section begins at the first cue of each minute, and is named by its time."""
     lines = text.split("\n")
     cues = _cues(lines) if "-->" in text or not _STAMPED.search(text) else _stamped_cues(lines)
-    spoken: list[str] = []
-    sections: list[Section] = []
-    length, minute = 0, -1
-    for time, words in cues:
-        if time and (began := _minutes(time)) != minute:
-            minute = began
-            sections.append(Section(length, (_format_time(time),)))
-        spoken.append(words)
-        length += len(words) + 1
+    spoken, sections = transcript((_seconds(time), words) for time, words in cues)
     if not sections:
         return Document(text, kind)
+    if sections[0].start:
+        sections.insert(0, Section(0))
     title = _TITLE.search(text)
-    return Document("\n".join(spoken), kind, single_line(title[1]) if title else "", tuple(_from_start(sections)))
+    return Document(spoken, kind, single_line(title[1]) if title else "", tuple(sections))
+
+
+def transcript(cues: Iterable[Cue], *, start: int = 0, headings: tuple[str, ...] = ()) -> tuple[str, list[Section]]:
+    """Return the words of cues from character `start` on, a line each, and a section for each minute below headings."""
+    spoken: list[str] = []
+    sections: list[Section] = []
+    minute = -1
+    for seconds, words in cues:
+        if seconds is not None and seconds // 60 != minute:
+            minute = seconds // 60
+            sections.append(Section(start, (*headings, f"{minute // 60}:{minute % 60:02}:{seconds % 60:02}")))
+        spoken.append(words)
+        start += len(words) + 1
+    return "\n".join(spoken), sections
+
+
+def _seconds(time: re.Match[str] | None) -> int | None:
+    return time and (int(time["hours"] or 0) * 60 + int(time["minutes"])) * 60 + int(time["seconds"])
 
 
 def _cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
@@ -43,7 +58,7 @@ def _cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
         elif not line.strip():
             is_cue = False
         elif is_cue and not (_NUMBER.fullmatch(line) and _TIMES.match(following)):
-            words = _spoken_words(line)
+            words = spoken_words(line)
         yield time, words
 
 
@@ -51,25 +66,12 @@ def _stamped_cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]
     """Yield the time and the words of each line of formats with a cue a line: SubStation Alpha, and lyrics."""
     for line in lines:
         time = _STAMPED.match(line)
-        yield time, _spoken_words(_STAMPS.sub("", line[time.end() :])) if time else ""
+        yield time, spoken_words(_STAMPS.sub("", line[time.end() :])) if time else ""
 
 
-def _from_start(sections: list[Section]) -> Iterator[Section]:
-    if sections[0].start:
-        yield Section(0)
-    yield from sections
-
-
-def _spoken_words(line: str) -> str:
+def spoken_words(line: str) -> str:
+    """Return the words of a line without its markup."""
     return html.unescape(_MARKUP.sub("", _BREAK.sub(" ", line))).replace("\n", " ").strip()
-
-
-def _minutes(time: re.Match[str]) -> int:
-    return int(time["hours"] or 0) * 60 + int(time["minutes"])
-
-
-def _format_time(time: re.Match[str]) -> str:
-    return f"{int(time['hours'] or 0)}:{time['minutes']}:{time['seconds']}"
 
 
 _TIMES: Final = re.compile(

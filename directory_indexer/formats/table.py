@@ -34,7 +34,9 @@ with lazily:
     from directory_indexer.formats.books.epub import is_epub, open_epub
     from directory_indexer.formats.books.fiction_book import extract_fiction_book
     from directory_indexer.formats.books.mobi import extract_mobi
+    from directory_indexer.formats.bsdtar import is_cabinet, is_rar, open_with_bsdtar
     from directory_indexer.formats.calendars import extract_calendar, extract_contacts, rejoin_split_characters
+    from directory_indexer.formats.database import extract_database, is_database
     from directory_indexer.formats.git import open_git_file
     from directory_indexer.formats.html import extract_html, extract_svg
     from directory_indexer.formats.iwork import extract_iwork, is_iwork
@@ -80,6 +82,7 @@ with lazily:
         is_flac,
         is_gif,
         is_jpeg,
+        is_matroska,
         is_mp3,
         is_mp4,
         is_ogg,
@@ -88,6 +91,7 @@ with lazily:
         is_pnm,
         is_tiff,
         is_transcript,
+        is_video,
         is_wav,
         is_webp,
     )
@@ -101,6 +105,7 @@ with lazily:
     from directory_indexer.formats.subtitles import extract_subtitles
     from directory_indexer.formats.transcripts.document import open_transcript
     from directory_indexer.formats.transcripts.opencode import open_opencode_store
+    from directory_indexer.formats.video import open_matroska, open_mp4
 
 
 def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -285,6 +290,12 @@ FORMATS: Final[dict[str, Format]] = {
     "m4a": Format("media", "m4a m4b m4r", open=open_audio, sniff=is_mp4, header=b"ftypM4", header_at=4),
     "mp3": Format("media", "mp3 mp2", open=open_audio, sniff=is_mp3, header=b"ID3"),
     "ogg": Format("media", "ogg oga opus spx", open=open_audio, sniff=is_ogg, header=b"OggS"),
+    "matroska": Format(
+        "media", "mkv webm mks mka", open=open_matroska, sniff=is_matroska, header=b"\x1aE\xdf\xa3", is_sampled=True
+    ),
+    "mp4": Format(
+        "media", "mp4 m4v mov 3gp", open=open_mp4, sniff=is_video, header=b"ftyp", header_at=4, is_sampled=True
+    ),
     "wav": Format("media", "wav", open=open_audio, sniff=is_wav, header=b"RIFF"),
     "wma": Format("media", "wma", open=open_audio, sniff=is_asf, header=b"\x30\x26\xb2\x75"),
     # Documents that are packed, too, have their rows above.
@@ -319,6 +330,17 @@ FORMATS: Final[dict[str, Format]] = {
         header=b"SQLite format 3\0",
         names="opencode.db opencode-dev.db opencode-local.db opencode-beta.db",
     ),
+    # It comes behind the databases that have names of their own.
+    "sqlite": Format(
+        "data",
+        "sqlite sqlite3 db db3 s3db gpkg",
+        extract_database,
+        is_isolated=True,
+        sniff=is_database,
+        header=b"SQLite format 3\0",
+    ),
+    "rar": Format("archives", "rar", open=open_with_bsdtar, sniff=is_rar, header=b"Rar!", needs="bsdtar"),
+    "cab": Format("archives", "cab", open=open_with_bsdtar, sniff=is_cabinet, header=b"MSCF", needs="bsdtar"),
     "7z": Format("archives", "7z", open=open_seven_zip, sniff=is_seven_zip, header=b"7z\xbc\xaf"),
 }
 

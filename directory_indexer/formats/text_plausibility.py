@@ -126,8 +126,8 @@ MAX_IMPLAUSIBILITY: Final = 0.3
 _MAX_DRAWN_PER_LETTER: Final = 4
 _LONG: Final = 400
 _MIN_BREAKS: Final = 0.01
-_NO_WORD: Final = r"[^\W\d_]{41,}|[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]{4,}"
-"""Longer than any, or of letters with accents alone."""
+_NO_WORD: Final = r"[^\W\d_]{41,}|[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]{5,}"
+"""Longer than any, or of letters with accents alone, of which the Polish for "bile" has four."""
 
 _NO_WRITING: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
 _LOOSE: Final = frozenset({"Zs", "Cf", "Pd", "Nd", "Nl"})

@@ -23,6 +23,7 @@ from directory_indexer.core.errors import (
     VectorsLostError,
     VectorStoreError,
 )
+from directory_indexer.core.files import MISSING_READER
 from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
@@ -155,6 +156,7 @@ class Checkup:
         yield self.words()
         with self._docstore.snapshot() as snapshot:
             yield from _directories(snapshot)
+            yield from _missing_readers(snapshot)
             yield _coverage(snapshot)
             yield from _shared_texts(snapshot)
         yield from self._vectors()
@@ -327,6 +329,13 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
                 f"{path} cannot be read; what was indexed of it stays searchable",
                 f"mount it again, or: dirindex forget {path}",
             )
+
+
+def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
+    for reason, n_files in snapshot.files.skipped_because(MISSING_READER):
+        name, _, remedy = reason.partition(MISSING_READER)
+        message = f"{n_files:,} {'file is' if n_files == 1 else 'files are'} skipped: {name}"
+        yield Finding("readers", Verdict.WARNING, message, remedy)
 
 
 def _coverage(snapshot: Snapshot) -> Finding:

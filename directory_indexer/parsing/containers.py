@@ -35,6 +35,7 @@ from directory_indexer.walk.ignore import Precedence, rules_for_members
 from directory_indexer.walk.repository import is_git_history
 
 _HEAD_BYTES = 1 << 16
+_SAMPLE_BYTES = 1 << 20
 _NO_HASH = ContentHash(b"")
 """Stands for the hash of a container until it has been read to its end."""
 
@@ -74,12 +75,20 @@ def _parse_large(too_large: ParseOutcome, request: ParseRequest, policy: ParsePo
             if file_format.open is None:
                 return too_large
             large.file.seek(0)
-            of_content = yield from _hash_of(large)
+            of_content = _sample_hash(large) if file_format.is_sampled else (yield from _hash_of(large))
             large.file.seek(0)
             outcome = yield from _parse_container(_Opened(large.file, kind, content, of_content), request, policy)
             return FileFailure(large.source.path, Stage.READ, "changes while it is read") if large.is_other else outcome
     except OSError as error:
         return FileFailure(request.source.path, Stage.READ, (error.strerror or type(error).__name__).lower())
+
+
+def _sample_hash(large: LargeFile) -> ContentHash:
+    """Hash the size, the time and both ends of a large file."""
+    source = large.source
+    beginning = large.file.read(_SAMPLE_BYTES)
+    large.file.seek(max(source.size - _SAMPLE_BYTES, 0))
+    return content_hash(b"%d %d " % (source.size, source.mtime_ns) + beginning + large.file.read(_SAMPLE_BYTES))
 
 
 def _hash_of(large: LargeFile) -> Generator[MemberOutcomes, None, ContentHash]:

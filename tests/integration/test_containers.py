@@ -14,6 +14,8 @@ from archives import tarred, zipped
 from office_files import docx, paragraph, pptx
 from ole_files import ole
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.fingerprint import Fingerprint
@@ -25,6 +27,7 @@ from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from indexes import Index
 
@@ -303,6 +306,53 @@ def test_an_archive_larger_than_any_file_is_streamed(index: Index, fresh: Fresh)
     path.write_bytes(zipped({**members, "last.md": "The quokka.\n"}))
     assert index.run().n_changed == 2
     assert index.contents() == fresh(index)
+
+
+def test_a_video_larger_than_any_file_is_known_by_its_ends(index: Index, fresh: Fresh) -> None:
+    index.max_file_size = 50_000
+    track = element(0xAE, element(0xD7, b"\2") + element(0x83, b"\x11") + element(0x86, b"S_TEXT/UTF8"))
+    pixels, cue = element(0xA3, b"\x81\0\0\0" + bytes(5_000_000)), element(0xA3, b"\x82\0\0\0The okapi.")
+    video = element(0x1654AE6B, track) + element(0x1F43B675, pixels + cue)
+    path = index.write_bytes("a.mkv", element(0x1A45DFA3, b"") + element(0x18538067, video))
+
+    index.run()
+
+    assert words(index, "okapi") == ["a.mkv"]
+    assert index.contents() == fresh(index)
+    assert index.run().n_unchanged == 1
+    path.write_bytes(path.read_bytes().replace(b"okapi", b"quoll"))
+    assert index.run().n_changed == 1
+    assert words(index, "quoll") == ["a.mkv"]
+
+
+def element(name: int, content: bytes) -> bytes:
+    return name.to_bytes((name.bit_length() + 7) // 8, "big") + (len(content) | 1 << 56).to_bytes(8, "big") + content
+
+
+def test_the_doctor_lists_what_would_read_skipped_archives(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    index.write_bytes("a.rar", b"Rar!\x1a\7\1\0")
+    index.run()
+    [finding] = [finding for finding in index.app.doctor.check() if finding.check == "readers"]
+    assert finding.message == "1 file is skipped: RAR archive"
+    assert finding.hint == "install bsdtar (libarchive-tools)"
+
+
+def test_archives_are_read_again_when_their_program_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    policies = App(load_config(file=None, data_dir=tmp_path / "data", environ={})).policies
+    without = policies.fingerprint
+    program = tmp_path / ("bsdtar.exe" if os.name == "nt" else "bsdtar")
+    program.write_text("")
+    program.chmod(0o700)
+    vars(policies).pop("fingerprint", None)
+    assert policies.fingerprint.changed_kinds(without) == {"rar", "cab"}
 
 
 def test_a_run_that_is_stopped_within_an_archive_goes_on_with_the_rest(index: Index, fresh: Fresh) -> None:

@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from typing import Any, BinaryIO, Final
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
-from directory_indexer.core.files import SkipReason
+from directory_indexer.core.files import MISSING_READER, SkipReason
 from directory_indexer.formats.containers import Budget, Contents, Member
 from directory_indexer.formats.decoding import decode_declared
 from directory_indexer.formats.mail.message import file_name
@@ -36,7 +36,9 @@ def open_outlook_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  
         ExtractionError: it is damaged.
     """
     if pypff is None:
-        raise SkipFileError(SkipReason.BINARY, "store of Outlook: to read it, run pip install '.[pst]' in a checkout")
+        raise SkipFileError(
+            SkipReason.BINARY, f"store of Outlook{MISSING_READER}run pip install '.[pst]' in a checkout"
+        )
     store = pypff.file()
     try:
         store.open_file_object(file)

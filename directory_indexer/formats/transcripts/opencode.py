@@ -4,13 +4,11 @@ In the files a session, a message and a part of a message are a file each, in `s
 text of the assistant has a start and an end time; one of the user has not. In the database each session is a member,
 written as `opencode export` does.
 
-The database is deserialised in memory, without its journal: what OpenCode has not checkpointed yet is read by a later
-run. It is hostile input: no trigger or view of it is used, and no function of its schema is trusted.
+What OpenCode has not checkpointed yet is read by a later run.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from typing import BinaryIO, Final
 
 from directory_indexer.core.errors import ExtractionError
 from directory_indexer.formats.containers import Budget, Contents, Member, read_whole
+from directory_indexer.formats.database import open_database
 from directory_indexer.formats.transcripts.events import Event, Role, SessionFacts, ToolCall, Turn
 from directory_indexer.formats.transcripts.records import (
     Record,
@@ -97,22 +96,14 @@ MAX_WHOLE_BYTES: Final = 256_000_000
 
 def open_opencode_store(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
     """Open a database; its sessions are members."""
-    return Contents(None, _sessions(bytearray(read_whole(file)), budget))
+    return Contents(None, _sessions(read_whole(file), budget))
 
 
-def _sessions(content: bytearray, budget: Budget) -> Iterator[Member]:
-    content[18:20] = b"\1\1"  # rollback-journal mode: a database in memory cannot have a WAL
-    try:
-        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-            connection.deserialize(bytes(content))
-            connection.executescript(
-                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;"
-            )
-            _require_tables(connection)
-            for row in connection.execute("SELECT id, title, directory, time_created, time_updated FROM session"):
-                yield _member(connection, *row, budget=budget)
-    except sqlite3.Error as error:
-        raise ExtractionError(f"damaged database: {error}") from error
+def _sessions(content: bytes, budget: Budget) -> Iterator[Member]:
+    with open_database(content) as connection:
+        _require_tables(connection)
+        for row in connection.execute("SELECT id, title, directory, time_created, time_updated FROM session"):
+            yield _member(connection, *row, budget=budget)
 
 
 def _require_tables(connection: sqlite3.Connection) -> None:

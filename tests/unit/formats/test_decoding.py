@@ -14,6 +14,7 @@ from directory_indexer.formats.decoding import decode
 GERMAN = "Größe, Höhe und Länge müssen für jede Prüfung schön übereinstimmen.\nDas heißt: täglich.\n"
 FRENCH = "L'été dernier, où étiez-vous ? Le café près du théâtre était fermé, hélas.\n"
 POLISH = "Nie można odnaleźć pliku. Sprawdź ścieżkę i spróbuj ponownie, zanim będziesz kontynuować.\n"
+PANGRAM = "Zażółć gęślą jaźń. Umowa została podpisana w środę przez dyrektora.\n"
 RUSSIAN = "Файл не найден. Проверьте путь и повторите попытку, прежде чем продолжить работу.\n"
 GREEK = "Αρχείο δεν βρέθηκε. Ελέγξτε τη διαδρομή και προσπαθήστε ξανά.\n"
 JAPANESE = "ファイルが見つかりません。パスを確認して、もう一度やり直してください。\n"
@@ -32,6 +33,8 @@ THAI = "ไม่พบไฟล์ กรุณาตรวจสอบเส�
         (FRENCH, "cp1252"),
         (POLISH, "cp1250"),
         (POLISH, "iso8859-2"),
+        (PANGRAM, "cp1250"),
+        (PANGRAM, "iso8859-2"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "koi8-r"),
         (RUSSIAN, "cp866"),
