@@ -101,8 +101,10 @@ class Network(httpcore.NetworkBackend):
         destinations: Destinations,
         look_up: Lookup = addresses_of,
         own_networks: Callable[[], Sequence[IpNetwork]] = own_networks,
+        step_seconds: float = _STEP_SECONDS,
     ) -> None:
         self._deadline = deadline
+        self._step_seconds = step_seconds
         self._destinations = destinations
         self._look_up = look_up
         self._own_networks = own_networks
@@ -139,7 +141,7 @@ class Network(httpcore.NetworkBackend):
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise httpcore.ReadTimeout
-        return min(remaining, _STEP_SECONDS)
+        return min(remaining, self._step_seconds)
 
     def _addresses(self, host: str, port: int) -> list[str]:
         try:
@@ -161,7 +163,8 @@ class Network(httpcore.NetworkBackend):
     def _connect(
         self, address: str, port: int, local_address: str | None, socket_options: Iterable[Any] | None
     ) -> httpcore.NetworkStream:
-        return _Stream(self._inner.connect_tcp(address, port, self.seconds(), local_address, socket_options), self)
+        seconds = min(self.seconds(), _STEP_SECONDS)
+        return _Stream(self._inner.connect_tcp(address, port, seconds, local_address, socket_options), self)
 
 
 def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = addresses_of) -> FetchedContent:
