@@ -210,8 +210,8 @@ TOOLS = (
     ToolEntry(
         "search",
         "Search files",
-        "Find passages in the user's notes, documents and code by meaning and by words. Use it first, "
-        "instead of listing or reading files. Several questions go into one call.",
+        "Find passages in notes, documents and code by meaning and by words. Use it first, before listing or reading "
+        "files. Put several questions into one call.",
         SearchArguments,
         SearchAnswer,
         in_search_pool(Tools.search),
@@ -219,8 +219,8 @@ TOOLS = (
     ToolEntry(
         "grep",
         "Find all lines",
-        "Find every line that matches, in all formats: exact and complete. Use it for names and phrases that you know, "
-        "and to make sure that there is no more.",
+        "Find every matching line in all formats, exact and complete. Use it for known names and phrases, and to miss "
+        "nothing.",
         GrepArguments,
         GrepAnswer,
         in_search_pool(Tools.grep),
@@ -236,33 +236,33 @@ TOOLS = (
     ToolEntry(
         "locate",
         "Locate a problem",
-        "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to mend one.",
+        "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to fix one.",
         LocateArguments,
         LocateAnswer,
         in_search_pool(Tools.locate),
     ),
     ToolEntry(
-        "get_content",
-        "Read a file",
-        "Read lines, pages or passages of an indexed file of any format. Use it after search or grep, with path and "
-        "start_line of a hit. Lists a directory.",
-        ContentArguments,
-        TextAnswer,
-        in_read_pool(Tools.get_content),
-    ),
-    ToolEntry(
         "outline",
         "Outline a file",
-        "List the symbols, headings or pages of a file with lines and tokens, or a directory as a tree. Use it before "
-        "reading a long file.",
+        "List symbols, headings or pages of a file with lines and tokens, or the tree of a directory. Use it before "
+        "long files.",
         OutlineArguments,
         OutlineAnswer,
         in_read_pool(Tools.outline),
     ),
     ToolEntry(
+        "get_content",
+        "Read a file",
+        "Read an indexed file of any format, or list a directory. Use it after search or grep, with path and start_line "
+        "of a hit.",
+        ContentArguments,
+        TextAnswer,
+        in_read_pool(Tools.get_content),
+    ),
+    ToolEntry(
         "similar_files",
         "Find similar files",
-        "Find files with content like that of one: related notes, duplicates, other implementations.",
+        "Find files like one: related notes, duplicates, other implementations.",
         SimilarArguments,
         SearchAnswer,
         in_search_pool(Tools.similar_files),
@@ -270,8 +270,7 @@ TOOLS = (
     ToolEntry(
         "convert_to_text",
         "Convert to Markdown",
-        "Convert an office file, PDF, mail, book or web page to Markdown. Use it where get_content loses tables. "
-        "Indexes nothing.",
+        "Convert an office file, PDF, mail, book or web page to Markdown. Use it where get_content loses tables.",
         ConvertArguments,
         ConvertedText,
         convert,
@@ -279,8 +278,8 @@ TOOLS = (
     ToolEntry(
         "index",
         "Index directories",
-        "Bring directories up to date, or add one. Use it when files are missing or an answer says that they changed. "
-        'Goes on in the background: on "running", call it again. Changes no files.',
+        "Update the index of directories, or add one. Use it when files are missing or have changed. Runs in the "
+        'background: while "running", call it again.',
         IndexArguments,
         Run,
         index,
@@ -289,7 +288,7 @@ TOOLS = (
     ToolEntry(
         "server_info",
         "Show what is indexed",
-        "List indexed directories, collections and the index run. Use it when you do not know what can be searched.",
+        "List indexed directories, collections and the index run. Use it to learn what can be searched.",
         InfoArguments,
         ServerAnswer,
         server_info,

@@ -383,8 +383,8 @@ def _describe_for_cluster(entry: ToolEntry) -> ToolEntry:
 
 
 _DESCRIPTIONS: Final = {
-    "get_content": "Read lines, pages or passages of an indexed file of any format. Use it after search, with path and "
-    "start_line of a hit. Lists a directory.",
-    "server_info": "List indexed directories. Use it when you do not know what can be searched.",
+    "get_content": "Read an indexed file of any format, or list a directory. Use it after search, with path and start_line "
+    "of a hit.",
+    "server_info": "List indexed directories. Use it to learn what can be searched.",
 }
 """Descriptions of the tools whose usual ones mention tools or data that a cluster index lacks."""

@@ -61,14 +61,15 @@ def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[st
 
     `hidden_arguments` are omitted.
 
-    Assistants pay for each word: an argument is not described again if an earlier tool has the same one.
+    Assistants pay for each word: the description and the default of an argument are not repeated if they are those of
+    the tool before.
     """
-    descriptions = {"collection": IN_COLLECTION}
+    descriptions, defaults = {"collection": IN_COLLECTION}, dict[str, object]()
     listings = []
     for entry in tools:
         schema = schema_of(entry.arguments)
         properties = {
-            name: _brief_schema(name, argument, descriptions)
+            name: _brief_schema(name, argument, descriptions, defaults)
             for name, argument in schema["properties"].items()
             if name not in hidden_arguments
         }
@@ -76,11 +77,16 @@ def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[st
     return listings
 
 
-def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str]) -> JsonObject:
+def _brief_schema(
+    name: str, argument: JsonObject, descriptions: dict[str, str], defaults: dict[str, object]
+) -> JsonObject:
     """Return the schema of an argument, without limits except the first maximum, repeated descriptions and defaults."""
-    schema = {
-        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and not _is_usual_default(key, value)
-    }
+    default = argument.get("default")
+    usual = (DEFAULT, LAST_LINE, 1, next(iter(argument.get("enum", ())), None), defaults.get(name))
+    schema = {key: value for key, value in argument.items() if key not in _OMITTED_KEYS and value != LAST_LINE}
+    if not default or default in usual:
+        schema.pop("default", None)
+    defaults[name] = default
     if descriptions.get(name) == argument["description"]:
         del schema["description"]
         schema.pop("maximum", None)
@@ -88,12 +94,7 @@ def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str])
     return schema
 
 
-def _is_usual_default(key: str, value: object) -> bool:
-    return key == "default" and (not value or value in _OMITTED_DEFAULTS)
-
-
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
-_OMITTED_DEFAULTS: Final = (DEFAULT, LAST_LINE)
 
 
 def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
@@ -109,7 +110,7 @@ def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
 def _annotations(entry: ListedTool) -> ToolAnnotations:
     """Return the annotations of a tool; the other hints do not apply to a read-only one."""
     if entry.is_read_only:
-        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        return ToolAnnotations(read_only_hint=True)
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
