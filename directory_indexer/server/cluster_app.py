@@ -26,7 +26,7 @@ with lazily:
     from directory_indexer.core.embedding_space import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
     from directory_indexer.search.nearest import Nearest
-    from directory_indexer.server.rest.operations import Operation
+    from directory_indexer.server.rest.operations import HttpOperation
     from directory_indexer.storage.documents.runs import RunRecord
     from directory_indexer.storage.vectors.cluster import TrackedDirectory
     from directory_indexer.storage.vectors.cluster_reader import ClusterReader
@@ -141,7 +141,7 @@ def _directory_status(directory: TrackedDirectory) -> DirectoryStatus:
     )
 
 
-def operations_here(operations: Sequence[Operation], app: App) -> tuple[Operation, ...]:
+def operations_here(operations: Sequence[HttpOperation], app: App) -> tuple[HttpOperation, ...]:
     """Return the operations of the API that the index of an app can answer."""
     return tuple(operation for operation in operations if app.writes or operation.name in OPERATIONS_HERE)
 

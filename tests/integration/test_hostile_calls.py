@@ -22,10 +22,10 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.policies import Policies
 from directory_indexer.server.bridge.http_client import Exchange, remote_address
 from directory_indexer.server.bridge.local_files import LocalFiles
-from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, LocalTool, make_bridge_server
+from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, make_bridge_server
 from directory_indexer.server.bridge.remote_server import RemoteServer
 from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
-from directory_indexer.server.mcp.executor import TOOLS, ToolEntry
+from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.middleware.authentication import ANONYMOUS
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
     from mcp.types import CallToolResult, Tool
+
+    from directory_indexer.api.operations import Operation
 
 _VALUES = {name: json.loads(text) for name, text in json_values()}
 _NO_UNICODE = {
@@ -147,7 +149,7 @@ def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
 
 
 @pytest.mark.parametrize("tool", [*TOOLS, *LOCAL_TOOLS.values()], ids=lambda tool: tool.name)
-def test_what_no_client_of_the_sdk_can_send_is_refused(tool: ToolEntry | LocalTool) -> None:
+def test_what_no_client_of_the_sdk_can_send_is_refused(tool: Operation[Any]) -> None:
     for name in schema_of(tool.arguments)["properties"]:
         for case, value in _VALUES.items():
             with contextlib.suppress(ArgumentError):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
 
 import anyio
 import anyio.from_thread
@@ -36,6 +36,8 @@ from mcp.types import (
 from pydantic import Field
 
 from directory_indexer import __version__
+from directory_indexer.api.contents import ConvertedText
+from directory_indexer.api.operations import Operation
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError
 from directory_indexer.core.lazy import lazily
@@ -45,7 +47,7 @@ from directory_indexer.server.bridge.http_client import (
     RetryWait,
 )
 from directory_indexer.server.bridge.local_files import LocalDocument, LocalFiles
-from directory_indexer.server.bridge.remote_server import RemoteServer
+from directory_indexer.server.bridge.remote_server import RemoteServer, SentDocument
 from directory_indexer.server.mcp.arguments import (
     LAST_LINE,
     ArgumentError,
@@ -62,6 +64,7 @@ from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.text import converted_text, one_line, part_of_converted
 from directory_indexer.server.mcp.tool_results import arguments_schema, error_result, listed_tools
 from directory_indexer.server.startup import NAME
+from directory_indexer.storage.registry.keys import Right
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 
@@ -111,54 +114,57 @@ class IngestFileArguments(NamedTuple):
     tags: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
 
 
-class LocalTool(NamedTuple):
-    """A tool of the bridge itself; it hides the tool of the server with the same name."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type
-    run: Callable[[Bridge, Any, _Context], Awaitable[CallToolResult]]
-    is_read_only: bool = True
-
-
 class Bridge(NamedTuple):
-    """A remote index and local files; `allowed` are the directories that may be read, else the client's roots are."""
+    """The context of a request: the remote index, and local files in `allowed`, or else in the roots of the client."""
 
     remote: RemoteServer
     files: LocalFiles
     allowed: Sequence[FilePath]
     roots: ClientRoots
+    ctx: _Context
 
-    async def convert(self, path: str, ctx: _Context) -> LocalDocument:
+    async def convert(self, path: str) -> LocalDocument:
         """Convert a local file."""
-        allowed = self.allowed or await self.roots.of(ctx)
+        allowed = self.allowed or await self.roots.of(self.ctx)
         return await self.in_thread(lambda: self.files.convert(path, allowed))
 
     async def in_thread(self, work: Callable[[], _Value]) -> _Value:
         """Run work that takes seconds in a worker thread."""
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self.remote.limiter)
 
+    async def forward(self, request: Request[Any, Any], result: type[_Result]) -> _Result:
+        """Return the result of the server for a request, and report waits to the client, which then times out later."""
+        return await self.remote.ask(request, result, self.report)
+
+    def report(self, waiting: RetryWait) -> None:
+        """Report a wait to the client, from a worker thread."""
+        times = "once" if waiting.n_failures == 1 else f"{waiting.n_failures} times"
+        text = f"{waiting.reason}; asked {times}, and again in {waiting.seconds:.1f} s"
+        _log.info("%s", text)
+        anyio.from_thread.run(self.ctx.session.report_progress, float(waiting.n_failures), None, text)
+
 
 def make_bridge_server(remote: RemoteServer, files: LocalFiles, allowed: Sequence[FilePath]) -> Server[None]:
     """Build the MCP server; files may be read from `allowed`, or if it is empty from the roots of the client."""
-    bridge = Bridge(remote, files, allowed, ClientRoots())
+    roots = ClientRoots()
+
+    def bridge(ctx: _Context) -> Bridge:
+        return Bridge(remote, files, allowed, roots, ctx)
 
     async def list_tools(_: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return await _list_tools(bridge, params)
+        return await _list_tools(remote, params)
 
     async def call_tool(ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         with spans.span(f"call {params.name}", tool=Word(params.name)) as span:
-            result = await _call_tool(bridge, ctx, params)
+            result = await _call_tool(bridge(ctx), params)
             span.note(is_error=bool(result.is_error))
             return result
 
     async def list_templates(ctx: _Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        request = ListResourceTemplatesRequest(params=params)
-        return await _forward(bridge, request, ListResourceTemplatesResult, ctx)
+        return await bridge(ctx).forward(ListResourceTemplatesRequest(params=params), ListResourceTemplatesResult)
 
     async def read_resource(ctx: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await _forward(bridge, ReadResourceRequest(params=params), ReadResourceResult, ctx)
+        return await bridge(ctx).forward(ReadResourceRequest(params=params), ReadResourceResult)
 
     return Server(
         NAME,
@@ -179,24 +185,25 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
     yield None
 
 
-async def _list_tools(bridge: Bridge, params: PaginatedRequestParams | None) -> ListToolsResult:
+async def _list_tools(remote: RemoteServer, params: PaginatedRequestParams | None) -> ListToolsResult:
     """List the tools of the server, or those that it should have if it is away: clients ask once, when they start."""
     try:
-        listed = await bridge.remote.ask(ListToolsRequest(params=params), ListToolsResult, _give_up)
+        listed = await remote.ask(ListToolsRequest(params=params), ListToolsResult, _give_up)
     except (DirIndexError, MCPError) as error:
         _log.warning("the tools of the server are not known: %s", error)
         listed = ListToolsResult(tools=listed_tools(TOOLS))
-    remote = [tool for tool in listed.tools if tool.name not in LOCAL_TOOLS]
+    forwarded = [tool for tool in listed.tools if tool.name not in LOCAL_TOOLS]
     local = [] if params and params.cursor else listed_tools(LOCAL_TOOLS.values())
-    return ListToolsResult(tools=[*remote, *local], next_cursor=listed.next_cursor)
+    return ListToolsResult(tools=[*forwarded, *local], next_cursor=listed.next_cursor)
 
 
-async def _call_tool(bridge: Bridge, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
+async def _call_tool(bridge: Bridge, params: CallToolRequestParams) -> CallToolResult:
     tool = LOCAL_TOOLS.get(params.name)
     try:
         if tool is None:
-            return await _forward(bridge, CallToolRequest(params=_without_meta(params)), CallToolResult, ctx)
-        return await tool.run(bridge, arguments_of(tool.arguments, params.arguments or {}, of=tool.name), ctx)
+            return await bridge.forward(_tool_request(params.name, params.arguments), CallToolResult)
+        call = arguments_of(tool.arguments, params.arguments or {}, of=tool.name)
+        return cast("CallToolResult", await tool.run(bridge, call))
     except MCPError:
         raise
     except ArgumentError as error:
@@ -209,35 +216,30 @@ async def _call_tool(bridge: Bridge, ctx: _Context, params: CallToolRequestParam
         return error_result(f"{params.name} failed because of a bug; its log tells more.")
 
 
-async def _forward(bridge: Bridge, request: Request[Any, Any], result: type[_Result], ctx: _Context) -> _Result:
-    return await bridge.remote.ask(request, result, _wait_reporter(ctx))
-
-
-def _without_meta(params: CallToolRequestParams) -> CallToolRequestParams:
+def _tool_request(name: str, arguments: dict[str, Any] | None) -> CallToolRequest:
     """Return a call without what is between the client and this process, such as a progress token."""
-    return CallToolRequestParams(name=params.name, arguments=params.arguments)
+    return CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
 
 
-async def _convert_to_text(bridge: Bridge, call: ConvertFileArguments, ctx: _Context) -> CallToolResult:
+async def _convert_to_text(bridge: Bridge, call: ConvertFileArguments) -> CallToolResult:
     if is_url(call.path):
         source, text = call.path, await bridge.in_thread(lambda: bridge.files.convert_url(call.path))
     else:
-        document = await bridge.convert(call.path, ctx)
+        document = await bridge.convert(call.path)
         source, text = display(document.path), document.markdown
     answer = part_of_converted(source, text, ConvertArguments(source, call.start_line, DEFAULT, call.max_tokens))
     return _tool_result(converted_text(answer), answer)
 
 
-async def _convert_and_ingest(bridge: Bridge, call: IngestFileArguments, ctx: _Context) -> CallToolResult:
+async def _convert_and_ingest(bridge: Bridge, call: IngestFileArguments) -> CallToolResult:
     described = {
         **({"title": call.title} if call.title else {}),
         **({"metadata": {"tags": list(call.tags)}} if call.tags else {}),
     }
     if is_url(call.path):
         arguments = {"url": call.path, "collection": call.collection, **described}
-        request = CallToolRequest(params=CallToolRequestParams(name="ingest_url", arguments=arguments))
-        return await _forward(bridge, request, CallToolResult, ctx)
-    document = await bridge.convert(call.path, ctx)
+        return await bridge.forward(_tool_request("ingest_url", arguments), CallToolResult)
+    document = await bridge.convert(call.path)
     content = {
         "collection": call.collection,
         "id": document.client_id,
@@ -247,7 +249,7 @@ async def _convert_and_ingest(bridge: Bridge, call: IngestFileArguments, ctx: _C
         "wait_seconds": _INGEST_WAIT_SECONDS,
         **described,
     }
-    sent = await bridge.remote.ingest(content, _wait_reporter(ctx))
+    sent = await bridge.remote.ingest(content, bridge.report)
     where = "" if call.collection == DEFAULT else f" in collection {one_line(call.collection)}"
     state = _STATES.get(sent.state, one_line(sent.state))
     text = (
@@ -256,24 +258,26 @@ async def _convert_and_ingest(bridge: Bridge, call: IngestFileArguments, ctx: _C
     return _tool_result(text, sent)
 
 
-LOCAL_TOOLS: Final = {
+LOCAL_TOOLS: Final[Mapping[str, Operation[Bridge]]] = {
     tool.name: tool
     for tool in (
-        LocalTool(
+        Operation(
             "convert_to_text",
             "Convert a local file",
             "Read a local file of any format as Markdown, without its secrets. Nothing is sent.",
             ConvertFileArguments,
+            ConvertedText,
             _convert_to_text,
         ),
-        LocalTool(
+        Operation(
             "convert_and_ingest",
             "Send a local file",
             "Convert a local file to Markdown, without its secrets, and send it to a collection of the index server, "
             "where everybody with a key may find it. The same file again replaces it.",
             IngestFileArguments,
+            SentDocument,
             _convert_and_ingest,
-            is_read_only=False,
+            needs=Right.WRITE,
         ),
     )
 }
@@ -285,15 +289,3 @@ def _tool_result(text: str, record: object) -> CallToolResult:
 
 def _give_up(waiting: RetryWait) -> None:
     raise UnavailableError(waiting.reason)
-
-
-def _wait_reporter(ctx: _Context) -> Callable[[RetryWait], None]:
-    """Return a function that reports a wait to the client: clients with progress notifications time out later."""
-
-    def report(waiting: RetryWait) -> None:
-        times = "once" if waiting.n_failures == 1 else f"{waiting.n_failures} times"
-        text = f"{waiting.reason}; asked {times}, and again in {waiting.seconds:.1f} s"
-        _log.info("%s", text)
-        anyio.from_thread.run(ctx.session.report_progress, float(waiting.n_failures), None, text)
-
-    return report

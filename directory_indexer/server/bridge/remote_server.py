@@ -16,7 +16,7 @@ import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Request, Result
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UnavailableError, UsageError
 from directory_indexer.server.bridge.http_client import (
@@ -62,6 +62,9 @@ class SentDocument(NamedTuple):
     doc_id: str
     state: str
     chunks: int
+
+
+_SENT: Final = TypeAdapter(SentDocument)
 
 
 class RemoteServer:
@@ -132,10 +135,10 @@ class RemoteServer:
             )
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
         answer = _parse_object((await self.send(HttpRequest("POST", _INGEST, body=body, headers=headers), report)).body)
-        sent = SentDocument(*(answer.get(name) for name in SentDocument._fields))
-        if not (isinstance(sent.chunks, int) and all(isinstance(text, str) for text in sent[:-1])):
-            raise self._not_dirindex()
-        return sent
+        try:
+            return _SENT.validate_python({name: answer.get(name) for name in SentDocument._fields})
+        except ValidationError as error:
+            raise self._not_dirindex() from error
 
     def _not_dirindex(self) -> UnavailableError:
         return UnavailableError(

@@ -272,17 +272,17 @@ class InfoArguments(NamedTuple):
     collection: InCollection = DEFAULT
 
 
-def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "") -> Any:
+def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "", audience: Only = Only.MODELS) -> Any:
     """Validate the arguments of a call `of` a tool or operation; a null counts as missing.
 
     Raises:
         ArgumentError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
     """
-    known: JsonObject = schema_of(record)["properties"]
+    known: JsonObject = schema_of(record, audience)["properties"]
     values, names_in_call = _resolve_aliases(arguments, aliases_of(record, of))
     if unknown := [name for name in values if name not in known]:
         raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_suggestion(unknown[0], known)}")
-    if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
+    if missing := [name for name in schema_of(record, audience).get("required", ()) if name not in values]:
         raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
     for name, value in values.items():
         if invalid := _invalid_character_in(value):
@@ -292,7 +292,7 @@ def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "")
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         name_in_call = names_in_call.get(name, name)
-        schema = schema_with_aliases(record, of)["properties"].get(name_in_call, known[name])
+        schema = schema_with_aliases(record, of, audience)["properties"].get(name_in_call, known[name])
         raise ArgumentError(
             f"'{name_in_call}' is {quoted(values[name])}{_length_note(values[name])}; it must be {expected(schema)}"
         ) from error
@@ -320,9 +320,9 @@ def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
 
 
 @functools.cache
-def schema_with_aliases(record: type, of: str) -> JsonObject:
+def schema_with_aliases(record: type, of: str, audience: Only = Only.MODELS) -> JsonObject:
     """Return the schema of the arguments of a tool or operation, with their aliases."""
-    schema = schema_of(record)
+    schema = schema_of(record, audience)
     own: JsonObject = schema["properties"]
     aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
     return {**schema, "properties": own | {alias.name: _schema_of_alias(alias, own[alias.own]) for alias in aliases}}

@@ -6,11 +6,12 @@ Error messages are for models: each names the call to make next.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from directory_indexer.api.fields import JsonObject
+from directory_indexer.api.operations import Operation
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import (
     BusyError,
@@ -32,31 +33,7 @@ from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.mcp.text import one_line
 
 
-class ListedTool(Protocol):
-    """A tool as it is listed."""
-
-    @property
-    def name(self) -> str:
-        """The name in calls."""
-
-    @property
-    def title(self) -> str:
-        """The name for people."""
-
-    @property
-    def description(self) -> str:
-        """The description for models."""
-
-    @property
-    def arguments(self) -> type:
-        """The record of the arguments."""
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether the tool changes nothing."""
-
-
-def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
+def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
     """Return the descriptions of tools, without result schemas, which would take three times as many tokens.
 
     `hidden_arguments` are omitted.
@@ -97,7 +74,7 @@ def _brief_schema(
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 
-def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
+def _tool(entry: Operation[Any], arguments: JsonObject) -> Tool:
     return Tool(
         name=entry.name,
         title=entry.title,
@@ -107,14 +84,14 @@ def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
     )
 
 
-def _annotations(entry: ListedTool) -> ToolAnnotations:
+def _annotations(entry: Operation[Any]) -> ToolAnnotations:
     """Return the annotations of a tool; the other hints do not apply to a read-only one."""
     if entry.is_read_only:
         return ToolAnnotations(read_only_hint=True)
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def arguments_schema(entry: ListedTool) -> JsonObject:
+def arguments_schema(entry: Operation[Any]) -> JsonObject:
     """Return the argument schema of a tool, by which the SDK validates calls."""
     return {**schema_of(entry.arguments), "additionalProperties": False}
 

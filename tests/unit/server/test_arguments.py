@@ -88,9 +88,10 @@ def test_an_argument_that_contradicts_its_other_name_is_refused_with_both_values
 
 
 def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> None:
-    tools = {(entry.name, entry.arguments) for entry in (*TOOLS, *LOCAL_TOOLS.values())}
+    tools = {(entry.name, entry.arguments) for entry in TOOLS}
+    tools |= {(entry.name, entry.arguments) for entry in LOCAL_TOOLS.values()}
     called = tools | {(one.name, one.arguments) for one in OPERATIONS}
-    called |= {tool[:2] for one in OPERATIONS for tool in one.as_tools}
+    called |= {tool[:2] for one in OPERATIONS for tool in one.tools}
     used = {alias for name, record in called for alias in aliases_of(record, name)}
     assert used == set(ALIASES)
 
