@@ -109,7 +109,7 @@ class _Assistant:
     async def _find(self, client: Client, number: int) -> None:
         arguments: dict[str, Any] = {"query": word_of(number), "collections": [_COLLECTION], "mode": "keyword"}
         answer = await client.call_tool("search", arguments)
-        n_found = len((answer.structured_content or {}).get("results", ()))
+        n_found = len((answer.structured_content or {}).get("hits", ()))
         self._torture.require(n_found == 1, f"{word_of(number)} was found {n_found} times")
         self._torture.require(SECRET not in str(answer), f"what is found of {word_of(number)} has a secret")
 

@@ -13,7 +13,7 @@ from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS
-from directory_indexer.server.rest.operations import Body, Operation
+from directory_indexer.server.rest.operations import Body, HttpOperation
 from directory_indexer.storage.registry.keys import Right
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_what_one_collection_answers_does_not_tell_of_another(site: Site, more: 
     assert _words_in(site.answers("theirs"), (*OURS, "ours", "default")) == set()
 
 
-def _asked(operation: Operation, collection: str, site: Site) -> dict[str, Any]:
+def _asked(operation: HttpOperation, collection: str, site: Site) -> dict[str, Any]:
     """Ask an operation for a collection, with the key of the other one."""
     fields = operation.arguments._fields  # type: ignore[attr-defined]
     given: dict[str, Any] = {
@@ -144,7 +144,7 @@ def _asked(operation: Operation, collection: str, site: Site) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("operation", NAMED, ids=lambda one: one.name)
-def test_a_forbidden_collection_is_like_one_that_there_is_not(site: Site, operation: Operation) -> None:
+def test_a_forbidden_collection_is_like_one_that_there_is_not(site: Site, operation: HttpOperation) -> None:
     forbidden, unknown = (_asked(operation, name, site) for name in ("theirs", "nowhere"))
     assert forbidden == unknown
     assert forbidden["status"] == 404
@@ -183,7 +183,7 @@ def test_operations_of_another_collection_are_like_none(site: Site) -> None:
     "operation", [one for one in OPERATIONS if one.needs not in {None, Right.READ}], ids=lambda one: one.name
 )
 def test_no_spelling_of_a_path_gives_a_right_that_a_key_does_not_have(
-    site: Site, operation: Operation, sign: str
+    site: Site, operation: HttpOperation, sign: str
 ) -> None:
     """Line ends and tabs are left out by some who read a path, and signs that end one by others."""
     path = re.sub(r"{(\w+)}", "x", operation.path)

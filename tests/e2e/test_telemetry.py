@@ -168,7 +168,7 @@ def test_a_call_for_a_remote_index_is_told_together_with_what_the_server_does_fo
         call = named(receiver.spans(), "call list_collections")
         parts = parts_of(receiver.spans(), call)
         assert parts["ask server"].parent == call.id
-        assert parts["GET /api/v1/collections"].parent == parts["ask server"].id
+        assert parts["POST /mcp"].parent == parts["ask server"].id
         assert str(tmp_path).encode() not in receiver.everything()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from web_servers import WebAnswer
 
-    from directory_indexer.server.rest.operations import Operation
+    from directory_indexer.server.rest.operations import HttpOperation
 
 _OWN = [one for one in PAGE_OPERATIONS if one not in OPERATIONS]
 
@@ -50,7 +50,7 @@ def browser(server: PageServer) -> Admitted:
     return server.admit()
 
 
-def _body(operation: Operation) -> dict[str, str] | None:
+def _body(operation: HttpOperation) -> dict[str, str] | None:
     return {} if operation.has_body else None
 
 

@@ -22,11 +22,10 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.policies import Policies
 from directory_indexer.server.bridge.http_client import Exchange, remote_address
 from directory_indexer.server.bridge.local_files import LocalFiles
-from directory_indexer.server.bridge.mcp_server import make_bridge_server
-from directory_indexer.server.bridge.remote_index import RemoteIndex
-from directory_indexer.server.bridge.tools import REMOTE_TOOLS, Bridge, RemoteTool
+from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, make_bridge_server
+from directory_indexer.server.bridge.remote_server import RemoteServer
 from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
-from directory_indexer.server.mcp.executor import TOOLS, ToolEntry
+from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.middleware.authentication import ANONYMOUS
 
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
     from mcp.types import CallToolResult, Tool
+
+    from directory_indexer.api.operations import Operation
 
 _VALUES = {name: json.loads(text) for name, text in json_values()}
 _NO_UNICODE = {
@@ -92,8 +93,8 @@ def client(served: Served) -> Iterator[_Caller]:
 def bridge(place: _Place, served: Served) -> Iterator[_Caller]:
     policies = Policies(load_config(file=None, data_dir=place.directory / "other", environ={}))
     with served.listening() as address, anyio.from_thread.start_blocking_portal() as portal:
-        index = RemoteIndex(Exchange(remote_address(address), TOKEN))
-        server = make_bridge_server(Bridge(index, LocalFiles(policies)), (resolved_path(place.docs),))
+        remote = RemoteServer(Exchange(remote_address(address), TOKEN))
+        server = make_bridge_server(remote, LocalFiles(policies), (resolved_path(place.docs),))
         with portal.wrap_async_context_manager(Client(server, mode="legacy")) as client:
             yield _Caller(client, portal)
 
@@ -137,7 +138,7 @@ def test_no_argument_of_a_tool_makes_it_fail(place: _Place, served: Served, clie
     assert not served.log.bugs
 
 
-@pytest.mark.parametrize("name", [tool.name for tool in REMOTE_TOOLS])
+@pytest.mark.parametrize("name", ["search", *LOCAL_TOOLS])
 def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
     place: _Place, served: Served, bridge: _Caller, name: str
 ) -> None:
@@ -147,8 +148,8 @@ def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
     assert not served.log.bugs
 
 
-@pytest.mark.parametrize("tool", [*TOOLS, *REMOTE_TOOLS], ids=lambda tool: tool.name)
-def test_what_no_client_of_the_sdk_can_send_is_refused(tool: ToolEntry | RemoteTool) -> None:
+@pytest.mark.parametrize("tool", [*TOOLS, *LOCAL_TOOLS.values()], ids=lambda tool: tool.name)
+def test_what_no_client_of_the_sdk_can_send_is_refused(tool: Operation[Any]) -> None:
     for name in schema_of(tool.arguments)["properties"]:
         for case, value in _VALUES.items():
             with contextlib.suppress(ArgumentError):

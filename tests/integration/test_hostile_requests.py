@@ -16,7 +16,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.catalogue.page import PAGE
-from directory_indexer.server.rest.operations import Body, Method, Operation
+from directory_indexer.server.rest.operations import Body, HttpOperation, Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class _Place:
         sent = self.team.add("A text about a kolibri.", filename="sent.md")
         self.samples = {"path": str(docs), "query": "kolibri", "pattern": "kolibri", "doc_id": sent.document.doc_id}
 
-    def given(self, operation: Operation) -> dict[str, str]:
+    def given(self, operation: HttpOperation) -> dict[str, str]:
         """Return what a request has to say, as JSON."""
         schema = schema_of(operation.arguments)
         plain = {name: plain_value(schema["properties"][name]) for name in schema.get("required", ())}
@@ -84,17 +84,17 @@ def page(place: _Place) -> Iterator[Served]:
         yield served
 
 
-def _arguments(operation: Operation) -> Mapping[str, Any]:
+def _arguments(operation: HttpOperation) -> Mapping[str, Any]:
     properties: dict[str, Any] = schema_of(operation.arguments)["properties"]
     return properties
 
 
-def _values(operation: Operation, name: str) -> Mapping[str, str]:
+def _values(operation: HttpOperation, name: str) -> Mapping[str, str]:
     """Return what an argument can be given: what does not come in a body is a text, whatever it is."""
     return _ANY if operation.has_body and f"{{{name}}}" not in operation.path else _TEXTS
 
 
-def _ask(served: Served, operation: Operation, arguments: Mapping[str, str]) -> Heard:
+def _ask(served: Served, operation: HttpOperation, arguments: Mapping[str, str]) -> Heard:
     """Send arguments that are written as JSON where the operation takes them."""
     left = dict(arguments)
     path = re.sub(r"{(\w+)}", lambda match: str(json.loads(left.pop(match[1]))), operation.path)
@@ -119,7 +119,7 @@ def _quoted(value: object) -> str:
 
 @pytest.mark.parametrize("operation", PAGE_OPERATIONS, ids=lambda operation: operation.name)
 def test_no_argument_of_an_operation_makes_it_fail(
-    place: _Place, plain: Served, page: Served, operation: Operation
+    place: _Place, plain: Served, page: Served, operation: HttpOperation
 ) -> None:
     served = page if operation in PAGE else plain
     failed = [
@@ -133,7 +133,9 @@ def test_no_argument_of_an_operation_makes_it_fail(
 
 
 @pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.lines], ids=lambda one: one.name)
-def test_no_argument_of_a_line_makes_a_request_of_many_fail(place: _Place, plain: Served, operation: Operation) -> None:
+def test_no_argument_of_a_line_makes_a_request_of_many_fail(
+    place: _Place, plain: Served, operation: HttpOperation
+) -> None:
     lines = [
         _object({**place.given(operation), name: value})
         for name in _arguments(operation)
@@ -183,7 +185,7 @@ def test_the_name_of_an_argument_may_be_anything(plain: Served, name: str) -> No
 
 @pytest.mark.parametrize("operations", [OPERATIONS, PAGE_OPERATIONS], ids=["serve", "ui"])
 def test_every_page_that_a_server_lists_can_be_opened(
-    place: _Place, plain: Served, page: Served, operations: tuple[Operation, ...]
+    place: _Place, plain: Served, page: Served, operations: tuple[HttpOperation, ...]
 ) -> None:
     served = page if operations is PAGE_OPERATIONS else plain
     listed = served.ask("GET", "/openapi.json").json["paths"]

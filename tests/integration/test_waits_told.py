@@ -13,9 +13,9 @@ from directory_indexer.indexing.embedding_batches import InFlightBatches
 from directory_indexer.server.bridge.http_client import (
     Backoff,
     CancellableWait,
+    HttpRequest,
+    HttpResponse,
     NoResponseError,
-    Request,
-    Response,
     RetryingClient,
 )
 from directory_indexer.telemetry import spans
@@ -71,11 +71,15 @@ def test_pages_that_a_service_reads_are_told_with_the_waits_for_it(name: str, n_
 
 
 def test_waits_for_a_remote_index_are_told() -> None:
-    answers: Iterator[NoResponseError | Response] = iter(
-        [NoResponseError("http://hidden-place cannot be reached"), Response(503, {}, b""), Response(200, {}, b"{}")]
+    answers: Iterator[NoResponseError | HttpResponse] = iter(
+        [
+            NoResponseError("http://hidden-place cannot be reached"),
+            HttpResponse(503, {}, b""),
+            HttpResponse(200, {}, b"{}"),
+        ]
     )
 
-    def send(_: Request) -> Response:
+    def send(_: HttpRequest) -> HttpResponse:
         answer = next(answers)
         if isinstance(answer, NoResponseError):
             raise answer
@@ -83,7 +87,7 @@ def test_waits_for_a_remote_index_are_told() -> None:
 
     with keeping() as kept:
         asking = RetryingClient(send, backoff=Backoff(first_seconds=0.001), chance=lambda: 0.0)
-        asking.answered(Request("GET", "/hidden-place"), pause=CancellableWait().pause)
+        asking.answered(HttpRequest("GET", "/hidden-place"), pause=CancellableWait().pause)
         asked, waits = kept.named("ask server"), kept.named("wait for server")
     assert [one.attributes.get("http.response.status_code") for one in asked] == [None, 503, 200]
     assert [one.attributes["dirindex.n_failures"] for one in waits] == [1, 2]

@@ -16,8 +16,7 @@ with lazily:
     from directory_indexer.server.bridge.http_client import Exchange
     from directory_indexer.server.bridge.local_files import LocalFiles
     from directory_indexer.server.bridge.mcp_server import make_bridge_server
-    from directory_indexer.server.bridge.remote_index import RemoteIndex
-    from directory_indexer.server.bridge.tools import Bridge
+    from directory_indexer.server.bridge.remote_server import RemoteServer
     from directory_indexer.server.stdio import run_stdio
 
 
@@ -39,7 +38,6 @@ def serve_remote(
     with importing():
         fetch_urls = app.loaded.config.serving.fetch_urls
         local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
-        bridge = Bridge(RemoteIndex(Exchange(address, token)), local_files)
-        server = make_bridge_server(bridge, allowed)
+        server = make_bridge_server(RemoteServer(Exchange(address, token)), local_files, allowed)
     # There is no early handshake: the SDK is already imported.
     run_stdio(server, EarlyHandshake(""), parent=parent, close=lambda: None)

@@ -46,7 +46,7 @@ _MAX_RETRY_AFTER: Final = 3600
 _LOCAL_NAME = "localhost"
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request to a path of the API."""
 
     method: str
@@ -56,7 +56,7 @@ class Request(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class Response(NamedTuple):
+class HttpResponse(NamedTuple):
     """A response; header names are in lower case."""
 
     status: int
@@ -87,11 +87,11 @@ class Exchange:
         self._look_up = look_up
         self._tls = httpx.create_ssl_context() if address.url.scheme == "https" else None
 
-    def send(self, request: Request) -> Response:
+    def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request and return the response, whatever its status.
 
         Raises:
-            NoAnswerError: there is no response, or an incomplete one.
+            NoResponseError: there is no response, or an incomplete one.
             UnavailableError: the response is invalid or too long, or the TLS certificate of the server is.
         """
         network = Network(partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses))
@@ -105,11 +105,11 @@ class Exchange:
             ):
                 headers = _headers(response.headers)
                 body = self._body(response.iter_stream(), headers)
-                return Response(response.status, headers, self._mask_token(body))
+                return HttpResponse(response.status, headers, self._mask_token(body))
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
             raise self._error_of(error) from error
 
-    def _url(self, request: Request) -> httpcore.URL:
+    def _url(self, request: HttpRequest) -> httpcore.URL:
         url = self.address.url
         return httpcore.URL(
             scheme=url.raw_scheme,
@@ -118,13 +118,13 @@ class Exchange:
             target=self.address.target(request.path, request.query),
         )
 
-    def _headers(self, request: Request) -> list[tuple[bytes, bytes]]:
+    def _headers(self, request: HttpRequest) -> list[tuple[bytes, bytes]]:
         headers = {
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": f"dirindex/{__version__}",
-            **({"Authorization": f"Bearer {self._token}"} if self._token else {}),
-            **({"Content-Length": str(len(request.body))} if request.body else {}),
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "user-agent": f"dirindex/{__version__}",
+            **({"authorization": f"Bearer {self._token}"} if self._token else {}),
+            **({"content-length": str(len(request.body))} if request.body else {}),
             **({"traceparent": around} if (around := spans.traceparent()) else {}),
             **request.headers,
         }
@@ -198,7 +198,7 @@ class RetryingClient:
 
     def __init__(
         self,
-        send: Callable[[Request], Response],
+        send: Callable[[HttpRequest], HttpResponse],
         *,
         backoff: Backoff = Backoff(),  # noqa: B008 - it is a value
         clock: Callable[[], float] = time.monotonic,
@@ -209,7 +209,7 @@ class RetryingClient:
         self._clock = clock
         self._chance = chance
 
-    def answered(self, request: Request, *, pause: Callable[[RetryWait], None]) -> Response:
+    def answered(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
         """Return the response to a request; `pause` waits between attempts, and may raise to give up.
 
         Raises:
@@ -233,7 +233,7 @@ class RetryingClient:
             with spans.span("wait for server", n_failures=n_failures):
                 pause(RetryWait(n_failures, seconds, reason))
 
-    def _try_once(self, request: Request) -> tuple[Response | None, str]:
+    def _try_once(self, request: HttpRequest) -> tuple[HttpResponse | None, str]:
         try:
             with spans.span("ask server", bytes_in=len(request.body)) as span:
                 response = self._send(request)
@@ -265,7 +265,7 @@ class CancellableWait:
         self._is_cancelled.set()
 
 
-def is_retryable(response: Response) -> bool:
+def is_retryable(response: HttpResponse) -> bool:
     """Whether a response means that a retry may succeed."""
     error_code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in response.body[:_MAX_RETRY_AFTER]), b"")
     if (response.status, error_code) == (
@@ -276,7 +276,7 @@ def is_retryable(response: Response) -> bool:
     return response.status in _RETRYABLE_STATUSES or (response.status, error_code) == (_CONFLICT, _IN_PROGRESS)
 
 
-def retry_after_seconds(response: Response) -> float:
+def retry_after_seconds(response: HttpResponse) -> float:
     """Return the seconds of a Retry-After header; 0 for a date or anything else."""
     header = response.headers.get("retry-after", "")
     return (

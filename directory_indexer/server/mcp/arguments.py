@@ -99,28 +99,27 @@ _Count = Field(ge=1, le=50)
 
 Cursor = Annotated[
     str,
-    "next_cursor of the answer before; all else as then.",
+    "next_cursor of the last answer; keep all else.",
     Field(max_length=_LONGEST_CURSOR),
 ]
 MaxTokens = Annotated[
     Number,
-    "Longest answer, in tokens.",
+    "Token budget.",
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
 IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
 Query = Annotated[
     str,
-    'A question, a description or words; "phrase", -without, OR. '
-    f"{' '.join(f'{field.word}:' for field in FIELDS)} narrow it: since:7d.",
+    f'Question or words; "phrase", -without, OR. {" ".join(f"{field.word}:" for field in FIELDS)} narrow it: since:7d.',
     Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
-Queries = Annotated[Texts, "More wordings or sides of the question, for one answer to all.", Field(max_length=5)]
+Queries = Annotated[Texts, "More wordings or parts of the question.", Field(max_length=5)]
 Below = Annotated[str, "Directory or file.", _Path]
-Types = Annotated[Texts, 'Kinds of files: "python", "pdf", "code".', Field(max_length=20)]
-Globs = Annotated[Texts, 'Like "src/**", "*.{c,h}" or "!*.md".', Field(max_length=20)]
+Types = Annotated[Texts, '"python", "pdf", "code".', Field(max_length=20)]
+Globs = Annotated[Texts, '"src/**", "*.{c,h}", "!*.md".', Field(max_length=20)]
 Pattern = Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
 PlainText = Annotated[bool, "Plain text."]
-LinesAround = Annotated[Number, "Lines around each.", Field(ge=0, le=20)]
+LinesAround = Annotated[Number, "Lines around.", Field(ge=0, le=20)]
 Outlined = Annotated[str, "File, directory or FILE#Heading.", _FilePath]
 Author = Annotated[str, "Only by this author."]
 InLanguage = Annotated[str, 'Only prose in this language: "en".']
@@ -135,12 +134,12 @@ Until = Annotated[str, "Only files dated until then."]
 WithWeaker = Annotated[bool, "Also weaker hits."]
 WithFacets = Annotated[bool, "Count types, years … instead."]
 Mode = Annotated[SearchMode, "How to rank."]
-IndexPath = Annotated[str, "Directory. Empty: all.", _Path]
+IndexPath = Annotated[str, "Empty: all.", _Path]
 
 
 IN_COLLECTION = "The collection."
 InCollection = Annotated[str, IN_COLLECTION, _CollectionName]
-InCollections = Annotated[Texts, "Collections, if not the default one.", Field(max_length=20)]
+InCollections = Annotated[Texts, "If not the default one.", Field(max_length=20)]
 
 
 class SearchArguments(NamedTuple):
@@ -166,7 +165,7 @@ class SearchArguments(NamedTuple):
     collections: InCollections = ()
     limit: Annotated[Number, "Most hits.", _Count] = 10
     all: WithWeaker = False
-    again: Annotated[bool, "Show again what was shown before."] = False
+    again: Annotated[bool, "Repeat passages shown before."] = False
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
     plain: Annotated[bool, "Answer by the names of the plain contract.", Only.PROGRAMS] = False
@@ -200,13 +199,13 @@ class ContentArguments(NamedTuple):
 
     path: IndexedFile
     start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
-    end_line: Annotated[Number, "Last line; 0: as far as there is room.", Field(ge=0, le=LAST_LINE)] = 0
+    end_line: Annotated[Number, "Last line; 0: as far as fits.", Field(ge=0, le=LAST_LINE)] = 0
     chunks: Annotated[
         str,
-        'Passages instead: "3", "3-7", "3-".',
+        'Passages: "3", "3-7", "3-".',
         _Range,
     ] = ""
-    pages: Annotated[str, 'Pages instead: "2", "2-4".', _Range] = ""
+    pages: Annotated[str, 'Pages: "2", "2-4".', _Range] = ""
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -235,7 +234,7 @@ class LocateArguments(NamedTuple):
     report: Annotated[str, "The whole text.", Field(min_length=1, max_length=100_000)]
     path: Below = ""
     collection: InCollection = DEFAULT
-    max_tokens: Annotated[Number, "Most to read.", Field(ge=Budgets.LEAST, le=Budgets.MOST)] = Budgets.READING
+    max_tokens: MaxTokens = Budgets.READING
 
 
 class ConvertArguments(NamedTuple):
@@ -243,7 +242,7 @@ class ConvertArguments(NamedTuple):
 
     source: Annotated[
         str,
-        "Indexed file, member as in a.zip!/b.docx, or URL.",
+        "Indexed file, member (a.zip!/b.docx) or URL.",
         _FilePath,
     ]
     start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
@@ -257,7 +256,7 @@ class IndexArguments(NamedTuple):
     path: IndexPath = ""
     action: Annotated[
         IndexAction,
-        "start also joins a run that goes on.",
+        "start joins a running one.",
     ] = IndexAction.START
     wait_seconds: Annotated[
         Number,
@@ -273,17 +272,17 @@ class InfoArguments(NamedTuple):
     collection: InCollection = DEFAULT
 
 
-def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "") -> Any:
+def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "", audience: Only = Only.MODELS) -> Any:
     """Validate the arguments of a call `of` a tool or operation; a null counts as missing.
 
     Raises:
         ArgumentError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
     """
-    known: JsonObject = schema_of(record)["properties"]
+    known: JsonObject = schema_of(record, audience)["properties"]
     values, names_in_call = _resolve_aliases(arguments, aliases_of(record, of))
     if unknown := [name for name in values if name not in known]:
         raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_suggestion(unknown[0], known)}")
-    if missing := [name for name in schema_of(record).get("required", ()) if name not in values]:
+    if missing := [name for name in schema_of(record, audience).get("required", ()) if name not in values]:
         raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
     for name, value in values.items():
         if invalid := _invalid_character_in(value):
@@ -293,7 +292,7 @@ def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "")
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         name_in_call = names_in_call.get(name, name)
-        schema = schema_with_aliases(record, of)["properties"].get(name_in_call, known[name])
+        schema = schema_with_aliases(record, of, audience)["properties"].get(name_in_call, known[name])
         raise ArgumentError(
             f"'{name_in_call}' is {quoted(values[name])}{_length_note(values[name])}; it must be {expected(schema)}"
         ) from error
@@ -321,9 +320,9 @@ def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
 
 
 @functools.cache
-def schema_with_aliases(record: type, of: str) -> JsonObject:
+def schema_with_aliases(record: type, of: str, audience: Only = Only.MODELS) -> JsonObject:
     """Return the schema of the arguments of a tool or operation, with their aliases."""
-    schema = schema_of(record)
+    schema = schema_of(record, audience)
     own: JsonObject = schema["properties"]
     aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
     return {**schema, "properties": own | {alias.name: _schema_of_alias(alias, own[alias.own]) for alias in aliases}}

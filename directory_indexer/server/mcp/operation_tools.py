@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import logging
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, TextContent, Tool
@@ -26,33 +26,16 @@ from directory_indexer.server.mcp.tool_results import (
     listed_tools,
 )
 from directory_indexer.server.middleware.request_context import RefusedError
-from directory_indexer.server.rest.operations import Operation, OperationRun, Reply, Services, StreamedFile
+from directory_indexer.server.rest.operations import Reply, Services, StreamedFile, require_reach, require_right
 from directory_indexer.storage.registry.keys import Key, Right
 
 with lazily:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 LONGEST_ORIGINAL: Final = 1_048_576
 """A larger original is available over HTTP only."""
 
 _log = logging.getLogger("dirindex.serve")
-
-
-class _OperationTool(NamedTuple):
-    """An operation as a tool."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type
-    is_read_only: bool
-    operation: Operation
-    run: OperationRun | None
-
-    def call_of(self, arguments: Mapping[str, Any]) -> Any:
-        """Parse the arguments of a call into the record that its handler expects."""
-        call = arguments_of(self.arguments, arguments, of=self.name)
-        return call if self.run else self.operation.arguments(**call._asdict())
 
 
 class OperationTools:
@@ -61,14 +44,14 @@ class OperationTools:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._next_calls = NEXT_CALLS if services.elsewhere is None else NEXT_CALLS_FROM_CLUSTER
-        self._tools = {tool.name: tool for operation in services.operations for tool in _tools(operation)}
+        self._tools = {tool.name: tool.of(operation) for operation in services.operations for tool in operation.tools}
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools
 
     def listed(self, key: Key | None) -> list[Tool]:
         """Return the descriptions of the tools that a key allows."""
-        return listed_tools(tool for tool in self._tools.values() if _allows(key, tool.operation.needs))
+        return listed_tools(tool for tool in self._tools.values() if _allows(key, tool.needs))
 
     def arguments_schema(self, name: str) -> JsonObject:
         """Return the argument schema of a tool."""
@@ -79,11 +62,10 @@ class OperationTools:
         tool = self._tools[name]
         services = dataclasses.replace(self._services, caller=key)
         try:
-            tool.operation.require_right(key)
-            call = tool.call_of(arguments)
-            if key is not None:
-                tool.operation.require_reach(key, call)
-            answer = await (tool.run or tool.operation.run)(services, call)
+            require_right(tool, key)
+            call = arguments_of(tool.arguments, arguments, of=name)
+            require_reach(tool, key, call)
+            answer = await services.executor.answer(tool, services, call)
             return _original_result(answer, call) if isinstance(answer, StreamedFile) else _record_result(answer)
         except ArgumentError as error:
             return error_result(f"{error.message}. Next: correct the arguments and call {name} again.")
@@ -97,13 +79,6 @@ class OperationTools:
             return error_result(
                 f"{name} failed because of a bug; the server's log has the details. Next: call server_info."
             )
-
-
-def _tools(operation: Operation) -> Iterator[_OperationTool]:
-    for name, arguments, run, description in operation.as_tools:
-        is_read_only = operation.needs is Right.READ
-        tool_description = description or operation.description
-        yield _OperationTool(name, operation.title, tool_description, arguments, is_read_only, operation, run)
 
 
 def _allows(key: Key | None, needed: Right | None) -> bool:

@@ -41,6 +41,7 @@ from directory_indexer.api.contents import TextAnswer
 from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.cluster_app import ClusterApp
+from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.collections.collections import no_collection
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
@@ -58,7 +59,7 @@ from directory_indexer.server.mcp.arguments import (
 )
 from directory_indexer.server.mcp.budget import Budgets
 from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, client_of
-from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolEntry, ToolExecutor
+from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolExecutor
 from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.search_requests import collections_of_call, path_of_call
 from directory_indexer.server.mcp.tool_results import (
@@ -113,7 +114,7 @@ class Toolset(NamedTuple):
     `refusal` returns the error for the other tools, which only the machine with the index has.
     """
 
-    tools: tuple[ToolEntry, ...] = TOOLS
+    tools: tuple[Operation[Caller], ...] = TOOLS
     instructions: str = INSTRUCTIONS
     next_calls: NextCalls = NEXT_CALLS
     hidden_arguments: frozenset[str] = frozenset()
@@ -124,10 +125,10 @@ ALL_TOOLS: Final = Toolset()
 
 
 def make_server(
-    desk: ToolExecutor, model: BackgroundModel, more: ExtraTools | None = None, *, offer: Toolset = ALL_TOOLS
+    executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None = None, *, offer: Toolset = ALL_TOOLS
 ) -> Server[None]:
     """Build the MCP server for any transport; `more` are additional tools."""
-    session = _Session(desk, model, more, offer)
+    session = _Session(executor, model, more, offer)
     server = Server(
         NAME,
         version=__version__,
@@ -156,8 +157,8 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The request handlers."""
 
-    def __init__(self, desk: ToolExecutor, model: BackgroundModel, more: ExtraTools | None, offer: Toolset) -> None:
-        self._desk = desk
+    def __init__(self, executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None, offer: Toolset) -> None:
+        self._executor = executor
         self._offer = offer
         self._entries = {entry.name: entry for entry in offer.tools}
         self._model = model
@@ -199,7 +200,7 @@ class _Session:
 
     async def _refuse(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
         try:
-            return error_result(self._error_text(await self._desk.in_read_pool(lambda: refusal(name))))
+            return error_result(self._error_text(await self._executor.run(Pool.READ, lambda: refusal(name))))
         except DirIndexError as error:
             return error_result(self._error_text(error))
 
@@ -215,14 +216,14 @@ class _Session:
             return result
 
     async def _run_tool(
-        self, ctx: ServerRequestContext[Any, Any], entry: ToolEntry, params: CallToolRequestParams
+        self, ctx: ServerRequestContext[Any, Any], entry: Operation[Caller], params: CallToolRequestParams
     ) -> CallToolResult:
         try:
             call = _parse_call(entry, params.arguments or {})
             await self._set_context(ctx, call)
-            caller = Caller(_progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
+            caller = Caller(self._executor, _progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
             require_reach(caller.reaches, call)
-            answer = await entry.run(self._desk, call, caller)
+            answer = await self._executor.answer(entry, caller, call)
         except ArgumentError as error:
             return error_result(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
         except DirIndexError as error:
@@ -264,7 +265,7 @@ class _Session:
         try:
             call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
             require_reach(_reach_of(ctx), call)
-            answer = await self._desk.in_read_pool(lambda: self._desk.tools.get_content(call))
+            answer = await self._executor.run(Pool.READ, lambda: self._executor.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, self._error_text(error), data={"uri": uri}) from error
         contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
@@ -275,11 +276,11 @@ class _Session:
         if not is_path or not _reach_of(ctx)(DEFAULT):
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         typed = params.argument.value
-        values, total = await self._desk.in_read_pool(lambda: self._desk.tools.completions(typed))
+        values, total = await self._executor.run(Pool.READ, lambda: self._executor.tools.completions(typed))
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
 
 
-def _parse_call(entry: ToolEntry, arguments: Mapping[str, Any]) -> Any:
+def _parse_call(entry: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
     """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
     call = arguments_of(entry.arguments, arguments, of=entry.name)
     if isinstance(call, SearchArguments):
@@ -382,13 +383,13 @@ def toolset_of(app: App) -> Toolset:
     return ALL_TOOLS
 
 
-def _describe_for_cluster(entry: ToolEntry) -> ToolEntry:
+def _describe_for_cluster(entry: Operation[Caller]) -> Operation[Caller]:
     return replace(entry, description=_DESCRIPTIONS.get(entry.name, entry.description))
 
 
 _DESCRIPTIONS: Final = {
-    "get_content": "Read lines, pages or passages of an indexed file of any format. Use it after search, with path and "
-    "start_line of a hit. Lists a directory.",
-    "server_info": "List indexed directories. Use it when you do not know what can be searched.",
+    "get_content": "Read an indexed file of any format, or list a directory. Use it after search, with path and "
+    "start_line of a hit.",
+    "server_info": "List indexed directories. Use it to learn what can be searched.",
 }
 """Descriptions of the tools whose usual ones mention tools or data that a cluster index lacks."""

@@ -59,9 +59,9 @@ def fields_of(record: type) -> tuple[Field, ...]:
 
 
 @functools.cache
-def schema_of(record: type) -> JsonObject:
-    """Return the JSON schema of a record for assistants, as a result or as arguments."""
-    fields = _fields_for_models(record)
+def schema_of(record: type, audience: Only = Only.MODELS) -> JsonObject:
+    """Return the JSON schema of a record for an audience, as a result or as arguments."""
+    fields = fields_for(record, audience)
     properties = {field.name: _schema_of_field(field) for field in fields}
     required = [field.name for field in fields if field.is_required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
@@ -74,7 +74,7 @@ def object_for_models(value: object) -> Any:
     if isinstance(value, tuple):
         if not hasattr(value, "_fields"):
             return [object_for_models(item) for item in value]
-        fields = ((field, getattr(value, field.name)) for field in _fields_for_models(type(value)))
+        fields = ((field, getattr(value, field.name)) for field in fields_for(type(value), Only.MODELS))
         return {
             field.name: object_for_models(member)
             for field, member in fields
@@ -93,8 +93,9 @@ def plain_type(hint: Any) -> Any:
 
 
 @functools.cache
-def _fields_for_models(record: type) -> tuple[Field, ...]:
-    return tuple(field for field in fields_of(record) if field.only is not Only.PROGRAMS)
+def fields_for(record: type, audience: Only) -> tuple[Field, ...]:
+    """Return the fields of a record that an audience sees."""
+    return tuple(field for field in fields_of(record) if field.only in {None, audience})
 
 
 def _field(name: str, hint: Any, default: object) -> Field:

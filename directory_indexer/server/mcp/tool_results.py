@@ -6,11 +6,12 @@ Error messages are for models: each names the call to make next.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from directory_indexer.api.fields import JsonObject
+from directory_indexer.api.operations import Operation
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import (
     BusyError,
@@ -32,43 +33,20 @@ from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.mcp.text import one_line
 
 
-class ListedTool(Protocol):
-    """A tool as it is listed."""
-
-    @property
-    def name(self) -> str:
-        """The name in calls."""
-
-    @property
-    def title(self) -> str:
-        """The name for people."""
-
-    @property
-    def description(self) -> str:
-        """The description for models."""
-
-    @property
-    def arguments(self) -> type:
-        """The record of the arguments."""
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether the tool changes nothing."""
-
-
-def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
+def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
     """Return the descriptions of tools, without result schemas, which would take three times as many tokens.
 
     `hidden_arguments` are omitted.
 
-    Assistants pay for each word: an argument is not described again if an earlier tool has the same one.
+    Assistants pay for each word: the description and the default of an argument are not repeated if they are those of
+    the tool before.
     """
-    descriptions = {"collection": IN_COLLECTION}
+    descriptions, defaults = {"collection": IN_COLLECTION}, dict[str, object]()
     listings = []
     for entry in tools:
         schema = schema_of(entry.arguments)
         properties = {
-            name: _brief_schema(name, argument, descriptions)
+            name: _brief_schema(name, argument, descriptions, defaults)
             for name, argument in schema["properties"].items()
             if name not in hidden_arguments
         }
@@ -76,11 +54,16 @@ def listed_tools(tools: Iterable[ListedTool], *, hidden_arguments: Collection[st
     return listings
 
 
-def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str]) -> JsonObject:
+def _brief_schema(
+    name: str, argument: JsonObject, descriptions: dict[str, str], defaults: dict[str, object]
+) -> JsonObject:
     """Return the schema of an argument, without limits except the first maximum, repeated descriptions and defaults."""
-    schema = {
-        key: value for key, value in argument.items() if key not in _OMITTED_KEYS and not _is_usual_default(key, value)
-    }
+    default = argument.get("default")
+    usual = (DEFAULT, LAST_LINE, 1, next(iter(argument.get("enum", ())), None), defaults.get(name))
+    schema = {key: value for key, value in argument.items() if key not in _OMITTED_KEYS and value != LAST_LINE}
+    if not default or default in usual:
+        schema.pop("default", None)
+    defaults[name] = default
     if descriptions.get(name) == argument["description"]:
         del schema["description"]
         schema.pop("maximum", None)
@@ -88,15 +71,10 @@ def _brief_schema(name: str, argument: JsonObject, descriptions: dict[str, str])
     return schema
 
 
-def _is_usual_default(key: str, value: object) -> bool:
-    return key == "default" and (not value or value in _OMITTED_DEFAULTS)
-
-
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
-_OMITTED_DEFAULTS: Final = (DEFAULT, LAST_LINE)
 
 
-def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
+def _tool(entry: Operation[Any], arguments: JsonObject) -> Tool:
     return Tool(
         name=entry.name,
         title=entry.title,
@@ -106,14 +84,14 @@ def _tool(entry: ListedTool, arguments: JsonObject) -> Tool:
     )
 
 
-def _annotations(entry: ListedTool) -> ToolAnnotations:
+def _annotations(entry: Operation[Any]) -> ToolAnnotations:
     """Return the annotations of a tool; the other hints do not apply to a read-only one."""
     if entry.is_read_only:
-        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        return ToolAnnotations(read_only_hint=True)
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def arguments_schema(entry: ListedTool) -> JsonObject:
+def arguments_schema(entry: Operation[Any]) -> JsonObject:
     """Return the argument schema of a tool, by which the SDK validates calls."""
     return {**schema_of(entry.arguments), "additionalProperties": False}
 

@@ -15,6 +15,7 @@ import blake3
 from starlette.requests import Request
 from starlette.responses import Response
 
+from directory_indexer.api.operations import Pool
 from directory_indexer.config.collections import team_directory
 from directory_indexer.core.errors import DirIndexError, UsageError
 from directory_indexer.core.lazy import lazily
@@ -25,7 +26,16 @@ from directory_indexer.server.middleware.request_context import (
     no_such_method,
     no_such_path,
 )
-from directory_indexer.server.rest.operations import Body, Operation, RouteMatch, Router, Services, Upload
+from directory_indexer.server.rest.operations import (
+    Body,
+    HttpOperation,
+    RouteMatch,
+    Router,
+    Services,
+    Upload,
+    require_reach,
+    require_right,
+)
 from directory_indexer.server.rest.requests import (
     arguments_in_headers,
     arguments_in_query,
@@ -81,10 +91,10 @@ class Application:
         if operation is None:
             return problem_response(no_such_method(list(match.operations)))
         services = dataclasses.replace(self._services, caller=context_of(request.scope).key)
-        operation.require_right(services.caller)
+        require_right(operation, services.caller)
         elsewhere = services.elsewhere
         if elsewhere is not None and operation not in services.operations:
-            raise await services.executor.in_read_pool(lambda: elsewhere(operation.title))
+            raise await services.executor.run(Pool.READ, lambda: elsewhere(operation.title))
         if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
             return await self._answer_upload(operation, match, request, services)
         content = await request.body()
@@ -97,12 +107,12 @@ class Application:
         call = _parse_permitted(operation, services, {**arguments, **match.path_arguments})
 
         async def answer() -> Response:
-            return response_of(operation, await operation.run(services, call))
+            return response_of(operation, await services.executor.answer(operation, services, call))
 
         return await self._repetition.answered(operation, request, content, answer, services)
 
     async def _answer_upload(
-        self, operation: Operation, match: RouteMatch, request: Request, services: Services
+        self, operation: HttpOperation, match: RouteMatch, request: Request, services: Services
     ) -> Response:
         arguments = {**arguments_in_query(operation, request.query_params.multi_items()), **match.path_arguments}
         is_lines = operation.takes is not Body.BYTES
@@ -119,24 +129,24 @@ class Application:
         async def answer() -> Response:
             with file:
                 upload = Upload(call, file, media_type_of(request))
-                return response_of(operation, await operation.run(services, upload))
+                return response_of(operation, await services.executor.answer(operation, services, upload))
 
         return await self._repetition.answered(operation, request, digest, answer, services)
 
 
-async def _max_bytes(operation: Operation, services: Services, call: Any, media_type: str) -> int:
+async def _max_bytes(operation: HttpOperation, services: Services, call: Any, media_type: str) -> int:
     longest = operation.longest_upload
     if longest is None or call is None:
         return operation.longest_body
-    return await services.executor.in_read_pool(lambda: longest(services, call, media_type))
+    return await services.executor.run(Pool.READ, lambda: longest(services, call, media_type))
 
 
-async def _answer_lines(operation: Operation, services: Services, file: BinaryIO) -> Any:
+async def _answer_lines(operation: HttpOperation, services: Services, file: BinaryIO) -> Any:
     assert operation.lines is not None  # noqa: S101 - checked before the body was read
     return await operation.lines(services, Upload(operation, file, ""))
 
 
-def _require_right_place(operation: Operation, request: Request, content: bytes) -> None:
+def _require_right_place(operation: HttpOperation, request: Request, content: bytes) -> None:
     """Reject arguments in a place that the operation ignores.
 
     Raises:
@@ -148,11 +158,10 @@ def _require_right_place(operation: Operation, request: Request, content: bytes)
         raise UsageError("this operation takes no body: its arguments come in the query string")
 
 
-def _parse_permitted(operation: Operation, services: Services, arguments: dict[str, Any]) -> Any:
+def _parse_permitted(operation: HttpOperation, services: Services, arguments: dict[str, Any]) -> Any:
     """Parse the arguments of an operation, and require that the caller's key grants access to their collections."""
     call = parse_call(operation, arguments)
-    if services.caller is not None:
-        operation.require_reach(services.caller, call)
+    require_reach(operation, services.caller, call)
     return call
 
 
@@ -189,7 +198,7 @@ class Idempotency:
 
     async def answered(
         self,
-        operation: Operation,
+        operation: HttpOperation,
         request: Request,
         content: bytes,
         answer: Callable[[], Awaitable[Response]],
@@ -211,14 +220,14 @@ class Idempotency:
         self._in_progress.add(scoped_key)
         try:
             digest = _digest(request, content)
-            stored = await services.executor.in_read_pool(lambda: self._answers.get(*scoped_key))
+            stored = await services.executor.run(Pool.READ, lambda: self._answers.get(*scoped_key))
             if stored is not None:
                 return _replay(stored, digest)
             response = await answer()
             if response.status_code < _FIRST_ERROR_STATUS:
                 headers = {name: value for name, value in response.headers.items() if name not in _UNSTORED_HEADERS}
                 given_answer = StoredResponse(digest, response.status_code, headers, bytes(response.body))
-                await services.executor.in_read_pool(lambda: self._answers.keep(*scoped_key, given_answer))
+                await services.executor.run(Pool.READ, lambda: self._answers.keep(*scoped_key, given_answer))
             return response
         finally:
             self._in_progress.discard(scoped_key)

@@ -13,6 +13,7 @@ from typing import Final
 
 import anyio
 
+from directory_indexer.api.operations import Pool
 from directory_indexer.api.runs import OperationEntry, OperationList, administrative_entry, ingest_entry, run_entry
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ConflictError, NotIndexedError
@@ -65,7 +66,7 @@ async def operation(services: Services, call: OperationCall) -> OperationEntry:
     """Return the state of an operation, at once or when it has ended."""
     deadline = anyio.current_time() + call.wait
     while True:
-        entry = await services.executor.in_read_pool(lambda: _entry(services, call.operation_id))
+        entry = await services.executor.run(Pool.READ, lambda: _entry(services, call.operation_id))
         left = deadline - anyio.current_time()
         if entry.state not in _ACTIVE_STATES or left <= 0 or services.is_ending():
             return entry

@@ -20,9 +20,9 @@ from typing import Any
 from directory_indexer import __version__
 from directory_indexer.api.collections import IngestLine
 from directory_indexer.api.fields import HttpError, JsonObject, Only
-from directory_indexer.server.mcp.schemas import MISSING, PLAIN_SCHEMAS, Field, fields_of, plain_type
+from directory_indexer.server.mcp.schemas import MISSING, PLAIN_SCHEMAS, Field, fields_for, plain_type
 from directory_indexer.server.rest.application import HEADER
-from directory_indexer.server.rest.operations import Body, Content, Operation
+from directory_indexer.server.rest.operations import Body, Content, HttpOperation
 
 _ABOUT = """\
 The index of dirindex for programs. Every answer carries `X-Request-Id`, that of the request if it has one. All errors \
@@ -68,7 +68,7 @@ _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
+def openapi(operations: Iterable[HttpOperation], *, version: str) -> JsonObject:
     """Return the OpenAPI document of operations."""
     components = Components()
     components.reference(HttpError)
@@ -88,7 +88,7 @@ def openapi(operations: Iterable[Operation], *, version: str) -> JsonObject:
     }
 
 
-def failures_of(operation: Operation) -> dict[int, str]:
+def failures_of(operation: HttpOperation) -> dict[int, str]:
     """Return the error statuses of an operation with descriptions."""
     has_arguments = bool(operation.schema["properties"])
     failures = {
@@ -101,19 +101,19 @@ def failures_of(operation: Operation) -> dict[int, str]:
     return dict(sorted(failures.items()))
 
 
-def description_over_http(operation: Operation) -> str:
+def description_over_http(operation: HttpOperation) -> str:
     """Return the description of an operation over HTTP, with its other paths."""
     also = "".join(f" Also at {path}." for path in operation.other_paths)
     return f"{operation.description}{operation.over_http}{also}"
 
 
-def right_of(operation: Operation) -> str:
+def right_of(operation: HttpOperation) -> str:
     """Return a sentence about the key that an operation needs."""
     return f"Needs a key with the right `{operation.needs}`." if operation.needs else "Needs no key."
 
 
 @functools.cache
-def pages(operations: tuple[Operation, ...]) -> Mapping[str, Content]:
+def pages(operations: tuple[HttpOperation, ...]) -> Mapping[str, Content]:
     """Build the OpenAPI document and the documentation page, on the first request for either."""
     document = json.dumps(openapi(operations, version=__version__), separators=(",", ":")).encode()
     page = "".join(_page(operations)).encode()
@@ -138,7 +138,7 @@ class Components:
         return {"$ref": f"#/components/schemas/{name}"}
 
     def _schema(self, record: type) -> JsonObject:
-        fields = [field for field in fields_of(record) if field.only is not Only.MODELS]
+        fields = fields_for(record, Only.PROGRAMS)
         required = [field.name for field in fields if field.default is not None]
         return {
             "type": "object",
@@ -177,7 +177,7 @@ class Components:
         return {"type": "array", "items": items, "minItems": len(inner), "maxItems": len(inner)}
 
 
-def _operation_object(operation: Operation, components: Components) -> JsonObject:
+def _operation_object(operation: HttpOperation, components: Components) -> JsonObject:
     description: JsonObject = {
         "operationId": operation.name,
         "summary": operation.title,
@@ -215,7 +215,7 @@ def _operation_object(operation: Operation, components: Components) -> JsonObjec
 
 
 def _body_object(
-    operation: Operation, properties: JsonObject, required: list[str], components: Components
+    operation: HttpOperation, properties: JsonObject, required: list[str], components: Components
 ) -> JsonObject:
     name = operation.arguments.__name__
     components.schemas[name] = {
@@ -244,7 +244,7 @@ def _parameter_object(name: str, schema: JsonObject, *, place: str, is_required:
     }
 
 
-def _response_object(operation: Operation, components: Components) -> JsonObject:
+def _response_object(operation: HttpOperation, components: Components) -> JsonObject:
     media_type = operation.media_type.partition(";")[0]
     is_text = media_type.startswith("text/")
     schema = components.reference(operation.answer) if operation.answer else {"type": "string"} if is_text else {}
@@ -262,7 +262,7 @@ def _response_object(operation: Operation, components: Components) -> JsonObject
     return answer
 
 
-def _other_response_object(operation: Operation, components: Components, status: int) -> JsonObject:
+def _other_response_object(operation: HttpOperation, components: Components, status: int) -> JsonObject:
     """Return the response object of an additional success status."""
     answer = _response_object(operation, components)
     if status in _WITHOUT_BODY or operation.status in _WITHOUT_BODY:
@@ -280,7 +280,7 @@ def _error_object(meaning: str) -> JsonObject:
     return {"description": meaning, "content": {"application/json": {"schema": schema}}}
 
 
-def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
+def _page(operations: tuple[HttpOperation, ...]) -> Iterator[str]:
     yield "<!doctype html><html lang=en><meta charset=utf-8><title>dirindex: API</title>"
     yield f'<meta name=viewport content="width=device-width"><style>{_STYLE}</style>'
     yield f"<h1>dirindex {__version__}: API</h1>"
@@ -300,7 +300,7 @@ def _page(operations: tuple[Operation, ...]) -> Iterator[str]:
         yield from _table(schema["properties"], schema.get("required", []))
 
 
-def _section(operation: Operation, components: Components) -> Iterator[str]:
+def _section(operation: HttpOperation, components: Components) -> Iterator[str]:
     yield f"<h2 id={operation.name}><code>{operation.method} {escape(operation.path)}</code></h2>"
     yield f"<p>{escape(description_over_http(operation))} {escape(right_of(operation)).replace('`', '')}</p>"
     schema = operation.schema
@@ -316,7 +316,7 @@ def _section(operation: Operation, components: Components) -> Iterator[str]:
     yield "</table>"
 
 
-def _reference(operation: Operation, components: Components) -> str:
+def _reference(operation: HttpOperation, components: Components) -> str:
     if operation.answer is None:
         return escape("nothing" if operation.status == HTTPStatus.NO_CONTENT else operation.media_type)
     components.reference(operation.answer)

@@ -10,6 +10,7 @@ from typing import Any
 
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
 from directory_indexer.api.fields import HttpError, JsonObject
+from directory_indexer.api.operations import Pool
 from directory_indexer.collections.collections import no_collection
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
 from directory_indexer.collections.originals import pieces_of
@@ -24,7 +25,14 @@ from directory_indexer.server.mcp.tools import FETCH_URLS
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.rest.background import PATH, ingest_name, operation_id
-from directory_indexer.server.rest.operations import Operation, Reply, Services, StreamedRecords, Upload
+from directory_indexer.server.rest.operations import (
+    HttpOperation,
+    Reply,
+    Services,
+    StreamedRecords,
+    Upload,
+    require_reach,
+)
 from directory_indexer.server.rest.requests import lines_of, parse_call, parse_object
 from directory_indexer.server.rest.responses import problem_of
 from directory_indexer.storage.registry.stored_documents import State
@@ -81,8 +89,10 @@ def ingest_url(services: Services, call: UrlCall) -> Reply:
 async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
     """Ingest a document from the web, or an indexed file as Markdown."""
     if is_url(call.uri):
-        return await services.executor.in_network_pool(lambda: ingest_url(services, UrlCall(call.uri, call.collection)))
-    return await services.executor.in_write_pool(lambda: _ingest_indexed_file(services, call))
+        return await services.executor.run(
+            Pool.NETWORK, lambda: ingest_url(services, UrlCall(call.uri, call.collection))
+        )
+    return await services.executor.run(Pool.WRITE, lambda: _ingest_indexed_file(services, call))
 
 
 def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
@@ -115,15 +125,15 @@ async def ingest_lines(services: Services, upload: Upload) -> StreamedRecords:
     return StreamedRecords(_answers(services, upload.call, upload.content))
 
 
-async def _answers(services: Services, operation: Operation, file: BinaryIO) -> AsyncIterator[IngestLine]:
+async def _answers(services: Services, operation: HttpOperation, file: BinaryIO) -> AsyncIterator[IngestLine]:
     with file:
         lines = enumerate(lines_of(file), start=1)
         while batch := list(itertools.islice(lines, _BATCH_LINES)):
-            for answer in await services.executor.in_write_pool(partial(_ingest_batch, services, operation, batch)):
+            for answer in await services.executor.run(Pool.WRITE, partial(_ingest_batch, services, operation, batch)):
                 yield answer
 
 
-def _ingest_batch(services: Services, operation: Operation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
+def _ingest_batch(services: Services, operation: HttpOperation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
     """Ingest a batch of lines; all are stored before the batch is indexed."""
     stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
     for collection in {sending.collection for _, _, sending, _ in stored if sending and sending.wait is not Wait.NONE}:
@@ -134,12 +144,11 @@ def _ingest_batch(services: Services, operation: Operation, batch: Sequence[tupl
 
 
 def _store_line(
-    services: Services, operation: Operation, line: bytes
+    services: Services, operation: HttpOperation, line: bytes
 ) -> tuple[IngestResult | None, IngestRequest | None, HttpError | None]:
     try:
         call: IngestCall = parse_call(operation, parse_object(line))
-        if services.caller is not None:
-            operation.require_reach(services.caller, call)
+        require_reach(operation, services.caller, call)
         sending = _sending_of_text(call)
         return services.ingesting.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
     except RefusedError as refused:

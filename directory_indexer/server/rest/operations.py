@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple
 
 from starlette.routing import compile_path
 
-from directory_indexer.api.fields import JsonObject
+from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.mcp.arguments import schema_with_aliases
@@ -63,7 +64,7 @@ class Services:
     background: IngestWorker
     metrics: Metrics
     is_ending: Callable[[], bool]
-    operations: tuple[Operation, ...]
+    operations: tuple[HttpOperation, ...]
     """The table of operations itself, for its documentation."""
 
     elsewhere: Callable[[str], DirIndexError] | None = None
@@ -140,46 +141,42 @@ class Body(StrEnum):
     """A file as it is; arguments are in the query string."""
 
 
-Answer: TypeAlias = Any
-"""A record, a `Reply`, a `Content`, a `StreamedFile` or `Lines`."""
-
-OperationRun: TypeAlias = "Callable[[Services, Any], Awaitable[Answer]]"
-
-
 class AsTool(NamedTuple):
     """An operation as an MCP tool: its name and argument record there.
 
-    `run` and `description` replace those of the operation, if set.
+    `run`, with its pool, and `description` replace those of the operation, if set.
     """
 
     name: str
     arguments: type
-    run: OperationRun | None = None
+    run: Callable[[Services, Any], Any] | None = None
+    pool: Pool | None = None
     description: str = ""
 
+    def of(self, operation: HttpOperation) -> Operation[Services]:
+        """Return the tool of an operation."""
+        run, pool = (self.run, self.pool) if self.run else (operation.run, operation.pool)
+        description = self.description or operation.description
+        return Operation(
+            self.name, operation.title, description, self.arguments, operation.answer, run, pool, operation.needs
+        )
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
-    """One row of the table of operations.
 
-    `arguments` is the record of the arguments, which come from the path, the query string, the body and `from_headers`.
-    `answer` is the record of the response; if None, `media_type` describes the response. `needs` is the right that a
-    key must have; None if no key is needed. `failures` are error statuses besides those of all operations, `also`
-    additional success statuses, both with descriptions. `lines` handles bodies of JSON Lines, each line an object of
-    arguments. With `repeats_answers`, a request with a known `Idempotency-Key` gets the stored response. `links` name
-    the parts of a response that other operations accept as arguments. `longest_upload` returns the maximum size of a
-    file of a media type, if less than `longest_body`.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HttpOperation(Operation[Services]):
+    """An operation over HTTP: one row of the table of the API.
+
+    Arguments come from the path, the query string, the body and `from_headers`. `media_type` describes an answer that
+    is no record. `failures` are error statuses besides those of all operations, `also` additional success statuses,
+    both with descriptions. `lines` handles bodies of JSON Lines, each line an object of arguments. With
+    `repeats_answers`, a request with a known `Idempotency-Key` gets the stored response. `links` name the parts of a
+    response that other operations accept as arguments. `longest_upload` returns the maximum size of a file of a media
+    type, if less than `longest_body`.
     """
 
-    name: str
-    method: Method
-    path: str
-    needs: Right | None
-    title: str
-    description: str
-    arguments: type
-    answer: type | None
-    run: OperationRun
+    route: str
+    """The method and the path, with the names of the arguments in it."""
+
     status: int = 200
     failures: Mapping[int, str] = field(default_factory=dict)
     media_type: str = "application/json"
@@ -189,13 +186,13 @@ class Operation:
     longest_upload: Callable[[Services, Any, str], int] | None = None
     also: Mapping[int, str] = field(default_factory=dict)
     from_headers: Mapping[str, str] = field(default_factory=dict)
-    lines: OperationRun | None = None
+    lines: Callable[[Services, Any], Awaitable[Any]] | None = None
     repeats_answers: bool = False
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     about_all: bool = False
     """Whether the operation itself checks the collections of the key."""
 
-    as_tools: tuple[AsTool, ...] = ()
+    tools: tuple[AsTool, ...] = ()
     """The MCP tools of the operation."""
 
     over_http: str = ""
@@ -205,9 +202,19 @@ class Operation:
     """Additional paths, for clients of the plain contract."""
 
     @property
+    def method(self) -> Method:
+        """The HTTP method."""
+        return Method(self.route.partition(" ")[0])
+
+    @property
+    def path(self) -> str:
+        """The path, with the names of the arguments in it."""
+        return self.route.partition(" ")[2]
+
+    @property
     def schema(self) -> JsonObject:
         """The schema of the arguments over HTTP."""
-        return schema_with_aliases(self.arguments, self.name)
+        return schema_with_aliases(self.arguments, self.name, Only.PROGRAMS)
 
     @property
     def collection(self) -> str | None:
@@ -215,29 +222,8 @@ class Operation:
 
         None for an operation whose arguments name collections, that needs no key, or that is about no collection.
         """
-        is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
-        is_for_itself = is_named or self.about_all or self.needs in {Right.METRICS, None}
+        is_for_itself = _names_collections(self) or self.about_all or self.needs in {Right.METRICS, None}
         return None if is_for_itself else DEFAULT_COLLECTION
-
-    def require_right(self, key: Key | None) -> None:
-        """Require that a key has the right of the operation; a second check behind the request guard.
-
-        Raises:
-            RefusedError: the key lacks the right.
-        """
-        if self.needs is not None and (key is None or not key.may(self.needs)):
-            raise RefusedError(no_right(key.name if key else "", self.needs))
-
-    def require_reach(self, key: Key, call: Any) -> None:
-        """Require that a key grants access to the collections of a call.
-
-        Raises:
-            RefusedError: it does not; the error is the same as for a collection that does not exist.
-        """
-        is_named = not _COLLECTIONS.isdisjoint(self.arguments._fields)  # type: ignore[attr-defined]
-        for name in collections_of_call(call) if is_named else ():
-            if not key.reaches(name):
-                raise RefusedError(no_collection(name))
 
     @property
     def takes(self) -> Body:
@@ -250,58 +236,31 @@ class Operation:
         return self.takes is Body.JSON
 
 
-def search_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler that may take seconds."""
+def require_right(operation: Operation[Services], key: Key | None) -> None:
+    """Require that a key has the right of an operation; a second check behind the request guard.
 
-    async def run(services: Services, call: Any) -> Answer:
-        return await services.executor.in_search_pool(lambda: handler(services, call))
-
-    return run
-
-
-def read_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler that takes milliseconds."""
-
-    async def run(services: Services, call: Any) -> Answer:
-        return await services.executor.in_read_pool(lambda: handler(services, call))
-
-    return run
+    Raises:
+        RefusedError: the key lacks the right.
+    """
+    if operation.needs is not None and (key is None or not key.may(operation.needs)):
+        raise RefusedError(no_right(key.name if key else "", operation.needs))
 
 
-def write_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler that writes, and may wait for other writers."""
+def require_reach(operation: Operation[Services], key: Key | None, call: Any) -> None:
+    """Require that a key, if one is needed, grants access to the collections of a call.
 
-    async def run(services: Services, call: Any) -> Answer:
-        return await services.executor.in_write_pool(lambda: handler(services, call))
-
-    return run
-
-
-def network_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler that waits for a web server."""
-
-    async def run(services: Services, call: Any) -> Answer:
-        return await services.executor.in_network_pool(lambda: handler(services, call))
-
-    return run
+    Raises:
+        RefusedError: it does not; the error is the same as for a collection that does not exist.
+    """
+    if key is None or not _names_collections(operation):
+        return
+    for name in collections_of_call(call):
+        if not key.reaches(name):
+            raise RefusedError(no_collection(name))
 
 
-def worker_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler whose work a worker process does."""
-
-    async def run(services: Services, call: Any) -> Answer:
-        return await services.executor.elsewhere(lambda: handler(services, call))
-
-    return run
-
-
-def unqueued_handler(handler: Callable[[Services, Any], Answer]) -> OperationRun:
-    """Return the runner of a handler that takes no time and does no I/O; it is never queued."""
-
-    async def run(services: Services, call: Any) -> Answer:
-        return handler(services, call)
-
-    return run
+def _names_collections(operation: Operation[Services]) -> bool:
+    return not _COLLECTIONS.isdisjoint(operation.arguments._fields)  # type: ignore[attr-defined]
 
 
 UNKNOWN_ROUTE = Route("other", Right.READ, LONGEST_BODY)
@@ -311,15 +270,15 @@ UNKNOWN_ROUTE = Route("other", Right.READ, LONGEST_BODY)
 class RouteMatch(NamedTuple):
     """The operations of a path by method, and the arguments in the path."""
 
-    operations: Mapping[str, Operation]
+    operations: Mapping[str, HttpOperation]
     path_arguments: Mapping[str, str]
 
 
 class Router:
     """The router of all operations."""
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        by_path: dict[str, dict[str, Operation]] = {}
+    def __init__(self, operations: Iterable[HttpOperation]) -> None:
+        by_path: dict[str, dict[str, HttpOperation]] = {}
         for operation in operations:
             for path in (operation.path, *operation.other_paths):
                 by_path.setdefault(path, {})[operation.method] = operation

@@ -38,6 +38,7 @@ from directory_indexer.api.directories import (
     ignored_entry,
     left_out_entry,
 )
+from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer, settings_answer
 from directory_indexer.api.runs import run_of
 from directory_indexer.api.status import IndexMoment, StatusAnswer, status_answer
@@ -136,10 +137,10 @@ async def changes(services: Services, call: ChangesCall) -> IndexMoment:
     """Return the state of the index, as soon as it differs from the state that the caller knows."""
     deadline = anyio.current_time() + call.wait
     while True:
-        current = await services.executor.in_read_pool(lambda: _current_moment(services))
+        current = await services.executor.run(Pool.READ, lambda: _current_moment(services))
         left = deadline - anyio.current_time()
         if current.moment != call.moment or left <= 0 or services.is_ending():
-            return await services.executor.in_read_pool(partial(_with_advice, services, current))
+            return await services.executor.run(Pool.READ, partial(_with_advice, services, current))
         await anyio.sleep(min(_POLL_SECONDS, left))
 
 

@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, NoReturn, cast
 import blake3
 from starlette.requests import Request
 
-from directory_indexer.api.fields import JsonObject
+from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.collections.originals import too_large
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of, expected, quoted
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
-from directory_indexer.server.rest.operations import Operation
+from directory_indexer.server.rest.operations import HttpOperation
 
 NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
 NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
@@ -113,7 +113,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
             yield stripped
 
 
-def parse_call(operation: Operation, arguments: Mapping[str, object]) -> Any:
+def parse_call(operation: HttpOperation, arguments: Mapping[str, object]) -> Any:
     """Validate the arguments of an operation.
 
     Raises:
@@ -123,10 +123,10 @@ def parse_call(operation: Operation, arguments: Mapping[str, object]) -> Any:
     for name, value in arguments.items():
         if name in known and not _is_valid(known[name], value):
             raise ArgumentError(f"'{name}' must be {expected(known[name])}")
-    return arguments_of(operation.arguments, arguments, of=operation.name)
+    return arguments_of(operation.arguments, arguments, of=operation.name, audience=Only.PROGRAMS)
 
 
-def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
+def arguments_in_query(operation: HttpOperation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
     """Parse the arguments in a query string; a list is passed by repeating its name.
 
     Raises:
@@ -145,7 +145,7 @@ def arguments_in_query(operation: Operation, pairs: Sequence[tuple[str, str]]) -
     return values
 
 
-def arguments_in_headers(operation: Operation, headers: Mapping[str, str]) -> JsonObject:
+def arguments_in_headers(operation: HttpOperation, headers: Mapping[str, str]) -> JsonObject:
     """Return the arguments of an operation in headers."""
     return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
 

@@ -33,12 +33,12 @@ from directory_indexer.core.errors import (
 )
 from directory_indexer.server.middleware.request_context import BUG, BUSY, Problem
 from directory_indexer.server.rest import requests
-from directory_indexer.server.rest.operations import Content, Operation, Reply, StreamedFile, StreamedRecords
+from directory_indexer.server.rest.operations import Content, HttpOperation, Reply, StreamedFile, StreamedRecords
 
 _CHUNK_BYTES = 65_536
 
 
-def response_of(operation: Operation, answer: Any) -> Response:
+def response_of(operation: HttpOperation, answer: Any) -> Response:
     """Return the response for an answer."""
     if isinstance(answer, Content):
         return Response(answer.content, operation.status, dict(answer.headers), answer.media_type)

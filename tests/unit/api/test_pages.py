@@ -20,6 +20,6 @@ def test_the_pages_describe_every_field_as_the_records_do() -> None:
 
 
 def test_every_field_is_described_in_a_sentence() -> None:
-    for record in (one for tool in TOOLS for one in (tool.arguments, tool.result)):
+    for record in (one for tool in TOOLS for one in (tool.arguments, tool.answer)):
         for field in fields_of(record):
             assert field.description.endswith((".", "…")), (record, field.name)

@@ -1,23 +1,26 @@
 from __future__ import annotations
 
+import json
 import shutil
 import ssl
 import subprocess
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
+from mcp import MCPError
+from mcp.types import ListToolsRequest, ListToolsResult
 from remote_servers import Loopback, request_of
 
 from directory_indexer.core.errors import UnavailableError
 from directory_indexer.server.bridge.http_client import (
     Backoff,
-    CancellableWait,
     Exchange,
+    HttpRequest,
     NoResponseError,
-    Request,
     remote_address,
 )
-from directory_indexer.server.bridge.remote_index import RemoteIndex
+from directory_indexer.server.bridge.remote_server import RemoteServer
 
 if TYPE_CHECKING:
     import socket
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
-_REQUEST = Request("GET", "/api/v1/collections")
+_REQUEST = HttpRequest("GET", "/api/v1/collections")
 _NEVER = Backoff(patience_seconds=0.0, first_seconds=1.0)
 
 
@@ -56,17 +59,28 @@ def _answer(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{head}\r\n".encode() + body
 
 
-def _index(server: Loopback) -> RemoteIndex:
-    return RemoteIndex(Exchange(remote_address(server.url), _TOKEN, seconds=5), backoff=_NEVER)
+def _list(address: str) -> ListToolsResult:
+    """List the tools of a server that is asked once."""
+    remote = RemoteServer(Exchange(remote_address(address), _TOKEN, seconds=5), backoff=_NEVER)
+    return anyio.run(remote.ask, ListToolsRequest(), ListToolsResult, lambda _: None)
+
+
+def _as_json(body: bytes, status: str = "200 OK") -> bytes:
+    return _answer(body, status, "Content-Type: application/json")
+
+
+def _result(result: object) -> bytes:
+    """Return the response to the first request of a client."""
+    return _as_json(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode())
 
 
 def test_the_token_goes_to_the_server_and_is_not_taken_elsewhere() -> None:
     elsewhere: list[bytes] = []
     heard: list[bytes] = []
     with Loopback(_saying(_answer(b"{}"), elsewhere)) as other:
-        redirection = _answer(b"", "307 Temporary Redirect", f"Location: {other.url}/api/v1/collections")
+        redirection = _answer(b"", "307 Temporary Redirect", f"Location: {other.url}/mcp")
         with Loopback(_saying(redirection, heard)) as server, pytest.raises(UnavailableError, match="sends elsewhere"):
-            _index(server).collections(CancellableWait())
+            _list(server.url)
     assert b"Bearer a-token-of-a-test" in heard[0]
     assert elsewhere == []
 
@@ -108,43 +122,37 @@ def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
         Exchange(remote_address(server.url), _TOKEN, seconds=0.2).send(_REQUEST)
 
 
+def test_the_tools_of_a_server_are_listed_as_it_describes_them() -> None:
+    tool = {"name": "search", "inputSchema": {"type": "object"}, "new": {}}
+    with Loopback(
+        _saying(_result({"tools": [tool], "new": 1, "resultType": "complete", "ttlMs": 0, "cacheScope": "public"}))
+    ) as server:
+        assert [tool.name for tool in _list(server.url).tools] == ["search"]
+
+
 @pytest.mark.parametrize(
-    "body",
+    "answer",
     [
-        b"",
-        b"<html>",
-        b"[]",
-        b"null",
-        b"{}",
-        b'{"collections": {}}',
-        b'{"collections": [1]}',
-        b'{"collections": [{"name": 1}]}',
-        b'{"collections": [{"name": "a", "files": "many"}]}',
-        b'{"collections": ' + b"[" * 100_000,
-        b"\xff\xfe",
-        b'{"collections": [{"name": "' + b"a" * 5000 + b'"}]}',
-        b'{"collections": [{"name": "a", "files": ' + b"9" * 5000 + b"}]}",
+        _as_json(b""),
+        _as_json(b"[]"),
+        _as_json(b"null"),
+        _as_json(b"{}"),
+        _as_json(b"\xff\xfe"),
+        _as_json(b"[" * 1_000_000),
+        _as_json(b'{"jsonrpc": "2.0", "id": 1, "result": ' + b"9" * 5000 + b"}"),
+        _as_json(b'{"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "a bug"}}', "500 Internal Error"),
+        _answer(b"<html>", "200 OK", "Content-Type: text/html"),
+        _answer(b"data: {}\n\n", "200 OK", "Content-Type: text/event-stream"),
+        _answer(b"data: " + b"a" * 2_000_000 + b"\n\n", "200 OK", "Content-Type: text/event-stream"),
+        _answer(b"", "202 Accepted"),
+        _result({"tools": {}}),
+        _result({"tools": [1]}),
+        _result({"tools": [{"name": 1, "inputSchema": {}}]}),
     ],
 )
-def test_an_answer_of_another_kind_is_an_error_and_no_bug(body: bytes) -> None:
-    with (
-        Loopback(_saying(_answer(body))) as server,
-        pytest.raises(UnavailableError, match="as dirindex does"),
-    ):
-        _index(server).collections(CancellableWait())
-
-
-def test_what_newer_servers_say_beside_is_left_out() -> None:
-    body = b'{"collections": [{"name": "a", "doc_count": 0, "description": null, "new": {}}], "new": 1}'
-    with Loopback(_saying(_answer(body))) as server:
-        [collection] = _index(server).collections(CancellableWait()).collections
-    assert collection.name == "a"
-
-
-def test_a_list_without_end_is_refused_before_anybody_looks_at_its_entries() -> None:
-    body = b'{"collections": [' + b"{}," * 1_000_000 + b"{}]}"
-    with Loopback(_saying(_answer(body))) as server, pytest.raises(UnavailableError, match="as dirindex does"):
-        _index(server).collections(CancellableWait())
+def test_an_answer_of_another_kind_is_an_error_and_no_bug(answer: bytes) -> None:
+    with Loopback(_saying(answer)) as server, pytest.raises((UnavailableError, MCPError)):
+        _list(server.url)
 
 
 def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant() -> None:
@@ -153,7 +161,7 @@ def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant()
         Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
         pytest.raises(UnavailableError, match=r"with Bearer \*+$"),
     ):
-        _index(server).collections(CancellableWait())
+        _list(server.url)
 
 
 def test_a_packed_answer_is_not_unpacked() -> None:
@@ -161,7 +169,7 @@ def test_a_packed_answer_is_not_unpacked() -> None:
         Loopback(_saying(_answer(b"x", "200 OK", "Content-Encoding: gzip"))) as server,
         pytest.raises(UnavailableError, match="packed"),
     ):
-        _index(server).collections(CancellableWait())
+        _list(server.url)
 
 
 def test_a_refusal_of_any_length_is_told_briefly() -> None:
@@ -170,7 +178,7 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
         Loopback(_saying(_answer(body, "500 Internal Server Error"))) as server,
         pytest.raises(UnavailableError) as refused,
     ):
-        _index(server).collections(CancellableWait())
+        _list(server.url)
     assert len(refused.value.message) < 400
 
 
@@ -190,5 +198,5 @@ def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.
     with Loopback(serve) as server:
         address = remote_address(server.url.replace("http://", "https://"))
         with pytest.raises(UnavailableError, match="does not prove who it is"):
-            RemoteIndex(Exchange(address, _TOKEN)).collections(CancellableWait())
+            Exchange(address, _TOKEN).send(_REQUEST)
     assert b"".join(heard) == b""

@@ -23,17 +23,16 @@ from directory_indexer.core.errors import (
     StoreError,
     UsageError,
 )
+from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.middleware.request_context import RequestContext
 from directory_indexer.server.rest.application import Application, Idempotency
 from directory_indexer.server.rest.operations import (
     UNKNOWN_ROUTE,
     Content,
-    Method,
-    Operation,
+    HttpOperation,
     Reply,
     Router,
     Services,
-    unqueued_handler,
 )
 from directory_indexer.server.rest.responses import problem_of
 from directory_indexer.storage.registry.keys import Key, Right
@@ -54,10 +53,14 @@ class _Told(NamedTuple):
     nothing: Annotated[str | None, "Nothing."] = None
 
 
+_NO_TOOLS: Any = None
+
+
 @dataclasses.dataclass
 class _Services:
     caller: Key | None = None
     elsewhere: None = None
+    executor: ToolExecutor = dataclasses.field(default_factory=lambda: ToolExecutor(_NO_TOOLS))
 
 
 class _AsItComes:
@@ -65,13 +68,11 @@ class _AsItComes:
         return await answer()
 
 
-def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> Operation:
-    return Operation(
-        "one", Method.POST, "/one", needs, "One", "One.", arguments, _Told, unqueued_handler(answer), status=201
-    )
+def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> HttpOperation:
+    return HttpOperation("one", "One", "One.", arguments, _Told, answer, needs=needs, route="POST /one", status=201)
 
 
-def _ask(operation: Operation, body: object, *, collections: frozenset[str] | None = None) -> tuple[int, Any, Any]:
+def _ask(operation: HttpOperation, body: object, *, collections: frozenset[str] | None = None) -> tuple[int, Any, Any]:
     sent: list[Any] = []
 
     async def receive() -> Any:

@@ -16,14 +16,14 @@ from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, pages
-from directory_indexer.server.rest.operations import Operation, Router
+from directory_indexer.server.rest.operations import HttpOperation, Router
 from directory_indexer.storage.registry.keys import Right
 
 PAGES = pages(OPERATIONS)
 DOCUMENT: dict[str, Any] = json.loads(PAGES[OPENAPI_PATH].content)
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _described(operation: HttpOperation) -> dict[str, Any]:
     described: dict[str, Any] = DOCUMENT["paths"][operation.path][operation.method.lower()]
     return described
 
@@ -47,7 +47,7 @@ def test_it_has_every_operation_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_every_argument_is_described_with_its_limits(operation: Operation) -> None:
+def test_every_argument_is_described_with_its_limits(operation: HttpOperation) -> None:
     described = _described(operation)
     for name, schema in schema_of(operation.arguments)["properties"].items():
         assert schema["description"], name
@@ -58,7 +58,7 @@ def test_every_argument_is_described_with_its_limits(operation: Operation) -> No
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_every_answer_says_when_it_comes(operation: Operation) -> None:
+def test_every_answer_says_when_it_comes(operation: HttpOperation) -> None:
     answers = _described(operation)["responses"]
     assert str(operation.status) in answers
     if operation.needs is not None:

@@ -14,10 +14,10 @@ from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.requests import arguments_in_query, parse_body, parse_call
 
 if TYPE_CHECKING:
-    from directory_indexer.server.rest.operations import Operation
+    from directory_indexer.server.rest.operations import HttpOperation
 
 
-def _operation(name: str) -> Operation:
+def _operation(name: str) -> HttpOperation:
     return next(one for one in OPERATIONS if one.name == name)
 
 

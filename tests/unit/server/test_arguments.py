@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.server.bridge.tools import REMOTE_TOOLS, ConvertFileArguments
+from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, ConvertFileArguments
 from directory_indexer.server.mcp.arguments import (
     ALIASES,
     ArgumentError,
@@ -88,9 +88,10 @@ def test_an_argument_that_contradicts_its_other_name_is_refused_with_both_values
 
 
 def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> None:
-    tools = {(entry.name, entry.arguments) for entry in (*TOOLS, *REMOTE_TOOLS)}
+    tools = {(entry.name, entry.arguments) for entry in TOOLS}
+    tools |= {(entry.name, entry.arguments) for entry in LOCAL_TOOLS.values()}
     called = tools | {(one.name, one.arguments) for one in OPERATIONS}
-    called |= {tool[:2] for one in OPERATIONS for tool in one.as_tools}
+    called |= {tool[:2] for one in OPERATIONS for tool in one.tools}
     used = {alias for name, record in called for alias in aliases_of(record, name)}
     assert used == set(ALIASES)
 

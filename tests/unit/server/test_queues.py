@@ -8,6 +8,7 @@ from typing import cast
 import anyio
 import pytest
 
+from directory_indexer.api.operations import Pool
 from directory_indexer.core.errors import BusyError
 from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.mcp.tool_results import failure_text
@@ -25,7 +26,7 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
         desk = ToolExecutor(cast("Tools", None))
 
         async def ask() -> None:
-            answered.append(await desk.in_search_pool(lambda: may_end.wait(_PATIENCE_SECONDS)))
+            answered.append(await desk.run(Pool.SEARCH, lambda: may_end.wait(_PATIENCE_SECONDS)))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(8 + 100):
@@ -33,8 +34,8 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
             while desk.n_waiting < 100:
                 await anyio.wait_all_tasks_blocked()
             with pytest.raises(BusyError):
-                await desk.in_search_pool(lambda: None)
-            assert await desk.in_read_pool(lambda: "quick") == "quick"
+                await desk.run(Pool.SEARCH, lambda: None)
+            assert await desk.run(Pool.READ, lambda: "quick") == "quick"
             may_end.set()
 
     anyio.run(scenario)
