@@ -92,7 +92,7 @@ def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], flo
 
 def _texts_of(lengths: Sequence[int]) -> list[str]:
     """Cut the calibration texts into texts of these lengths, as the model counts them with its two marks."""
-    calibration = Path(__file__).parent.parent / "bert/data/calibration.txt"
+    calibration = Path(__file__).parents[2] / "packaging/model/bert/data/calibration.txt"
     words = itertools.cycle(calibration.read_text(encoding="utf-8").split())
     return [_text_of(words, length) for length in itertools.islice(itertools.cycle(lengths), _N_TEXTS)]
 
