@@ -1,4 +1,4 @@
-"""Backups, registries, manifests and settings that somebody has changed, restored beside a tree to be left alone."""
+"""Backups and data directories that somebody has changed: they lead nowhere, and are mended."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fakes import FakeEmbedder
-from qdrant_client import models
-from tortures.mutations import NUMBERS, STRINGS, mutated
-from tortures.workbench import Child, some_text
+from tortures.workbench import Child
 
 from directory_indexer.app import App
 from directory_indexer.collections.backup import back_up
@@ -30,32 +28,20 @@ from directory_indexer.collections.ingest import DocumentIngest, IngestRequest
 from directory_indexer.collections.restore import RestoreOptions, restore
 from directory_indexer.collections.search import collection_scopes, search_collections
 from directory_indexer.config import load_config
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding.loading import Access, Embedders
-from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.storage.registry.keys import Keys, Right
 from directory_indexer.storage.registry.operations import Operations
-from directory_indexer.storage.vectors.cluster import ClusterFile, Manifest, TrackedDirectory
-from directory_indexer.storage.vectors.cluster_payloads import (
-    StoredPoint,
-    file_point,
-    manifest_point,
-    parse_file,
-    parse_manifest,
-)
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterator
 
-    from tortures.fuzz import Round
+    from tortures.workbench import Torture
 
-_N_BACKUPS = 20
-_N_PAYLOADS = 200
 _SECONDS = 120.0
 _CANARY = "a canary of 2f8e1c that sings to nobody"
 _SETTINGS = (
@@ -66,26 +52,26 @@ _LEADING_OUT = (
     *("../canary", "../../canary", "../../../canary", "../../../../canary", "../../../../../canary/letter.md"),
     *("/etc/hostname", "..", ".", "a/../../../canary", "..\\canary", "team/../../canary", "con", ".hidden", "x" * 300),
 )
+_TEXTS = (
+    *("", " ", "\0", "\x1b[31m\x1b]0;x\x07", "\r", "\u202e", "\ufeff", "\U0010ffff", "\udc80", "\ud800", "'\";--"),
+    *("0", "-1", "2147483648", "9223372036854775808", "1e309", "NaN", "1" * 400, "[]", "{}", "null", "[" * 2000),
+)
 
 
-def fuzz_backups(this: Round) -> None:
-    """Change good backups, restore them, and read what is there then; also payloads of cluster indexes."""
-    pristine = this.place / "pristine"
-    code, output = Child(_plant, pristine).wait()
-    if code:
-        raise RuntimeError(output)
-    for number in range(_N_BACKUPS):
-        this.count(1)
-        place = this.place / f"backup{number}"
-        changes = _changed(pristine, place, this.chance)
-        if complaint := _complaint(place):
-            if this.is_new(complaint):
-                this.broke(complaint, name="changes.json", content="\n".join(changes).encode("utf-8", "surrogatepass"))
-            continue
-        shutil.rmtree(place, ignore_errors=True)
-    this.count(_N_PAYLOADS)
-    for _ in range(_N_PAYLOADS):
-        _read_payload(this)
+def backups(torture: Torture) -> str:
+    """Change `size` backups or data directories, or as many as time allows; restore and read what is there then."""
+    pristine = torture.place / "pristine"
+    torture.result_of("making a backup", Child(_plant, pristine))
+    n_done = 0
+    while torture.goes_on(n_done):
+        place = torture.place / f"backup{n_done}"
+        descriptions = _changed(pristine, place, torture.chance)
+        complaint = _complaint(place)
+        torture.require(not complaint, f"{complaint}, after {'; '.join(descriptions)}: {place}")
+        if not complaint:
+            shutil.rmtree(place, ignore_errors=True)
+        n_done += 1
+    return f"{n_done} backups and data directories"
 
 
 def _plant(pristine: Path) -> None:
@@ -150,100 +136,97 @@ def _name_sizes(backup: Path) -> None:
 
 
 def _text(chance: random.Random) -> str:
-    return chance.choice((*_LEADING_OUT, *_LEADING_OUT, *STRINGS, *NUMBERS, "[]", "{}", "null", '["x"]', "[" * 2000))
+    return chance.choice((*_LEADING_OUT, *_LEADING_OUT, *_TEXTS))
 
 
-def _value(chance: random.Random) -> object:
-    numbers: tuple[object, ...] = (0, -1, 2**62, 2**63 - 1, 1e300, None, chance.randbytes(8), b"")
-    return chance.choice((_text(chance), _text(chance), _text(chance), chance.choice(numbers)))
+def _plain(chance: random.Random) -> Any:
+    return chance.choice((_text(chance), 0, -1, 1.5, None, True, [], {}, [_text(chance)], {"x": _text(chance)}))
 
 
-def _write_row(backup: Path, chance: random.Random) -> str:
-    """Put a value into a column of a database, whatever constraints say."""
-    path = chance.choice([*backup.rglob("team.db"), *backup.rglob("team.db"), *backup.rglob("data.db")])
-    with contextlib.closing(sqlite3.connect(path)) as connection:
+def _mutated(content: bytes, chance: random.Random) -> bytes:
+    """Change a content in a few ways: bits, texts put in, parts left out or repeated."""
+    for _ in range(chance.randint(1, 5)):
+        start = chance.randrange(len(content) + 1)
+        end = start + 4 ** chance.randint(0, 6)
+        inserted = chance.choice((_text(chance).encode("utf-8", "surrogatepass"), chance.randbytes(9)))
+        part = chance.choice((b"", inserted, content[start:end] * chance.choice((2, 100)), bytes(end - start)))
+        content = (content[:start] + part + content[chance.choice((start, end)) :])[: 1 << 20]
+    return content
+
+
+def _execute(database: Path, statement: str, values: tuple[object, ...] = ()) -> str:
+    """Run a statement on a database, whatever constraints say."""
+    with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = 1")
+        connection.execute(statement, values)
+        connection.commit()
+    return f"{database.name}: {statement} {values!r:.80}"
+
+
+def _write_row(place: Path, chance: random.Random) -> str:
+    """Put a value into a column of a database."""
+    path = chance.choice([*place.rglob("team.db"), *place.rglob("team.db"), *place.rglob("data.db")])
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'chunks_*'")
         table = chance.choice([name for (name,) in tables])
         columns = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
-        column, value = chance.choice(columns), _value(chance)
-        if isinstance(value, str):
-            value = value.encode("utf-8", "surrogatepass")
-        mark = "CAST(? AS TEXT)" if isinstance(value, bytes) and chance.random() < 0.9 else "?"  # noqa: PLR2004
-        where = chance.choice(("", f"WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"))  # noqa: S608
-        connection.execute(f"UPDATE OR REPLACE {table} SET {column} = {mark} {where}", (value,))  # noqa: S608
-        connection.commit()
-    return f"{path.name} {table}.{column} = {value!r:.80} {where}"
+    text = _text(chance).encode("utf-8", "surrogatepass")
+    value = chance.choice((text, text, text, 0, -1, 2**63 - 1, 1e300, None, b""))
+    mark = "CAST(? AS TEXT)" if value == text and chance.random() < 0.9 else "?"  # noqa: PLR2004
+    where = chance.choice(("", f" WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"))  # noqa: S608
+    return _execute(path, f"UPDATE OR REPLACE {table} SET {chance.choice(columns)} = {mark}{where}", (value,))  # noqa: S608
 
 
-def _insert_row(backup: Path, chance: random.Random) -> str:
+_INSERTIONS = (
+    "INSERT INTO collections VALUES (CAST(? AS TEXT), '', 1.0, 1)",
+    "INSERT INTO keys (name, digest, access_right, created_at) VALUES (CAST(? AS TEXT), zeroblob(32), 'admin', 1.0)",
+    "INSERT INTO scopes VALUES ('birds', 'x', CAST(? AS TEXT))",
+    """INSERT INTO operations (id, kind, collection, options, state, started_at)
+       VALUES (1, 'backup', '', json_object('name', CAST(? AS TEXT)), 'paused', 1.0)""",
+)
+_STATEMENTS = (
+    "CREATE TRIGGER t AFTER UPDATE ON documents BEGIN DELETE FROM collections; END",
+    "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM files; END",
+    "CREATE VIEW v AS SELECT 1",
+    "CREATE VIRTUAL TABLE v USING fts5(x)",
+    "DROP TABLE scopes",
+    "ALTER TABLE files RENAME TO x",
+    "PRAGMA user_version = 7",
+)
+
+
+def _insert_row(place: Path, chance: random.Random) -> str:
     """Add a collection, document, key or operation that leads out."""
-    name, digest = _text(chance).encode("utf-8", "surrogatepass"), hashlib.sha256(b"k").digest()
-    statement, values = chance.choice(
-        (
-            ("INSERT INTO collections VALUES (CAST(? AS TEXT), '', 1.0, ?)", (name, chance.randrange(2))),
-            (
-                "INSERT INTO keys (name, digest, access_right, created_at) VALUES (CAST(? AS TEXT), ?, 'admin', 1.0)",
-                (name, digest),
-            ),
-            ("INSERT INTO scopes VALUES ('birds', 'x', CAST(? AS TEXT))", (name,)),
-            (
-                """INSERT INTO operations (id, kind, collection, options, state, started_at)
-                   VALUES (1, 'backup', '', json_object('name', CAST(? AS TEXT)), 'paused', 1.0)""",
-                (name,),
-            ),
-        )
-    )
-    with contextlib.closing(sqlite3.connect(backup / "team/team.db")) as connection:
-        connection.execute(statement, values)
-        connection.commit()
-    return f"{statement} {name!r:.80}"
+    name = _text(chance).encode("utf-8", "surrogatepass")
+    return _execute(place / "team/team.db", chance.choice(_INSERTIONS), (name,))
 
 
-def _run_statement(backup: Path, chance: random.Random) -> str:
-    """Add code to a database: triggers, views, virtual tables, or another version."""
-    statement = chance.choice(
-        (
-            "CREATE TRIGGER t AFTER UPDATE ON documents BEGIN DELETE FROM collections; END",
-            "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM files; END",
-            "CREATE VIEW v AS SELECT 1",
-            "CREATE VIRTUAL TABLE v USING fts5(x)",
-            "DROP TABLE scopes",
-            "ALTER TABLE files RENAME TO x",
-            f"PRAGMA user_version = {chance.randrange(20)}",
-        )
-    )
-    path = chance.choice([*backup.rglob("*.db")])
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute(statement)
-        connection.commit()
-    return f"{path.name} {statement}"
+def _run_statement(place: Path, chance: random.Random) -> str:
+    """Add code to a database, or give it another version."""
+    return _execute(chance.choice([*place.rglob("*.db")]), chance.choice(_STATEMENTS))
 
 
-def _mutate_file(backup: Path, chance: random.Random) -> str:
-    """Change the bytes of a file as other files are fuzzed."""
-    files = sorted(path for path in backup.rglob("*") if path.is_file())
+def _mutate_file(place: Path, chance: random.Random, pattern: str = "*") -> str:
+    """Change the bytes of a file, more often of one that is small."""
+    files = sorted(path for path in place.rglob(pattern) if path.is_file())
     small = [path for path in files if path.suffix == ".json"]
-    path = chance.choice(small if chance.random() < 0.6 else files)  # noqa: PLR2004
-    content = path.read_bytes()[: 1 << 20]
-    path.write_bytes(mutated(content, some_text(chance).encode(), chance))
-    return path.relative_to(backup).as_posix()
+    path = chance.choice(small or files if chance.random() < 0.6 else files)  # noqa: PLR2004
+    path.write_bytes(_mutated(path.read_bytes(), chance))
+    return path.relative_to(place).as_posix()
 
 
 def _write_manifest(backup: Path, chance: random.Random) -> str:
     """Name a file, a collection or a version that leads out."""
-    path = backup / "manifest.json"
+    path, name = backup / "manifest.json", _text(chance)
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    name = _text(chance)
-    match chance.randrange(4):
-        case 0:
-            manifest["files"][name] = len(_CANARY)
-        case 1:
-            manifest["files"][f"team/collections/{name}/data.db"] = len(_CANARY)
-        case 2:
-            manifest["collections"].append(name)
-        case _:
-            manifest[chance.choice(list(manifest))] = _plain(chance)
+    manifest |= chance.choice(
+        (
+            {"files": {**manifest["files"], name: len(_CANARY)}},
+            {"files": {**manifest["files"], f"team/collections/{name}/data.db": len(_CANARY)}},
+            {"collections": [*manifest["collections"], name]},
+            {chance.choice(list(manifest)): _plain(chance)},
+        )
+    )
     path.write_text(json.dumps(manifest), encoding="utf-8")
     return f"{name!r:.80}"
 
@@ -265,42 +248,26 @@ def _plant_link(backup: Path, chance: random.Random) -> str:
     return path.relative_to(backup).as_posix()
 
 
-def _plant_file(backup: Path, chance: random.Random) -> str:
-    """Add a file where none belongs."""
-    name = chance.choice(
-        ("restore.json", "team/team.db-journal", "data.db-wal", "team/gone-../k", "qdrant/x/generation-1/contents.json")
-    )
-    (backup / name).parent.mkdir(parents=True, exist_ok=True)
-    moves = [{"staged": "", "place": _text(chance), "aside": str(backup.parent / "home" / "canary")}]
-    (backup / name).write_text(json.dumps(moves), encoding="utf-8")
-    return name
-
-
-def _mutate_database(data_dir: Path, chance: random.Random) -> str:
-    """Change the bytes of a database, or of what lies beside it."""
-    path = chance.choice(sorted(path for path in data_dir.rglob("*.db*") if path.is_file()))
-    path.write_bytes(mutated(path.read_bytes()[: 1 << 20], some_text(chance).encode(), chance))
-    return path.relative_to(data_dir).as_posix()
-
-
-def _plant_journal(data_dir: Path, chance: random.Random) -> str:
-    """Write the journal of a restore that was cut off."""
-    canary, place = str(data_dir.parent / "canary"), str(data_dir / chance.choice(("data.db", "team", "x")))
-    move = {"staged": "", "place": place, "aside": canary}
-    move[chance.choice(list(move))] = chance.choice((canary, _text(chance), place))
-    (data_dir / "restore.json").write_text(json.dumps([move]), encoding="utf-8")
-    return str(move)
-
-
-def _plain(chance: random.Random) -> Any:
-    return chance.choice((_text(chance), 0, -1, 1.5, None, True, [], {}, [_text(chance)], {"x": _text(chance)}))
+def _plant_journal(place: Path, chance: random.Random) -> str:
+    """Write the journal of a restore that was cut off, or another file that does not belong there."""
+    names = ("restore.json", "restore.json", "team/team.db-journal", "data.db-wal", "team/gone-../k")
+    path = place / chance.choice(names)
+    canary, inside = str(place.parent / "canary"), str(place / chance.choice(("data.db", "team", "x")))
+    move = {"staged": "", "place": chance.choice((inside, _text(chance))), "aside": canary}
+    move[chance.choice(list(move))] = chance.choice((canary, _text(chance), inside))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([move]), encoding="utf-8")
+    return f"{path.name}: {move}"
 
 
 _CHANGES: tuple[Callable[[Path, random.Random], str], ...] = (
     *(_write_row, _write_row, _write_row, _write_row, _insert_row, _insert_row, _run_statement, _mutate_file),
-    *(_mutate_file, _write_manifest, _write_manifest, _write_settings, _plant_link, _plant_file),
+    *(_mutate_file, _write_manifest, _write_manifest, _write_settings, _plant_link, _plant_journal),
 )
-_CHANGES_IN_PLACE = (_write_row, _write_row, _write_row, _insert_row, _run_statement, _mutate_database, _plant_journal)
+_CHANGES_IN_PLACE: tuple[Callable[[Path, random.Random], str], ...] = (
+    *(_write_row, _write_row, _write_row, _insert_row, _run_statement, _plant_journal),
+    lambda place, chance: _mutate_file(place, chance, "*.db*"),
+)
 
 
 def _complaint(place: Path) -> str:
@@ -392,34 +359,3 @@ def _originals(verbs: DocumentOperations, name: str) -> list[bytes]:
 def _documents_checked(collections: Collections, name: str, *, repairs: bool) -> list[object]:
     with collections.using(name) as opened:
         return [*(repair_documents(opened) if repairs else ()), *document_findings(opened)]
-
-
-def _read_payload(this: Round) -> None:
-    """Change what a cluster says of itself or of a file, and read it."""
-    chance = this.chance
-    reader, point = chance.choice(((parse_manifest, _manifest()), (parse_file, _file())))
-    payload = dict(point.payload or {})
-    for _ in range(chance.choice((1, 1, 3))):
-        payload[chance.choice(list(payload))] = _plain(chance)
-    try:
-        StoredPoint("x", models.Record(id=1, payload=payload)).read(reader)
-    except DirIndexError:
-        return
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is to be kept
-        complaint = f"{type(error).__name__} over a payload of a cluster"
-        if this.is_new(complaint):
-            this.broke(complaint, name="payload.json", content=json.dumps(payload, default=str).encode())
-
-
-def _manifest() -> models.PointStruct:
-    directory = TrackedDirectory(FilePath("/a"), 1.0, 1, 1, 1, 1)
-    space = EmbeddingSpace("embedded", "m", 4)
-    return manifest_point(Manifest("id", "host", 1, 0, "x-passages", space, 1, 0, (directory,)))
-
-
-def _file() -> models.PointStruct:
-    facts = FileFacts("md", "A", "en")
-    file = ClusterFile(
-        FilePath("/a/b"), FilePath("/a"), None, "indexed", 1, 1, "00", facts, "0 1", None, 0, (("author", "x"),), "r", 1
-    )
-    return file_point(file, version=1)
