@@ -21,6 +21,7 @@ from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsag
 from directory_indexer.embedding.loading import Access, Embedders
 from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 CHEAPLY: Final = (sys.executable, str(Path(__file__).resolve()))
 N_CENTRES: Final = 200
+
+# With the model a merge comes minutes after the last one, and without it seconds. Fewer of them hold no less in memory.
+EmbeddedVectorStore.merge_at = 20_000
 
 
 class CheapEmbedder:
