@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evaluation.in_cluster import LocalConnection
 from indexes import Index
+from qdrant_client import QdrantClient
 
 from directory_indexer.cluster_app import ClusterRetriever
+from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.paths import file_path
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.searcher import Searcher
@@ -20,12 +22,11 @@ from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.update import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterWriter
 from directory_indexer.storage.vectors.collection import CollectionPlan
+from directory_indexer.storage.vectors.connection import Address, Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from qdrant_client import QdrantClient
 
     from directory_indexer.search.requests import SearchResult
 
@@ -34,6 +35,32 @@ PLAN = CollectionPlan("test")
 
 class KilledError(BaseException):
     """The process is gone."""
+
+
+class LocalConnection(Connection):
+    """A connection to Qdrant in the process."""
+
+    def __init__(self) -> None:
+        super().__init__(Address(":memory:"))
+        self.local = QdrantClient(":memory:")
+
+    def ask(self, doing: str, question: Callable[[QdrantClient], Any]) -> Any:
+        """Ask as a server is asked: local mode warns of payload indexes, and has other words for what is not there."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return super().ask(doing, question)
+        except VectorStoreError as error:
+            if "not found" in str(error.__cause__):
+                raise VectorsLostError(str(error.__cause__)) from error
+            raise
+
+    def insist(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
+        """Ask once: nothing passes by itself in the process."""
+        return self.ask(doing, request)
+
+    def _opened(self) -> QdrantClient:
+        return self.local
 
 
 class FragileConnection(LocalConnection):

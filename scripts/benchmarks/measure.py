@@ -8,14 +8,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PYTHON = sys.executable
+PYTHON: Final = sys.executable
+NOTHING: Final = {"python -c pass": (PYTHON, "-c", "pass")}
+"""The baseline of commands: what an interpreter costs."""
+
 Item = TypeVar("Item")
 
 DIRINDEX = str(Path(sys.executable).with_name("dirindex"))
@@ -44,68 +47,50 @@ class Options:
     model: Path | None
 
 
-@dataclass(frozen=True)
-class Row:
-    """One figure of ours beside that of the baseline, which was taken in the same run.
-
-    `size` is set on figures that show how cost grows: how many chunks there were.
-    """
+class Row(NamedTuple):
+    """One figure of ours beside that of the baseline, which was taken in the same run."""
 
     what: str
     unit: str
     ours: float
     baseline: float | None = None
     of: str = ""
-    size: int | None = None
 
     @property
     def ratio(self) -> float | None:
         """Ours as a multiple of the baseline."""
         return self.ours / self.baseline if self.baseline else None
 
-    def as_json(self) -> dict[str, object]:
-        """Return all of it for a file."""
-        return {**asdict(self), "ratio": self.ratio}
-
     def __str__(self) -> str:
-        what = self.what if self.size is None else f"{self.what}, {self.size:,} chunks"
-        line = f"{what:56} {self.ours:10.1f} {self.unit:22}"
-        if self.ratio is None:
-            return line.rstrip()
-        return f"{line} {self.baseline:10.1f} {self.of:34} {self.ratio:7.2f}"
+        line = f"{self.what:56} {self.ours:10.1f} {self.unit:22}"
+        return line.rstrip() if self.ratio is None else f"{line} {self.baseline:10.1f} {self.of:34} {self.ratio:7.2f}"
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The time that a command took, in milliseconds."""
+class Cost(NamedTuple):
+    """The time that a command took, in milliseconds; and the most memory that it and its children had, in megabytes.
+
+    Of what several share each has its part (PSS); `anonymous` leaves out what the kernel can read again from files.
+    """
 
     cpu: float
     wall: float
+    memory: float = 0.0
+    anonymous: float = 0.0
 
-    def __sub__(self, other: Cost) -> Cost:
+    def since(self, other: Cost) -> Cost:
+        """Return the time from one moment to another."""
         return Cost(self.cpu - other.cpu, self.wall - other.wall)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """The peak memory of a command and its children, in megabytes; of what several share each has its part (PSS).
-
-    `anonymous` leaves out what the kernel can read again from files, such as programs and databases.
-    """
-
-    all: float = 0.0
-    anonymous: float = 0.0
-
-
-def costs(commands: Mapping[str, Command | Prepared], *, rounds: int) -> dict[str, Cost]:
-    """Run each command in each round, and once before for the caches; give the medians."""
+def costs(commands: Mapping[str, Command | Prepared], *, rounds: int, is_watched: bool = False) -> dict[str, Cost]:
+    """Run each command in each round, and once before for the caches; return the medians."""
     taken: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
-            cost = cost_of(command() if callable(command) else command)
+            cost = cost_of(command() if callable(command) else command, is_watched=is_watched)
             if number:
                 taken[name].append(cost)
-    return {name: median(costs) for name, costs in taken.items()}
+    return {name: median(runs) for name, runs in taken.items()}
 
 
 def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
@@ -114,42 +99,46 @@ def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
     yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
 
 
-def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, may_fail: bool = False) -> Cost:
-    """Run a command; its children count as far as it waits for them."""
+def rows_of_many(what: str, taken: Sequence[Cost]) -> Iterator[Row]:
+    """Yield the percentiles of many costs."""
+    yield from percentile_rows(what, "ms of processor", [cost.cpu for cost in taken])
+    yield from percentile_rows(what, "ms of the clock", [cost.wall for cost in taken])
+
+
+def percentile_rows(
+    what: str, unit: str, values: Sequence[float], baseline: Sequence[float] = (), *, of: str = ""
+) -> Iterator[Row]:
+    """Yield the median, and what 95 of 100 do not exceed."""
+    for name, percent in (("median", 50), ("95 of 100", 95)):
+        yield Row(
+            f"{what}, {name}",
+            unit,
+            percentile(values, percent),
+            percentile(baseline, percent) if baseline else None,
+            of,
+        )
+
+
+def cost_of(
+    command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, may_fail: bool = False, is_watched: bool = False
+) -> Cost:
+    """Run a command; its children count as far as it waits for them. If it `is_watched`, its memory is measured."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=output)  # noqa: S603 - a command of a benchmark
-    _, status, usage = os.wait4(process.pid, 0)
+    highest = [0.0, 0.0]
+    while True:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG if is_watched else 0)
+        if ended:
+            break
+        held = [_held(pid) for pid in _family(process.pid)]
+        now = (sum(memory.get(name, 0) for memory in held) for name in ("Pss", "Pss_Anon"))
+        highest = [max(pair) for pair in zip(highest, now, strict=True)]
+        time.sleep(_LOOK_SECONDS)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode and not may_fail:
         sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
-    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000)
-
-
-def memory_of(command: Command) -> Memory:
-    """Run a command; look often at what it and its children hold together."""
-    return cost_and_memory(command)[1]
-
-
-def cost_and_memory(command: Command) -> tuple[Cost, Memory]:
-    """Run a command once for both, which is a little dearer than without looking at what it holds."""
-    highest, started = Memory(), time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - a command of a benchmark
-    while True:
-        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if ended:
-            break
-        held = [_held(pid) for pid in _family(process.pid)]
-        highest = Memory(
-            all=max(highest.all, sum(memory.get("Pss", 0) for memory in held)),
-            anonymous=max(highest.anonymous, sum(memory.get("Pss_Anon", 0) for memory in held)),
-        )
-        time.sleep(_LOOK_SECONDS)
-    wall = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
-    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000), highest
+    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000, *highest)
 
 
 def _family(pid: int) -> list[int]:
@@ -191,4 +180,17 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 def median(taken: Sequence[Cost]) -> Cost:
     """Return the median of each."""
-    return Cost(statistics.median(cost.cpu for cost in taken), statistics.median(cost.wall for cost in taken))
+    return Cost(*map(statistics.median, zip(*taken, strict=True)))
+
+
+def megabytes(place: Path, pattern: str = "**/*") -> float:
+    """Return what files take on disk; each inode counts once, and holes do not."""
+    files = {status.st_ino: status.st_blocks for status in (path.stat() for path in place.glob(pattern))}
+    return sum(files.values()) * 512 / 1e6
+
+
+def size_of(directories: Sequence[Path]) -> str:
+    """Describe the files of directories."""
+    paths = (path for directory in directories for path in directory.rglob("*"))
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return f"{len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:,.0f} MB"

@@ -1,41 +1,68 @@
-"""`dirindex serve`: how soon it answers, what it holds, and how fast it searches, alone and for several at once."""
+"""Servers: how soon they answer, what they hold, and how fast they search, for one client, a page and a team."""
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
-from benchmarks.corpus import N_PARTS, corpus_of
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, rows_of, times
-from benchmarks.search import queries
+from benchmarks.corpus import N_PARTS, Corpus, corpus_of, queries
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, percentile_rows, rows_of, times
+from numpy.typing import NDArray
+from playwright.sync_api import sync_playwright
+from web_servers import ColdWebServer, new_key
 
 from directory_indexer.embedding.model_files import DIMENSIONS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+Item = TypeVar("Item")
 
-    from benchmarks.corpus import Corpus
-    from numpy.typing import NDArray
+_N_CALLS: Final = 200
+_N_AT_ONCE: Final = 8
+_N_HITS: Final = 10
+_N_SCANS: Final = 50
+_USERS: Final = (10, 50, 200)
+_N_QUERIES: Final = 1000
+_N_DOCUMENTS: Final = 100
+_N_CHUNKS_SMALL: Final = 22_000
+_N_KEYS: Final = 200
+_N_KEYS_BEFORE: Final = 60
+_PACE_MS: Final = 150
+"""As people type: four hundred keys a minute."""
 
-_N_CALLS = 200
-_N_AT_ONCE = 8
-_N_HITS = 10
-_N_SCANS = 50
+_OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
+_WATCH = """
+window.taken = { shown: [], painted: [] };
+let pressed = 0;
+addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
+addEventListener("DOMContentLoaded", () => new MutationObserver((changes) => {
+  if (!pressed || !changes.some(({ target }) => target.matches?.("ol.hits"))) return;
+  const began = pressed;
+  pressed = 0;
+  taken.shown.push(performance.now() - began);
+  requestAnimationFrame(() => {
+    const after = new MessageChannel();
+    after.port1.onmessage = () => taken.painted.push(performance.now() - began);
+    after.port2.postMessage(null);
+  });
+}).observe(document, { childList: true, subtree: true }));
+"""
+_FORGET = "taken.shown.length = taken.painted.length = 0"
 
 
 def serving(options: Options) -> Iterator[Row]:
     """Measure the life of servers from the start of the process on, then servers that many calls reach."""
-    if not Path("/proc/self/stat").exists():
-        sys.exit("serving reads /proc, which this system does not have")
     corpus = corpus_of(options.n_chunks, options.place)
     lives = [_life(corpus.data_dir) for _ in range(options.rounds)]
     for what in lives[0]:
@@ -43,19 +70,20 @@ def serving(options: Options) -> Iterator[Row]:
         yield Row(f"serve, start to {what}", "ms of the clock", statistics.median(life[what].wall for life in lives))
     with Server(corpus.data_dir) as server:
         server.until_ready()
-        yield Row(f"serve at rest, {corpus.n_chunks:,} chunks", "MB", server.memory()["VmRSS"])
-        yield Row("  of it not shared with files", "MB", server.memory()["RssAnon"])
+        yield Row(f"serve at rest, {corpus.n_chunks:,} chunks", "MB", memory_of(server.pid)["VmRSS"])
+        yield Row("  of it not shared with files", "MB", memory_of(server.pid)["RssAnon"])
         yield from _calls(server, corpus)
-        yield from _calls_at_once(server)
-        yield from commands_answered(corpus.data_dir, rounds=options.rounds)
-        yield Row("serve afterwards", "MB", server.memory()["VmRSS"])
+        taken = _at_once(lambda query: server.call("search", query=query), queries(_N_CALLS), n_threads=_N_AT_ONCE)
+        yield from percentile_rows(f"search in serve, {_N_AT_ONCE} at once", "ms of the clock", taken)
+        yield from _commands_answered(corpus.data_dir, rounds=options.rounds)
+        yield Row("serve afterwards", "MB", memory_of(server.pid)["VmRSS"])
     large = corpus_of(options.n_chunks_large, options.place)
     with Server(large.data_dir) as server:
         server.until_ready()
         yield from _calls(server, large)
 
 
-def commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
+def _commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
     """Measure commands that the server answers beside those that answer themselves."""
     query = queries(1)[0]
     commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
@@ -88,16 +116,11 @@ def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
     lots = {"everywhere": None, "in a fiftieth": np.arange(0, len(vectors), N_PARTS)}
     for where, path in paths.items():
         started = server.spent()
-        taken = times(
-            lambda call: server.call("search", query=call[0], path=call[1]),
-            list(zip(timed_queries, path, strict=False)),
-        )
-        spent = server.spent().cpu - started.cpu
-        scans = _brute_force(vectors, lots[where])
-        what = f"search in serve, {corpus.n_chunks:,} chunks, {where}"
-        for name, percent in (("median", 50), ("95 of 100", 95)):
-            ours, scan = percentile(taken, percent), percentile(scans, percent)
-            yield Row(f"{what}, {name}", "ms of the clock", ours, scan, "numpy, vectors in float32")
+        calls = list(zip(timed_queries, path, strict=False))
+        taken = times(lambda call: server.call("search", query=call[0], path=call[1]), calls)
+        spent = server.spent().since(started).cpu
+        what, scans = f"search in serve, {corpus.n_chunks:,} chunks, {where}", _brute_force(vectors, lots[where])
+        yield from percentile_rows(what, "ms of the clock", taken, scans, of="numpy, vectors in float32")
         yield Row("  a call", "ms of processor", spent / _N_CALLS)
 
 
@@ -110,39 +133,157 @@ def _brute_force(vectors: NDArray[np.float32], lot: NDArray[np.int64] | None) ->
     return times(scan, list(np.random.default_rng(8).standard_normal((_N_SCANS, DIMENSIONS), np.float32)))
 
 
-def _calls_at_once(server: Server) -> Iterator[Row]:
-    taken = _at_once(server, queries(_N_CALLS))
-    for name, percent in (("median", 50), ("95 of 100", 95)):
-        yield Row(f"search in serve, {_N_AT_ONCE} at once, {name}", "ms of the clock", percentile(taken, percent))
-
-
-def _at_once(server: Server, texts: Sequence[str]) -> list[float]:
+def _at_once(work: Callable[[Item], object], items: Sequence[Item], *, n_threads: int) -> list[float]:
+    """Let threads take items one after the other, and return the milliseconds that each item took."""
     taken: list[float] = []
-
-    def work(number: int) -> None:
-        taken.extend(times(lambda query: server.call("search", query=query), texts[number::_N_AT_ONCE]))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(_N_AT_ONCE)]
+    threads = [
+        threading.Thread(target=lambda number=number: taken.extend(times(work, items[number::n_threads])))
+        for number in range(n_threads)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if len(taken) < len(texts):
-        sys.exit(f"{len(texts) - len(taken)} of {len(texts)} calls failed")
+    if len(taken) < len(items):
+        sys.exit(f"{len(items) - len(taken)} of {len(items)} calls failed")
     return taken
+
+
+def team(options: Options) -> Iterator[Row]:
+    """Measure users who each ask again as soon as they are answered, in a small and in a large index.
+
+    Who is told to come back later does so, and waits the longer.
+    """
+    for n_chunks in sorted({min(_N_CHUNKS_SMALL, options.n_chunks), options.n_chunks}):
+        corpus = corpus_of(n_chunks, options.place)
+        key = new_key(corpus.data_dir, f"bench-{time.time_ns()}", "--right", "admin")
+        environ = {"DIRINDEX_SERVING__REQUESTS_PER_SECOND": "10000"}
+        with ColdWebServer(corpus.data_dir, "--watch", **environ) as server:
+            users = _Users(server, key)
+            for query in queries(50):
+                users.search(query)
+            yield Row(f"serve --http at rest, {corpus.n_chunks:,} chunks", "MB", memory_of(server.process.pid)["VmRSS"])
+            for n_users in _USERS:
+                yield from users.measure(f"{n_users} users, {corpus.n_chunks:,} chunks", n_users)
+            sender = threading.Thread(target=users.send_documents)
+            sender.start()
+            yield from users.measure(f"{_USERS[0]} users and a sender, {corpus.n_chunks:,} chunks", _USERS[0])
+            sender.join()
+            yield from percentile_rows("  a document sent, until it is searchable", "ms of the clock", users.sent)
+            yield Row("  documents that were not taken, or not found", "documents", users.n_missing)
+            yield Row("serve --http afterwards", "MB", memory_of(server.process.pid)["VmRSS"])
+
+
+class _Users:
+    """Users of a server, one of whom sends documents."""
+
+    def __init__(self, server: ColdWebServer, key: str) -> None:
+        self._server, self._key = server, key
+        self._statuses: Counter[int] = Counter()
+        self.sent: list[float] = []
+        self.n_missing = 0
+
+    def search(self, query: str) -> None:
+        """Ask until there is an answer."""
+        while True:
+            answer = self._server.ask("POST", "/api/v1/search", {"query": query, "limit": 10}, key=self._key)
+            self._statuses[answer.status] += 1
+            if answer.status != http.client.SERVICE_UNAVAILABLE:
+                return
+            time.sleep(float(answer.headers.get("Retry-After", "1")))
+
+    def measure(self, what: str, n_users: int) -> Iterator[Row]:
+        """Send a thousand queries of users between them, each again as soon as it is answered."""
+        before, started = cpu_ms_of(self._server.process.pid), time.perf_counter()
+        self._statuses.clear()
+        taken = _at_once(self.search, queries(_N_QUERIES), n_threads=n_users)
+        seconds = time.perf_counter() - started
+        yield from percentile_rows(what, "ms of the clock", taken)
+        yield Row(f"{what}, 99 of 100", "ms of the clock", percentile(taken, 99))
+        yield Row("  a search", "ms of processor", (cpu_ms_of(self._server.process.pid) - before) / _N_QUERIES)
+        yield Row("  all of them", "searches a second", _N_QUERIES / seconds)
+        yield Row("  HTTP 503, retry later", "answers", self._statuses[503])
+        yield Row("  other errors", "answers", self._statuses.total() - self._statuses[200] - self._statuses[503])
+
+    def send_documents(self) -> None:
+        """Send documents one after the other, look for each in the end, and delete them."""
+        ids = {}
+        for number, lines in enumerate(zip(*[iter(queries(_N_DOCUMENTS * 40))] * 40, strict=True)):
+            word = f"sentdocument{number:03}"
+            body = {"text": "\n".join((word, *lines)), "metadata": {"filename": f"sent-{number}.md"}}
+            started = time.perf_counter()
+            answer = self._server.ask("POST", "/api/v1/ingest", body, key=self._key)
+            self.sent.append((time.perf_counter() - started) * 1000)
+            if answer.status in {http.client.OK, http.client.CREATED}:
+                ids[word] = answer.json["doc_id"]
+        found = [word in self._server.search(word, key=self._key).text for word in ids]
+        self.n_missing = _N_DOCUMENTS - sum(found)
+        for doc_id in ids.values():
+            self._server.ask("DELETE", f"/api/v1/documents/{doc_id}", key=self._key)
+
+
+class _Page(ColdWebServer):
+    command: ClassVar[tuple[str, ...]] = ("ui", "--no-browser", "--port", "0")
+
+
+def page(options: Options) -> Iterator[Row]:
+    """Type queries into the page, a key at a time, and take the time until the list of hits is another one."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("page needs Chromium")
+    corpus = corpus_of(options.n_chunks, options.place)
+    with _Page(corpus.data_dir) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=_OPTIONS)
+        opened = browser.new_page(viewport={"width": 1280, "height": 800})
+        opened.add_init_script(_WATCH)
+        opened.goto(server.url)
+        opened.wait_for_selector(".hits > li")
+        _type(opened, _N_KEYS_BEFORE)
+        opened.wait_for_timeout(1_000)
+        opened.evaluate(_FORGET)
+        _type(opened, _N_KEYS)
+        taken: dict[str, list[float]] = opened.evaluate("taken")
+        browser.close()
+    for what, figures in (("are in the page", taken["shown"]), ("are painted", taken["painted"])):
+        name = f"from a key until hits {what}, {corpus.n_chunks:,} chunks, {len(figures)} keys"
+        yield from percentile_rows(name, "ms of the browser's clock", figures)
+        yield Row(f"{name}, slowest", "ms of the browser's clock", max(figures))
+
+
+def _type(opened: Any, n_keys: int) -> None:
+    """Type one query after the other; each begins in an empty field."""
+    left = n_keys
+    for query in itertools.cycle(queries(50)):
+        opened.locator("#query").fill("")
+        opened.wait_for_timeout(1_000)
+        for sign in query[:left]:
+            opened.keyboard.press(sign if sign != " " else "Space")
+            opened.wait_for_timeout(_PACE_MS)
+        left -= len(query)
+        if left <= 0:
+            return
+
+
+def cpu_ms_of(pid: int) -> float:
+    """Return how much processor time a process has spent."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1000
+
+
+def memory_of(pid: int) -> dict[str, float]:
+    """Return the memory of a process in megabytes."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    sizes = dict(line.split(":", 1) for line in status.splitlines())
+    return {name: int(sizes[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
 
 
 class Server:
     """A server whose answers may come in any order."""
 
-    def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, data_dir: Path) -> None:
         self._started = time.perf_counter()
-        self._process = subprocess.Popen(  # noqa: S603 - ours
-            [DIRINDEX, "serve", "--data-dir", str(data_dir), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
-        )
+        words = [DIRINDEX, "serve", "--data-dir", str(data_dir)]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - ours
         self._answers: dict[int, Any] = {}
         self._last_id = 0
         self._changed = threading.Condition()
@@ -173,17 +314,13 @@ class Server:
             sys.exit(f"{tool} failed: {result['content'][0]['text']}")
         return result
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def spent(self) -> Cost:
         """Return the time since the start of the process."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-        return Cost(ticks / os.sysconf("SC_CLK_TCK") * 1000, (time.perf_counter() - self._started) * 1000)
-
-    def memory(self) -> dict[str, float]:
-        """Return its memory in megabytes."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
-        sizes = dict(line.split(":", 1) for line in status.splitlines())
-        return {name: int(sizes[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
+        return Cost(cpu_ms_of(self.pid), (time.perf_counter() - self._started) * 1000)
 
     def _request(self, method: str, **params: Any) -> Any:
         with self._changed:

@@ -1,16 +1,16 @@
-"""Indexes a corpus with the installed command, and asks its searcher what the set asks."""
+"""Indexes of corpora, and measures of what their searches find."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from cheap import index_tree
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -19,19 +19,22 @@ from directory_indexer.ranking.analyzer import words
 from directory_indexer.ranking.languages import NAMES
 from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchMode, SearchRequest
+from directory_indexer.text.formatting import PathStyle
+from directory_indexer.text.rows import search_rows
 from evaluation.measures import of_files, of_hits, of_spans, of_targets
+from evaluation.rivals import Row
 from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from directory_indexer.chunking.chunks import Chunk
     from directory_indexer.search.requests import SearchResult
     from directory_indexer.storage.documents.store import Snapshot
     from evaluation.sets import Question
 
-_DEEP = 100
+_SECONDS: Final = 0.5
+_DEEP: Final = 100
 """So many hits count for recall; their order does not depend on how many are asked for."""
 
 _K1: Final = 1.2
@@ -39,64 +42,53 @@ _B: Final = 0.75
 """The defaults of Lucene's `BM25Similarity`."""
 
 
+def open_index(tree: Path, data_dir: Path, **settings: dict[str, object]) -> App:
+    """Bring the index of a tree up to date in this process, and open it."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    config = data_dir / "config.json"
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    app = App(load_config(file=config, data_dir=data_dir, environ={}))
+    index_tree(app, Path(os.path.realpath(tree)))
+    return app
+
+
+def search_tree(app: App, tree: Path, text: str, mode: SearchMode, limit: int) -> list[Row]:
+    """Ask, and return the rows that a pipe gets; a search may embed as long as that of a terminal may."""
+    root = os.path.realpath(tree)
+    result = app.searcher.search(SearchRequest(text, mode=mode, limit=limit, embedding_seconds=_SECONDS))
+    printed = search_rows(result, paths=PathStyle(working_directory=root)).splitlines(keepends=True)
+    names = (os.path.relpath(os_path(resolved_path(hit.path)), root) for hit in result.hits)
+    return [Row(name.replace(os.sep, "/"), line) for name, line in zip(names, printed, strict=True)]
+
+
 class IndexedCorpus:
     """A corpus, or one repository of it, indexed with default settings in a data directory of its own.
 
-    With another `embedding` its chunks may wait for their vectors, and a search may spend `seconds` on them. `model` is
-    another one that embeds in the process.
+    `model` is another one that embeds in the process.
     """
 
-    def __init__(
-        self,
-        corpus: Path,
-        root: Path,
-        data_dir: Path,
-        *,
-        embedding: str = "complete",
-        seconds: float = 0.0,
-        model: str | None = None,
-    ) -> None:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        settings = data_dir / "config.json"
-        settings.write_text(json.dumps({"indexing": {"embedding": embedding}, "embedding": {"model": model}}))
-        command = (sys.executable, "-m", "directory_indexer", "index", str(root), "--data-dir", str(data_dir), "--yes")
-        done = subprocess.run((*command, "--quiet", "--config", str(settings)), check=False)  # noqa: S603 - words of ours
-        if done.returncode not in {0, 1}:
-            sys.exit(f"{root} could not be indexed")
+    def __init__(self, corpus: Path, root: Path, data_dir: Path, *, model: str | None = None) -> None:
         self._corpus = os.path.realpath(corpus)
-        self._seconds = seconds
-        self._app = App(load_config(file=settings, data_dir=data_dir, environ={}))
+        self.app = open_index(root, data_dir, indexing={"embedding": "complete"}, embedding={"model": model})
         self.left_out = self._left_out(root)
         self._ask("warm up", SearchMode.HYBRID, limit=1)
 
-    @property
-    def app(self) -> App:
-        """The application that searches the index."""
-        return self._app
-
-    def measure_paths(self, question: Question, paths: Iterable[str]) -> dict[str, float]:
-        """Measure an answer that something else gave, by the paths of its passages."""
-        return of_files(list(dict.fromkeys(map(self._name, paths))), question.grades)
-
     def measure_plain(self, questions: Sequence[Question]) -> list[dict[str, float]]:
         """Measure the answers of plain BM25 over the texts of the index."""
-        with self._app.docstore.snapshot() as snapshot:
+        with self.app.docstore.snapshot() as snapshot:
             bm25 = plain_bm25(snapshot)
-        return [self.measure_paths(question, bm25.ranked(question.text)) for question in questions]
+        paths = ((question, map(self._name, bm25.ranked(question.text))) for question in questions)
+        return [of_files(list(dict.fromkeys(names)), question.grades) for question, names in paths]
 
     def close(self) -> None:
         """Release files and memory."""
-        self._app.close()
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Write all the time, so that searches cannot keep what they embed."""
-        with self._app.docstore.transaction():
-            yield
+        self.app.close()
 
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
         """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
-        times = self.measure_first_hits(question, mode)
+        clock, processor = time.perf_counter(), time.process_time()
+        self._ask(question.text, mode, limit=10)
+        times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
         hits = self._ask(question.text, mode, limit=10, only_good=True)
         result = self._ask(question.text, mode, limit=_DEEP)
         files = [self._name(hit.path) for hit in result.hits]
@@ -108,33 +100,15 @@ class IndexedCorpus:
             measures |= of_targets(self._places(result), question.targets)
         files = list(dict.fromkeys(self._name(hit.path) for hit in hits.hits))
         measures["shown R@10"] = of_files(files, question.grades)["R@10"]
-        measures["shown"] = float(len(hits.hits))
-        return measures | {"missed": float(result.is_weak)} | {name: times[name] for name in ("ms", "CPU ms")}
-
-    def measure_first_hits(self, question: Question, mode: SearchMode) -> dict[str, float]:
-        """Ask a question once, for ten hits, and measure those."""
-        clock, processor = time.perf_counter(), time.process_time()
-        result = self._ask(question.text, mode, limit=10)
-        times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
-        files = [self._name(hit.path) for hit in result.hits]
-        return of_files(list(dict.fromkeys(files)), question.grades) | times
-
-    def first_place(self, text: str, mode: SearchMode) -> tuple[str, int]:
-        """Return the path and the line of the first hit; nothing and 0 where there is none."""
-        hits = self._ask(text, mode, limit=10, only_good=True).hits
-        return (os_path(hits[0].path), hits[0].excerpt.line or 0) if hits else ("", 0)
+        return measures | {"shown": float(len(hits.hits)), "missed": float(result.is_weak)} | times
 
     def is_answered(self, text: str, mode: SearchMode) -> bool:
         """Whether the searcher claims to have found something good."""
         return not self._ask(text, mode, limit=10).is_weak
 
-    def best_score(self, text: str, mode: SearchMode) -> float:
-        """Return the score of the best hit; 0 where there is none."""
-        return max((hit.score for hit in self._ask(text, mode, limit=10).hits), default=0.0)
-
     def _left_out(self, root: Path) -> tuple[str, ...]:
         """Name the files of the corpus that are not in the index, as judgements do."""
-        with self._app.docstore.snapshot() as snapshot:
+        with self.app.docstore.snapshot() as snapshot:
             indexed = set(map(self._name, snapshot.files.paths()))
         there = {
             self._relative(os.path.join(directory, name)) for directory, _, names in os.walk(root) for name in names
@@ -142,12 +116,12 @@ class IndexedCorpus:
         return tuple(sorted(there - indexed))
 
     def _ask(self, text: str, mode: SearchMode, *, limit: int, only_good: bool = False) -> SearchResult:
-        request = SearchRequest(text, mode=mode, limit=limit, only_good=only_good, embedding_seconds=self._seconds)
-        return self._app.searcher.search(request)
+        request = SearchRequest(text, mode=mode, limit=limit, only_good=only_good)
+        return self.app.searcher.search(request)
 
     def _places(self, result: SearchResult) -> list[dict[Unit, Span]]:
         """Return for each hit where it stands, in every unit that its file has."""
-        with self._app.docstore.snapshot() as snapshot:
+        with self.app.docstore.snapshot() as snapshot:
             chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
         return [_places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) for hit in result.hits]
 

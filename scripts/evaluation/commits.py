@@ -12,7 +12,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
 _FEWEST_WORDS = 4
@@ -55,15 +55,19 @@ def git(*arguments: str) -> str:
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
-def _tasks(repository: Path) -> Iterator[Task]:
-    log = git(
-        *("-C", str(repository), "log", "--no-merges", "--topo-order", "--no-renames", "--name-status", "-z"),
-        "--format=%x01%H%x02%P%x02%s%x02",
-    )
+def commits(repository: Path, message: str, *options: str) -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Yield commits with their parents, their message in a format of git, and their changes: status and path."""
+    arguments = ("log", "--no-merges", "--no-renames", "--name-status", "-z", *options)
+    log = git("-C", str(repository), *arguments, f"--format=%x01%H%x02%P%x02{message}%x02")
     for record in log.split("\x01")[1:]:
-        commit, parents, subject, rest = record.split("\x02", 3)
+        commit, parents, text, rest = record.split("\x02", 3)
         fields = [field for field in rest.strip("\n").split("\0") if field]
         changes = [(status.strip(), path) for status, path in zip(fields[::2], fields[1::2], strict=False)]
+        yield commit, parents, text, changes
+
+
+def _tasks(repository: Path) -> Iterator[Task]:
+    for commit, parents, subject, changes in commits(repository, "%s", "--topo-order"):
         changed = [(status, path) for status, path in changes if is_source(path)]
         question = _question(subject)
         if len(parents.split()) == 1 and question and len(changed) == 1 and changed[0][0] == "M":
@@ -79,11 +83,7 @@ def _question(subject: str) -> str:
 
 def _has_name(subject: str, path: str) -> bool:
     stem = path.rpartition("/")[2].partition(".")[0].casefold()
-    return len(stem) >= _SHORTEST_STEM and stem in _names(subject)
-
-
-def _names(subject: str) -> Sequence[str]:
-    return re.findall(r"\w+", subject.casefold())
+    return len(stem) >= _SHORTEST_STEM and stem in re.findall(r"\w+", subject.casefold())
 
 
 _NUMBER = r"(?:\s*\((?:[\w/.-]*#\d+(?:,\s*)?)+\))+\s*$"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.secrets.redaction import redact
-from evaluation.asking import IndexedCorpus
+from evaluation.asking import open_index
 from evaluation.rivals import Recoll, Ripgrep
 
 if TYPE_CHECKING:
@@ -82,12 +82,8 @@ def exact(arguments: Sequence[str]) -> None:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="scripts/eval exact",
-        description=__doc__,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("scripts/eval exact", description=__doc__, epilog=_EPILOGUE, formatter_class=form)
     parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="any directory with text")
     parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
     parser.add_argument("--each", type=int, default=60, metavar="N", help="draw so many of each class (60)")
@@ -98,9 +94,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _measured(tree: Tree, drawn: Sequence[Typed], data_dir: Path) -> dict[str, list[Outcome]]:
     outcomes: dict[str, list[Outcome]] = {}
-    corpus = IndexedCorpus(tree.root, tree.root, data_dir / tree.root.name)
-    outcomes["dirindex"] = [_outcome_of(corpus.app, typed) for typed in drawn]
-    corpus.close()
+    app = open_index(tree.root, data_dir / tree.root.name)
+    outcomes["dirindex"] = [_outcome_of(app, typed) for typed in drawn]
+    app.close()
     of_files = [typed for typed in drawn if not typed.path and typed.kind != _BEING_TYPED]
     if Ripgrep.is_installed():
         ripgrep = Ripgrep(tree.root)

@@ -1,19 +1,29 @@
-"""`scripts/eval localise`: which file is it that has to be changed? Commits ask, and the file they changed answers."""
+"""`scripts/eval localise`: which file is it that has to be changed? Commits ask, and the file they changed answers.
+
+Each repository is gone through from the oldest commit that is asked for to the newest, and its index is brought up to
+date at each of them. An answer that was measured stays in `answers.jsonl` of the repository's directory, so a run that
+was cut off goes on.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final, NamedTuple
 
-from evaluation.localising import Localiser, Measured
+from cheap import index_tree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from directory_indexer.search.requests import SearchMode
+from evaluation.asking import open_index, search_tree
+from evaluation.commits import Task, git, is_source, tasks
+from evaluation.rivals import Recoll, Ripgrep, Row, without
 
-_EPILOGUE = """
+_EPILOGUE: Final = """
 A repository is a git checkout or a bare one, with its history. Of each are taken the newest commits that change exactly
 one source file and say so in four words or more; the question is the subject, asked of the tree before the commit.
 hit@1, hit@5 and MRR@10 count files. "tokens" are those that are printed until the right file is on screen, 3.5 bytes
@@ -21,8 +31,26 @@ each and 25,000 where it never is: of dirindex the rows of a pipe, of rg the lin
 order of the ranking, of Recoll the rows of recollq. "no tests or docs" takes these out of the answer. "CPU ms" counts
 an index that is up to date, in a process that runs.
 """
-_COLUMNS = ("hit@1", "hit@5", "MRR@10", "tokens", "tokens 90 %", "CPU ms")
-_FEWEST_FOR_QUANTILES = 2
+BYTES_PER_TOKEN: Final = 3.5
+NEVER: Final = 25_000
+"""So many tokens count where the file is not in the answer."""
+
+_SHOWN: Final = 10
+_DEEP: Final = 100
+_COLUMNS: Final = ("hit@1", "hit@5", "MRR@10", "tokens", "tokens 90 %", "CPU ms")
+_LEFT_OUT: Final = ", no tests or docs"
+
+
+class Measured(NamedTuple):
+    """The answer of one ranking to one question: the place of the file among ten, if it is there, and what it took."""
+
+    repository: str
+    commit: str
+    is_named: bool
+    ranking: str
+    place: int | None
+    tokens: float
+    cpu_ms: float
 
 
 def localise(arguments: Sequence[str]) -> None:
@@ -30,24 +58,21 @@ def localise(arguments: Sequence[str]) -> None:
     options = _options(arguments)
     measured: list[Measured] = []
     with tempfile.TemporaryDirectory() as temporary:
-        data_dir = options.data_dir or Path(temporary)
         for repository in options.repositories:
-            localiser = Localiser(repository, data_dir, embedding=options.embedding)
-            own = localiser.measure(at_most=options.commits)
+            place = (options.data_dir or Path(temporary)) / repository.name.removesuffix(".git")
+            own = _measured(repository, place, at_most=options.commits, embedding=options.embedding)
             measured += own
             _show(f"{repository.name}:", own)
     if len(options.repositories) > 1:
         _show(f"all {len(options.repositories)} repositories:", measured)
-        _show("the subject names the file:", [measurement for measurement in measured if measurement.is_named])
-        _show("it does not:", [measurement for measurement in measured if not measurement.is_named])
+        _show("the subject names the file:", [row for row in measured if row.is_named])
+        _show("it does not:", [row for row in measured if not row.is_named])
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        prog="scripts/eval localise",
-        description=__doc__,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "scripts/eval localise", description=__doc__, epilog=_EPILOGUE, formatter_class=form
     )
     parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
     parser.add_argument("--data-dir", type=Path, help="where trees, indexes and answers are kept from run to run")
@@ -58,29 +83,110 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _measured(repository: Path, place: Path, *, at_most: int, embedding: str) -> list[Measured]:
+    """Ask what was not asked yet, and return all that was measured."""
+    place.mkdir(parents=True, exist_ok=True)
+    tree, answers = place / "tree", place / "answers.jsonl"
+    if not tree.exists():
+        git("clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(tree))
+    chosen = tasks(repository, at_most=at_most)
+    known = {(row.commit, row.ranking): row for row in _known(answers)}
+    answers.write_text("".join(map(_line, known.values())), encoding="utf-8")
+    rankings = Rankings(tree, place, embedding=embedding)
+    try:
+        with answers.open("a", encoding="utf-8") as file:
+            for task in chosen:
+                for row in rankings.measure(
+                    task, [name for name in rankings.by_name if (task.commit, name) not in known]
+                ):
+                    known[task.commit, row.ranking] = row
+                    file.write(_line(row))
+                    file.flush()
+    finally:
+        rankings.close()
+    return [known[task.commit, name] for task in chosen for name in rankings.by_name]
+
+
+def _known(answers: Path) -> Iterator[Measured]:
+    for line in answers.read_text(encoding="utf-8").splitlines() if answers.exists() else ():
+        try:
+            yield Measured(**json.loads(line))
+        except ValueError:
+            continue  # the end of a run that was killed
+
+
+def _line(row: Measured) -> str:
+    return json.dumps(row._asdict()) + "\n"
+
+
+def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
+    """Return the place of a file among the first ten files, and how many tokens are printed until it is on screen."""
+    files = list(dict.fromkeys(row.path for row in rows))[:_SHOWN]
+    n_bytes = 0
+    for row in rows:
+        n_bytes += len(row.printed.encode("utf-8", "surrogateescape"))
+        if row.path == path:
+            break
+    else:
+        n_bytes = int(NEVER * BYTES_PER_TOKEN)
+    return files.index(path) + 1 if path in files else None, min(n_bytes / BYTES_PER_TOKEN, NEVER)
+
+
+class Rankings:
+    """All that is asked about one tree, by name; of what others can do, what is installed."""
+
+    def __init__(self, tree: Path, place: Path, *, embedding: str) -> None:
+        self._tree = tree
+        self._app = app = open_index(tree, place / "index", indexing={"embedding": embedding})
+        self._recoll = Recoll(tree, place / "recoll") if Recoll.is_installed() else None
+        self.by_name: dict[str, Callable[[str], Sequence[Row]]] = {
+            "dirindex": lambda text: search_tree(app, tree, text, SearchMode.HYBRID, _SHOWN),
+            f"dirindex{_LEFT_OUT}": lambda text: without(
+                search_tree(app, tree, text, SearchMode.HYBRID, _DEEP), is_source
+            ),
+            "dirindex, words": lambda text: search_tree(app, tree, text, SearchMode.KEYWORD, _SHOWN),
+        }
+        if Ripgrep.is_installed():
+            ripgrep = Ripgrep(tree)
+            self._add("rg, words", ripgrep.distinct_words)
+            self._add("rg, rare words", ripgrep.rare_words)
+        if self._recoll:
+            self._add("recoll", self._recoll.search)
+
+    def _add(self, name: str, ask: Callable[[str], Sequence[Row]]) -> None:
+        self.by_name |= {name: ask, f"{name}{_LEFT_OUT}": lambda text: without(ask(text), is_source)}
+
+    def measure(self, task: Task, names: Sequence[str]) -> Iterator[Measured]:
+        """Bring the tree and the indexes to the state before a commit, and ask these rankings for it."""
+        if not names:
+            return
+        git("-C", str(self._tree), "checkout", "--quiet", "--force", "--detach", task.parent)
+        git("-C", str(self._tree), "clean", "--quiet", "-fdx")
+        index_tree(self._app, Path(os.path.realpath(self._tree)))
+        if self._recoll:
+            self._recoll.update()
+        for name in names:
+            began = sum(os.times()[:4])
+            rows = self.by_name[name](task.subject)
+            cpu_ms = (sum(os.times()[:4]) - began) * 1e3
+            place, tokens = found_at(task.path, rows)
+            yield Measured(self._tree.parent.name, task.commit, task.is_named, name, place, tokens, cpu_ms)
+
+    def close(self) -> None:
+        """Release files and memory."""
+        self._app.close()
+
+
 def _show(title: str, measured: Sequence[Measured]) -> None:
-    n_questions = len({(measurement.repository, measurement.commit) for measurement in measured})
+    n_questions = len({(row.repository, row.commit) for row in measured})
     print(f"\n{title} {n_questions} questions")
     print(f"  {'':34}" + "".join(f"{column:>12}" for column in _COLUMNS))
-    for name in dict.fromkeys(measurement.ranking for measurement in measured):
-        print(
-            f"  {name:34}" + "".join(_cells([measurement for measurement in measured if measurement.ranking == name])),
-            flush=True,
-        )
-
-
-def _cells(rows: Sequence[Measured]) -> Iterator[str]:
-    places = [row.place for row in rows]
-    for most in (1, 5):
-        yield f"{statistics.fmean(place is not None and place <= most for place in places):>12.3f}"
-    yield f"{statistics.fmean(1 / place if place else 0.0 for place in places):>12.3f}"
-    tokens = [row.tokens for row in rows]
-    yield f"{statistics.median(tokens):>12,.0f}"
-    yield f"{_ninetieth(tokens):>12,.0f}"
-    yield f"{statistics.fmean(row.cpu_ms for row in rows):>12.0f}"
-
-
-def _ninetieth(values: Sequence[float]) -> float:
-    if len(values) < _FEWEST_FOR_QUANTILES:
-        return values[0]
-    return statistics.quantiles(values, n=10, method="inclusive")[-1]
+    for name in dict.fromkeys(row.ranking for row in measured):
+        rows = [row for row in measured if row.ranking == name]
+        places, tokens = [row.place or 1 << 30 for row in rows], [row.tokens for row in rows]
+        ninetieth = statistics.quantiles([*tokens, tokens[-1]], n=10, method="inclusive")[-1]
+        shares = [statistics.fmean(place <= most for place in places) for most in (1, 5)]
+        shares.append(statistics.fmean(1 / row.place if row.place else 0.0 for row in rows))
+        figures = (statistics.median(tokens), ninetieth, statistics.fmean(row.cpu_ms for row in rows))
+        cells = [f"{share:>12.3f}" for share in shares] + [f"{figure:>12,.0f}" for figure in figures]
+        print(f"  {name:34}{''.join(cells)}", flush=True)

@@ -7,7 +7,6 @@ answer is what they changed of the source files of that tree.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import statistics
@@ -16,14 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.config import load_config
-from directory_indexer.core.paths import os_path, resolved_path
-from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.locating import Located, LocateRequest, Spot, gathered, within
-from directory_indexer.search.requests import SearchMode, SearchRequest
-from directory_indexer.text.formatting import PathStyle
-from directory_indexer.text.rows import search_rows
-from evaluation.commits import git, is_source
+from directory_indexer.search.requests import SearchMode
+from evaluation.asking import open_index, search_tree
+from evaluation.commits import commits, git, is_source
 from evaluation.rivals import Ripgrep, Row
 
 if TYPE_CHECKING:
@@ -61,11 +56,9 @@ class Result(NamedTuple):
 
 def located(arguments: Sequence[str]) -> None:
     """Print a table for each repository, and one for all."""
+    form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        prog="scripts/eval located",
-        description=__doc__,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "scripts/eval located", description=__doc__, epilog=_EPILOGUE, formatter_class=form
     )
     parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
     parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
@@ -87,11 +80,14 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
     place = data_dir / (repository.parent.name if repository.name in ("repo", ".git") else repository.name)
     pin, questions = questions_of(repository, at_most=options.commits)
     tree = _tree(repository, pin, place)
-    app = _indexed(tree, place / ("index-history" if options.history else "index"), has_history=options.history)
-    searched, own = _Searched(app, tree), _Located(app, tree)
+    indexing = {"embedding": "on-demand", "git_history": options.history}
+    app = open_index(tree, place / ("index-history" if options.history else "index"), indexing=indexing)
+    own = _Located(app, tree)
     rankings: dict[str, Callable[[Question], tuple[float, ...]]] = {
         "dirindex locate": own.recalls,
-        "dirindex search": lambda question: recalls_of(question, searched.rows(question.text)),
+        "dirindex search": lambda question: recalls_of(
+            question, search_tree(app, tree, question.text, SearchMode.HYBRID, _DEEP)
+        ),
     }
     if Ripgrep.is_installed():
         ripgrep = Ripgrep(tree)
@@ -110,15 +106,8 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
 
 def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]]:
     """Return the tree that is asked, by its commit, and the questions."""
-    log = git(
-        *("-C", str(repository), "log", "--no-merges", "--first-parent", "--no-renames", "--name-status", "-z"),
-        "--format=%x01%H%x02%P%x02%B%x02",
-    )
     chosen: list[tuple[str, str, str, list[str]]] = []
-    for record in log.split("\x01")[1:]:
-        commit, parents, message, rest = record.split("\x02", 3)
-        fields = [field for field in rest.strip("\n").split("\0") if field]
-        changes = [(status.strip(), path) for status, path in zip(fields[::2], fields[1::2], strict=False)]
+    for commit, parents, message, changes in commits(repository, "%B", "--first-parent"):
         files = [path for status, path in changes if status == "M" and is_source(path)]
         text = question_text(message)
         if len(parents.split()) == 1 and text and _FEWEST <= len(files) <= _MOST:
@@ -163,21 +152,6 @@ def recall_at(files: frozenset[str], rows: Sequence[Row], budget: int) -> float:
     return len(files & seen) / len(files)
 
 
-class _Searched:
-    """The rows of a search, as a pipe gets them."""
-
-    def __init__(self, app: App, tree: Path) -> None:
-        self._app = app
-        self._tree = tree
-
-    def rows(self, text: str) -> list[Row]:
-        request = SearchRequest(text, mode=SearchMode.HYBRID, limit=_DEEP, embedding_seconds=_SECONDS)
-        result = self._app.searcher.search(request)
-        printed = search_rows(result, paths=PathStyle(working_directory=str(self._tree))).splitlines(keepends=True)
-        names = (os.path.relpath(os_path(resolved_path(hit.path)), self._tree) for hit in result.hits)
-        return [Row(name.replace(os.sep, "/"), line) for name, line in zip(names, printed, strict=True)]
-
-
 class _Located:
     """The lines that `locate` names at each budget."""
 
@@ -219,17 +193,6 @@ def _tree(repository: Path, pin: str, place: Path) -> Path:
         git("-C", str(tree), "fetch", "--quiet", str(repository.resolve()), pin)
         git("-C", str(tree), "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
     return Path(os.path.realpath(tree))
-
-
-def _indexed(tree: Path, data_dir: Path, *, has_history: bool) -> App:
-    data_dir.mkdir(parents=True, exist_ok=True)
-    settings = data_dir / "config.json"
-    indexing = {"embedding": "on-demand", "git_history": has_history}
-    settings.write_text(json.dumps({"indexing": indexing}), encoding="utf-8")
-    app = App(load_config(file=settings, data_dir=data_dir, environ={}))
-    options = IndexOptions(has_consent=True)
-    app.indexer.index([str(tree)], options=options, listener=lambda _: None, stop_reason=lambda: None)
-    return app
 
 
 def _show(title: str, results: Sequence[Result]) -> None:

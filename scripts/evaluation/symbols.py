@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from directory_indexer.app import App
-from directory_indexer.config import load_config
-from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.symbols import MENTION, find_symbol, symbol_request
+from evaluation.asking import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +62,7 @@ def _measured(tree: Path, n_names: int, *, is_shown: bool) -> tuple[_Counts, _Co
     samples = list(_samples(tree, n_names))
     defined, every, certain = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
-        app = _indexed(tree, Path(temporary))
+        app = open_index(tree, Path(temporary), indexing={"embedding": "off"})
         with app.docstore.snapshot() as snapshot:
             for sample in samples:
                 answer = find_symbol(snapshot, symbol_request(sample.name))
@@ -125,15 +121,6 @@ def _is_import(name: Any) -> bool:
     leaf = name._name.tree_name  # noqa: SLF001 - it tells imports from definitions
     statement = leaf.get_definition(import_name_always=True) if leaf is not None else None
     return statement is not None and statement.type.startswith("import")
-
-
-def _indexed(tree: Path, data_dir: Path) -> App:
-    settings = data_dir / "config.json"
-    settings.write_text(json.dumps({"indexing": {"embedding": "off"}}), encoding="utf-8")
-    app = App(load_config(file=settings, data_dir=data_dir, environ={}))
-    options = IndexOptions(has_consent=True)
-    app.indexer.index([os.path.realpath(tree)], options=options, listener=lambda _: None, stop_reason=lambda: None)
-    return app
 
 
 def _lines(answer: FoundSymbol, *, is_certain: bool) -> _Lines:

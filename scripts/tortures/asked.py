@@ -245,7 +245,7 @@ def compare_answers(torture: Torture) -> str:
     for arguments, n_here in (((), torture.size - n_watched), (("--watch",), n_watched)):
         with asking.served(*arguments):
             for _ in range(n_here):
-                if torture.is_over or torture.failures:
+                if not torture.goes_on(n_pairs):
                     break
                 _pair(torture, tree, asking)
                 n_pairs += 1

@@ -7,8 +7,6 @@ import os
 import random
 import re
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -16,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from serving import RawClient, text_of
+from tortures.workbench import DIRINDEX, complaint_of, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tortures.workbench import Torture
 
-_DIRINDEX = Path(sys.executable).with_name("dirindex")
 _N_FILES = 12
 _N_PARAGRAPHS = 60
 _FOUND_NOTHING = 1
@@ -48,17 +46,15 @@ class _Crowd:
 
     @property
     def is_over(self) -> bool:
-        return self.torture.is_over or bool(self.torture.failures)
+        return not self.torture.goes_on(0)
 
-    def command(self, who: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    def command(self, who: str, *words: str | Path) -> bytes:
         started = time.monotonic()
-        done = subprocess.run(  # noqa: S603 - the program under test
-            [_DIRINDEX, *words, "--data-dir", self.data_dir], capture_output=True, text=True, check=False, timeout=600
-        )
+        done = run_command(DIRINDEX, *words, "--data-dir", self.data_dir)
         self.note(who, time.monotonic() - started)
-        allowed = {0, _FOUND_NOTHING} if who == "search" else {0}
-        self.require(done.returncode in allowed, f"{who} {words}: {done.returncode} {done.stderr.strip()}")
-        return done
+        complaint = complaint_of(done, frozenset({0, _FOUND_NOTHING} if who == "search" else {0}))
+        self.require(not complaint, f"{who} {words}: {complaint}")
+        return done.stdout
 
 
 def crowd(torture: Torture) -> str:
@@ -109,16 +105,14 @@ def _reader(shared: _Crowd, number: int) -> None:
         path = root / f"file{file_number}.md"
         match chance.randrange(3):
             case 0:
-                got = json.loads(shared.command("get", "get", path, "--json").stdout)["text"]
+                got = json.loads(shared.command("get", "get", path, "--json"))["text"]
                 _require_one_version(shared, got, f"get {path}")
                 shared.require(got.count("version") == _N_PARAGRAPHS, f"get {path}: not the whole text")
             case 1:
-                done = shared.command(
-                    "search", "search", f"subject{file_number}", root, "--json", "-m", "keyword", "--full"
-                )
-                _require_consistent(shared, json.loads(done.stdout))
+                search = ("search", f"subject{file_number}", root, "--json", "-m", "keyword", "--full")
+                _require_consistent(shared, json.loads(shared.command("search", *search)))
             case _:
-                json.loads(shared.command("status", "status", "--json").stdout)
+                json.loads(shared.command("status", "status", "--json"))
 
 
 def _server(shared: _Crowd, number: int) -> None:

@@ -1,218 +1,412 @@
-"""Swaps directories and files against links to a private tree while they are indexed: nothing of it may come in."""
+"""Directories and files that are swapped for links to a private tree while they are indexed: nothing of it comes in."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import json
+import os
+import random
 import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from tortures.swap_checks import (
-    PATIENCE_SECONDS,
-    require_as_fresh,
-    require_nothing_private,
-    require_nothing_shown,
-    wait_for_reading,
-)
-from tortures.swap_stage import Stage, Swapper, everything, inside, swapped, upwards
+from cheap import CHEAPLY
+from serving import RawClient
+from tortures.workbench import Child, complaint_of, contents, run_command, start_command
+
+from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterator
-
-    from serving import RawClient
     from tortures.workbench import Torture
 
-_WATCHED_SECONDS = 4.0
+DIRECTORIES: Final = ("", "zz", "zz/inner", "library", "library/deep", "library/deep/deeper")
+_N_FILES: Final = 8
+_FILES_TO_CHANGE: Final = 30
+_MANY_FILES: Final = 400
+_N_ROUNDS: Final = 3
+_AT_FDCWD, _EXCHANGE = -100, 2
+_PATIENCE_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 0.002
+_WATCHED_SECONDS: Final = 4.0
 """Longer than it takes from a report of the kernel to the end of a run over a small tree."""
+
+_COLUMNS: Final = (
+    "SELECT path, title, reason, detail FROM files",
+    "SELECT path, mounts FROM directories",
+    "SELECT heading FROM chunks",
+    "SELECT term FROM chunks_vocab",
+    "SELECT path, left_out FROM settled_directories",
+)
 
 
 def swaps(torture: Torture) -> str:
     """Run the scenarios, then `size` rounds of chance, or as many as time allows."""
     n_rounds = n_swaps = 0
     rounds = _rounds(torture.chance)
-    while n_rounds < torture.size and not torture.is_over and not torture.failures:
-        user, reach = next(rounds)
+    while torture.goes_on(n_rounds):
+        scenario = next(rounds)
         n_rounds += 1
-        stage = Stage.made(torture, n_rounds, user.__name__.removeprefix("_"))
-        n_swaps += _one_round(stage, user, reach)
+        stage = Stage(torture, torture.place / f"round{n_rounds}", n_rounds, scenario.__name__.removeprefix("_"))
+        if scenario not in _OF_AN_ALLOWED_DIRECTORY:
+            stage.index()
+        stage.change_files()
+        n_swaps += scenario(stage)
+        stage.require_nothing_private("after the swaps")
+        stage.index()
+        stage.require_nothing_private("in the end")
+        stage.require_as_fresh()
         if not torture.failures:
             shutil.rmtree(stage.place)
     return f"{n_swaps} swaps in {n_rounds} rounds of index runs"
 
 
-_Reach: TypeAlias = tuple[Path, ...]
-_User: TypeAlias = "Callable[[Stage, _Reach], int]"
+class Stage:
+    """A tree, a private tree beside it with the same names below each directory, and an index.
+
+    The private tree alone has two unmistakable words: one to look for, and one that is then shown.
+    """
+
+    def __init__(self, torture: Torture, place: Path, number: int, what: str) -> None:
+        self.torture, self.place, self.what = torture, place, f"round {number}, {what}"
+        self.chance = random.Random(f"{torture.seed} {number}")
+        self.words = (f"qzx{self.chance.randrange(10**9)}", f"vkj{self.chance.randrange(10**9)}")
+        self.outer = place / "outer"
+        self.root = self.outer / "middle" / "root"
+        self.data_dir = place / "index"
+        for directory in DIRECTORIES:
+            for tree in (self.root, self.mirror_of(self.root)):
+                (tree / directory).mkdir(parents=True)
+        for directory in DIRECTORIES:
+            for number_of_file in range(_N_FILES):
+                self.write_both(self.root / directory / f"file{number_of_file}.md")
+            self.write_private(self.mirror_of(self.root) / directory / f"{self.words[1]}.md")
+        # Names that rules on secrets would know, had they the path that is really read.
+        self.write_both(self.root / "zz" / "hosts.yml")
+        (self.root / "library" / "link").symlink_to(self.root / "zz")
+        self.mirror_of(self.root / "library" / "link").mkdir()
+        self.write_private(self.mirror_of(self.root / "library" / "link") / "file0.md")
+        self.above = (self.root, self.root.parent)
+        files = (self.root / "file0.md", self.root / "zz/file1.md", self.root / "zz/hosts.yml")
+        self.inside = (*(self.root / name for name in DIRECTORIES if name), *files, self.root / "library/link")
+
+    def mirror_of(self, path: Path) -> Path:
+        return self.place / self.words[0] / path.relative_to(self.outer)
+
+    def write_both(self, path: Path) -> None:
+        self.write(path, 0)
+        self.write_private(self.mirror_of(path))
+
+    def write(self, path: Path, version: int) -> None:
+        path.write_text(f"# Note\n\nHarmless words of {path.name}, version {version}.\n", encoding="utf-8")
+
+    def write_private(self, path: Path) -> None:
+        first, second = self.words
+        path.write_text(f"# Private {second}\n\nThe {first} of {path.name} is {second}.\n", encoding="utf-8")
+
+    def change_files(self) -> None:
+        """Write something for a run to read, also where directories are swapped just now."""
+        for _ in range(_FILES_TO_CHANGE):
+            path = self.root / self.chance.choice(DIRECTORIES) / f"file{self.chance.randrange(_N_FILES)}.md"
+            # Whoever writes through a link would make the private tree public himself.
+            if path.resolve(strict=False) == path:
+                with contextlib.suppress(OSError):
+                    self.write(path, self.chance.randrange(10**6))
+
+    def write_many(self) -> None:
+        """Write so much for a run to read that there is time to swap what it reads last."""
+        for number in range(_MANY_FILES):
+            self.write(self.root / f"a{number}.md", number)
+        for number in range(_N_FILES):
+            self.write(self.root / "zz" / f"file{number}.md", number + 1)
+
+    def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
+        if not self.torture.failures:
+            self.torture.require(claim, f"{self.what}: {message}")
+
+    def index(self, *, data_dir: Path | None = None, codes: tuple[int, ...] = (0,), is_named: bool = True) -> None:
+        """Run `dirindex index`, of the tree or of all that is indexed."""
+        words = (self.root,) if is_named else ()
+        done = run_command(*CHEAPLY, "index", *words, "-q", "--data-dir", data_dir or self.data_dir)
+        complaint = complaint_of(done, frozenset(codes))
+        self.require(not complaint, f"a run {complaint}")
+
+    def started(self, *words: str | Path) -> subprocess.Popen[bytes]:
+        return start_command(*CHEAPLY, "index", *words, "--quiet", "--data-dir", self.data_dir)
+
+    @contextlib.contextmanager
+    def served(self, *words: str | Path) -> Iterator[RawClient]:
+        with RawClient(*words, "--data-dir", self.data_dir, environ=dict(os.environ)) as client:
+            client.shake_hands()
+            yield client
+
+    def require_nothing_shown(self, client: RawClient) -> None:
+        """Ask a server for what is private, by search and by name, and look into its index."""
+        first, second = self.words
+        answer = json.dumps(client.call("search", query=f'"{first}"'))
+        self.require(second not in answer, f"a search over MCP shows what is private: {answer[:300]}")
+        files = (*self.inside, *(self.root / directory / "file2.md" for directory in DIRECTORIES))
+        for path in (*files, self.mirror_of(self.root) / "file0.md"):
+            answer = json.dumps(client.call("get_content", path=str(path)))
+            self.require(second not in answer, f"get_content of {path} shows what is private: {answer[:300]}")
+        self.require_nothing_private("while a server is asked")
+
+    def require_nothing_private(self, when: str) -> None:
+        """Look for the words of the private tree in all of the index: names, titles, texts, words."""
+        if (self.data_dir / "data.db").exists():
+            problems = self.torture.result_of(when, Child(_private, self.data_dir, self.words))
+            self.require(not problems, f"{when} the index has what is private: {problems}")
+
+    def require_as_fresh(self) -> None:
+        fresh = self.place / "fresh"
+        self.index(data_dir=fresh)
+        mine, truth = (self.torture.result_of("reading", Child(contents, place)) for place in (self.data_dir, fresh))
+        self.torture.require_same(f"{self.what}: not as fresh", _without_vectors(mine), _without_vectors(truth))
 
 
-def _rounds(chance: random.Random) -> Iterator[tuple[_User, Callable[[Stage], _Reach]]]:
-    yield from (
-        (_directory_while_reading, inside),
-        (_directory_while_reading_over_mcp, inside),
-        (_root_then_index_over_mcp, upwards),
-        (_root_then_watch_over_mcp, upwards),
-        (_allowed_directory_after_the_call, upwards),
-    )
-    # Whoever names a directory on the command line means what it is at that moment, be it a link.
-    users: list[tuple[_User, Callable[[Stage], _Reach]]] = [
-        (_command_with_path, inside),
-        (_command_without_path, everything),
-        (_watching_command, everything),
-        (_client, everything),
-        (_client_of_an_allowed_directory, everything),
-        (_watching_server, everything),
-    ]
-    while True:
-        yield from chance.sample(users, len(users))
+def _private(data_dir: Path, words: tuple[str, str]) -> list[str]:
+    with DocStore(data_dir / "data.db").snapshot() as snapshot:
+        paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
+        values = [f"{path}: {chunk.chunk.text}" for path in paths for chunk in snapshot.chunks.of_file(path)]
+    with contextlib.closing(sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)) as connection:
+        values += [f"{query}: {row}" for query in _COLUMNS for row in connection.execute(query)]
+    return [value[:200] for value in values if any(word in value for word in words)][:5]
 
 
-def _one_round(stage: Stage, user: _User, reach: Callable[[Stage], _Reach]) -> int:
-    is_new = user in {_client_of_an_allowed_directory, _allowed_directory_after_the_call}
-    if not is_new:
-        ended = stage.dirindex("index", stage.root, "--quiet")
-        stage.require(not ended.complaint(), f"the first run {ended.complaint()}: {ended.stderr[-300:]!r}")
-    stage.change_files()
-    n_swaps = user(stage, reach(stage))
-    require_nothing_private(stage, "after the swaps")
-    ended = stage.dirindex("index", stage.root, "--quiet")
-    stage.require(ended.code == 0, f"the last run ends with {ended.code}: {ended.stderr[-300:]!r}")
-    require_nothing_private(stage, "in the end")
-    require_as_fresh(stage)
-    return n_swaps
+def _without_vectors(rows: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the vectors, which servers made with the real model and commands without it; none may lack."""
+    files = {
+        name: (texts, [None for vector in vectors if vector is None])
+        for name, (texts, vectors) in rows["files"].items()
+    }
+    return {**rows, "files": files}
 
 
-def _directory_while_reading(stage: Stage, _: _Reach) -> int:
+class Swapper:
+    """Swaps one thing after the other, and puts each back."""
+
+    def __init__(self, stage: Stage, victims: tuple[Path, ...]) -> None:
+        self._stage, self._victims = stage, victims
+        self._must_end = threading.Event()
+        self._thread = threading.Thread(target=self._swap_on)
+        self.n_swaps = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._must_end.set()
+        self._thread.join()
+
+    def _swap_on(self) -> None:
+        chance = random.Random(self._stage.chance.random())
+        while not self._must_end.wait(10 ** chance.uniform(-3.5, 0)):
+            with swapped(self._stage, chance.choice(self._victims), exchanges=chance.random() < 0.5):  # noqa: PLR2004
+                # Not cut short by the end, for a run that is just ending should meet it.
+                time.sleep(10 ** chance.uniform(-3.5, 0.3))
+            self.n_swaps += 1
+
+
+@contextlib.contextmanager
+def swapped(stage: Stage, victim: Path, *, exchanges: bool = False) -> Iterator[None]:
+    """Put a link to the private tree in the place of a file or directory."""
+    spare = victim.with_name(f".{victim.name}.spare")
+    if exchanges and sys.platform == "linux":
+        spare.symlink_to(stage.mirror_of(victim))
+        _exchange(spare, victim)
+    else:
+        victim.rename(spare)
+        victim.symlink_to(stage.mirror_of(victim))
+    try:
+        yield
+    finally:
+        if exchanges and sys.platform == "linux":
+            _exchange(spare, victim)
+            spare.unlink()
+        else:
+            victim.unlink()
+            spare.rename(victim)
+
+
+def _exchange(first: Path, other: Path) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(other), _EXCHANGE):
+        raise OSError(ctypes.get_errno(), "cannot exchange", str(first))
+
+
+Scenario: TypeAlias = Callable[[Stage], int]
+
+
+def _directory_while_reading(stage: Stage) -> int:
     stage.write_many()
-    process = stage.started("index", stage.root, "--quiet")
-    wait_for_reading(stage)
+    process = stage.started(stage.root)
+    _wait_for_reading(stage)
     with swapped(stage, stage.root / "zz"):
-        process.wait(PATIENCE_SECONDS)
+        process.communicate(timeout=_PATIENCE_SECONDS)
     return 1
 
 
-def _directory_while_reading_over_mcp(stage: Stage, _: _Reach) -> int:
+def _directory_while_reading_over_mcp(stage: Stage) -> int:
     stage.write_many()
     with stage.served() as client:
-        reply = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
-        wait_for_reading(stage)
+        reply = client.ask("tools/call", _index_call(stage))
+        _wait_for_reading(stage)
         with swapped(stage, stage.root / "zz"):
             client.answer_to(reply)
             _finish_index(client, path=str(stage.root))
-        require_nothing_shown(stage, client)
+        stage.require_nothing_shown(client)
     return 1
 
 
-def _root_then_index_over_mcp(stage: Stage, above: _Reach) -> int:
+def _root_then_index_over_mcp(stage: Stage) -> int:
     with stage.served() as client:
-        for victim in above:
+        for victim in stage.above:
             with swapped(stage, victim):
-                _finish_index(client)
-                require_nothing_shown(stage, client)
-                _finish_index(client, path=str(stage.root))
-                require_nothing_shown(stage, client)
+                for arguments in ({}, {"path": str(stage.root)}):
+                    _finish_index(client, **arguments)
+                    stage.require_nothing_shown(client)
             stage.change_files()
-    return len(above)
+    return len(stage.above)
 
 
-def _root_then_watch_over_mcp(stage: Stage, above: _Reach) -> int:
+def _root_then_watch_over_mcp(stage: Stage) -> int:
     with stage.served("--watch") as client:
         time.sleep(_WATCHED_SECONDS / 2)
-        for victim in above:
+        for victim in stage.above:
             with swapped(stage, victim):
-                time.sleep(_WATCHED_SECONDS)
-                require_nothing_shown(stage, client)
-                stage.write_private(stage.mirror_of(stage.root) / "later.md")
-                time.sleep(_WATCHED_SECONDS / 2)
-                require_nothing_shown(stage, client)
+                for seconds in (_WATCHED_SECONDS, _WATCHED_SECONDS / 2):
+                    time.sleep(seconds)
+                    stage.require_nothing_shown(client)
+                    stage.write_private(stage.mirror_of(stage.root) / "later.md")
             stage.change_files()
-    return len(above)
+    return len(stage.above)
 
 
-def _allowed_directory_after_the_call(stage: Stage, above: _Reach) -> int:
+def _allowed_directory_after_the_call(stage: Stage) -> int:
     delays = (0.02, 0.06, 0.12, 0.2, 0.3, 0.5)
     with stage.served(stage.outer) as client:
         for delay in delays:
-            reply = client.ask("tools/call", _tool("index", path=str(stage.root), wait_seconds=0))
+            reply = client.ask("tools/call", _index_call(stage))
             time.sleep(delay)
-            with swapped(stage, stage.chance.choice(above)):
+            with swapped(stage, stage.chance.choice(stage.above)):
                 client.answer_to(reply)
                 # The run resolves the path when it has started; asking again would be about the link.
                 time.sleep(_WATCHED_SECONDS)
-            require_nothing_shown(stage, client)
+            stage.require_nothing_shown(client)
             stage.change_files()
     return len(delays)
 
 
-def _command_with_path(stage: Stage, victims: _Reach) -> int:
-    return _commands(stage, victims, "index", stage.root, "--quiet")
+# Whoever names a directory on the command line means what it is at that moment, be it a link.
+def _command_with_path(stage: Stage) -> int:
+    return _while_swapping(stage, stage.inside, lambda: _command(stage, is_named=True))
 
 
-def _command_without_path(stage: Stage, victims: _Reach) -> int:
-    return _commands(stage, victims, "index", "--quiet")
+def _command_without_path(stage: Stage) -> int:
+    return _while_swapping(stage, (*stage.inside, *stage.above * 2), lambda: _command(stage, is_named=False))
 
 
-def _commands(stage: Stage, victims: _Reach, *words: str | Path) -> int:
-    with Swapper(stage, victims) as swapper:
-        for _ in range(3):
-            ended = stage.dirindex(*words)
-            # A root that is a link just now cannot be read, which is an error of the run.
-            stage.require(
-                not ended.complaint(codes=frozenset({0, 1, 3})), f"{ended.complaint()}: {ended.stderr[-300:]!r}"
-            )
-            require_nothing_private(stage, "after a run")
-            stage.change_files()
-    return swapper.n_swaps
-
-
-def _watching_command(stage: Stage, victims: _Reach) -> int:
-    process = stage.started("index", "--watch", "--quiet")
-    with Swapper(stage, victims) as swapper:
-        for _ in range(3):
-            time.sleep(_WATCHED_SECONDS / 2)
-            stage.change_files()
-            require_nothing_private(stage, "while watching")
+def _watching_command(stage: Stage) -> int:
+    process = stage.started("--watch")
+    n_swaps = _while_swapping(stage, (*stage.inside, *stage.above * 2), lambda: _watched(stage))
     stage.require(process.poll() is None, f"`index --watch` ended with {process.poll()}")
     process.terminate()
+    process.communicate(timeout=_PATIENCE_SECONDS)
     # Its first run may have met a link in the place of the root: then it ends with 3.
-    stage.require(process.wait(PATIENCE_SECONDS) in {0, 1, 3, 130, 143}, f"stopping ends with {process.returncode}")
-    return swapper.n_swaps
+    stage.require(process.returncode in {0, 1, 3, 130, 143}, f"stopping ends with {process.returncode}")
+    return n_swaps
 
 
-def _client(stage: Stage, victims: _Reach) -> int:
-    with stage.served() as client, Swapper(stage, victims) as swapper:
-        for _ in range(3):
-            _finish_index(client, **({"path": str(stage.root)} if stage.chance.random() < 0.5 else {}))  # noqa: PLR2004
-            require_nothing_shown(stage, client)
+def _client(stage: Stage) -> int:
+    return _client_of(stage, (), lambda: {"path": str(stage.root)} if stage.chance.random() < 0.5 else {})  # noqa: PLR2004
+
+
+def _client_of_an_allowed_directory(stage: Stage) -> int:
+    return _client_of(stage, (stage.outer,), lambda: {"path": str(stage.root)})
+
+
+def _watching_server(stage: Stage) -> int:
+    with stage.served("--watch") as client:
+        return _while_swapping(stage, (*stage.inside, *stage.above * 2), lambda: _watched(stage, client))
+
+
+def _client_of(stage: Stage, words: tuple[Path, ...], arguments: Callable[[], dict[str, str]]) -> int:
+    with stage.served(*words) as client:
+
+        def act() -> None:
+            _finish_index(client, **arguments())
+            stage.require_nothing_shown(client)
+
+        return _while_swapping(stage, (*stage.inside, *stage.above * 2), act)
+
+
+def _while_swapping(stage: Stage, victims: tuple[Path, ...], act: Callable[[], None]) -> int:
+    with Swapper(stage, victims) as swapper:
+        for _ in range(_N_ROUNDS):
+            act()
             stage.change_files()
     return swapper.n_swaps
 
 
-def _client_of_an_allowed_directory(stage: Stage, victims: _Reach) -> int:
-    with stage.served(stage.outer) as client, Swapper(stage, victims) as swapper:
-        for _ in range(3):
-            _finish_index(client, path=str(stage.root))
-            require_nothing_shown(stage, client)
-            stage.change_files()
-    return swapper.n_swaps
+def _command(stage: Stage, *, is_named: bool) -> None:
+    # A root that is a link just now cannot be read, which is an error of the run.
+    stage.index(codes=(0, 1, 3), is_named=is_named)
+    stage.require_nothing_private("after a run")
 
 
-def _watching_server(stage: Stage, victims: _Reach) -> int:
-    with stage.served("--watch") as client, Swapper(stage, victims) as swapper:
-        for _ in range(3):
-            time.sleep(_WATCHED_SECONDS / 2)
-            require_nothing_shown(stage, client)
-            stage.change_files()
-    return swapper.n_swaps
+def _watched(stage: Stage, client: RawClient | None = None) -> None:
+    time.sleep(_WATCHED_SECONDS / 2)
+    if client:
+        stage.require_nothing_shown(client)
+    else:
+        stage.require_nothing_private("while watching")
 
 
-def _tool(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"name": name, "arguments": arguments}
+def _wait_for_reading(stage: Stage) -> None:
+    """Wait until the run that was just started reads files, or has done so already."""
+    address, until = f"file:{stage.data_dir / 'data.db'}?mode=ro", time.monotonic() + _PATIENCE_SECONDS
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+        [n_before] = connection.execute("SELECT count(*) FROM runs").fetchone()
+        while time.monotonic() < until:
+            latest = "SELECT count(*) OVER (), phase, outcome FROM runs ORDER BY id DESC LIMIT 1"
+            n_runs, phase, outcome = connection.execute(latest).fetchone()
+            if n_runs > n_before and (phase == "reading" or outcome is not None):
+                break
+            time.sleep(_POLL_SECONDS)
+
+
+def _index_call(stage: Stage) -> dict[str, Any]:
+    return {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
 
 
 def _finish_index(client: RawClient, **arguments: Any) -> None:
     """Call the tool until no run of it goes on; it may well be refused."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < until:
         result = client.call("index", wait_seconds=20, **arguments)
         if (result.get("structuredContent") or {}).get("state") not in {"running", "queued"}:
             break
+
+
+_OF_AN_ALLOWED_DIRECTORY: Final = {_client_of_an_allowed_directory, _allowed_directory_after_the_call}
+_FIRST: Final[tuple[Scenario, ...]] = (
+    *(_directory_while_reading, _directory_while_reading_over_mcp, _root_then_index_over_mcp),
+    *(_root_then_watch_over_mcp, _allowed_directory_after_the_call),
+)
+_OTHERS: Final[tuple[Scenario, ...]] = (
+    *(_command_with_path, _command_without_path, _watching_command, _client, _client_of_an_allowed_directory),
+    _watching_server,
+)
+
+
+def _rounds(chance: random.Random) -> Iterator[Scenario]:
+    yield from _FIRST
+    while True:
+        yield from chance.sample(_OTHERS, len(_OTHERS))

@@ -1,4 +1,4 @@
-"""Workbench of all tortures: a tree that changes by chance, index runs in processes of their own, and the truth."""
+"""Workbench of all tortures: a tree that changes by chance, runs in processes of their own, and their comparison."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import functools
 import os
 import pickle
 import random
+import re
+import resource
 import select
 import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 import traceback
-import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
+from cheap import cheap_app, index_tree
 
-from directory_indexer.app import App
-from directory_indexer.config import load_config
-from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.findings import Verdict
 from directory_indexer.embedding.model_files import DIMENSIONS
-from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.nearest import Nearest
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore
@@ -34,20 +35,23 @@ from directory_indexer.storage.vectors.generations import Generations
 from directory_indexer.text.formatting import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from directory_indexer.indexing.report import IndexReport
 
-PACKAGE = Path(__file__).resolve().parent.parent.parent / "directory_indexer"
-
+DIRINDEX: Final = str(Path(sys.executable).with_name("dirindex"))
+PACKAGE: Final = Path(__file__).resolve().parents[2] / "directory_indexer"
+NOT_FOR_TERMINALS: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
+)
+_BUG = re.compile(rb"this is a bug(?: \(\w+)?|Traceback \(most recent call last\)")
+_MEMORY_BYTES = 6 << 30
 _WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau".split()
 _ROUNDING = 0.01
 """So far off a number may be that went through the embedded store."""
 
 _MERGE_AT = 256
-_ROOMS = ("walk", "indexing", "storage/documents", "parsing", "text", "search")
+_PARTS = ("walk", "indexing", "storage/documents", "parsing", "text", "search")
 _LARGE_CHARS = 300_000
 
 
@@ -61,9 +65,6 @@ class Torture:
     size: int
     memory_mb: int
     writes: bool = False
-    corpus: Path | None = None
-    """Real files of all formats, beside those that are made here."""
-
     failures: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
@@ -72,46 +73,35 @@ class Torture:
         remove(self.place)
         self.place.mkdir(parents=True)
 
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() - self.started >= self.seconds
+    def goes_on(self, n_done: int) -> bool:
+        """Whether less was done than was asked for, nothing failed, and there is time."""
+        return n_done < self.size and not self.failures and time.monotonic() - self.started < self.seconds
 
     def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
         if not claim:
             self.failures.append(message)
             print(f"    FAILED: {printable(message)}", flush=True)
 
+    def result_of(self, what: str, child: Child) -> Any:
+        """Wait for a child that must not fail, and return its result."""
+        code, result = child.wait()
+        self.require(code == 0, f"{what} ends with {code}: {result}")
+        return result if code == 0 else None
 
-class CheapEmbedder:
-    """Gives each text a vector of its own at no cost; equal texts have equal vectors."""
+    def require_same(self, what: str, mine: dict[str, Any] | None, truth: dict[str, Any] | None) -> None:
+        """Compare the contents of two indexes, if they could be read."""
+        if mine and truth:
+            problems = differences(mine, truth)
+            self.require(not problems, f"{what}: {'; '.join(problems[:5])}")
 
-    space = EmbeddingSpace(provider="embedded", model="all-MiniLM-L6-v2", dimensions=DIMENSIONS)
-    max_tokens = None
-    batch_size = 32
-    concurrency = 1
-    usage = EmbeddingUsage()
-
-    def check(self) -> None:
-        pass
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, DIMENSIONS)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        chance = np.random.default_rng(zlib.crc32(text.encode("utf-8", "replace")))
-        vector = chance.standard_normal(DIMENSIONS).astype(np.float32)
-        unit: NDArray[np.float32] = vector / np.linalg.norm(vector)
-        return unit
-
-    def close(self) -> None:
-        pass
-
-
-class CheapApp(App):
-    """The application as it is, but for the model, and with small batches, so that there are many of them."""
-
-    def embedder(self) -> CheapEmbedder:
-        return CheapEmbedder()
+    def compare_with_fresh(self, data_dir: Path, root: Path, what: str) -> None:
+        """Complete an index without disturbing it, and compare it with a new one."""
+        fresh = self.place / "fresh"
+        shutil.rmtree(fresh, ignore_errors=True)
+        for place in (data_dir, fresh):
+            self.result_of(f"{what}: a run that nobody disturbs", Child(run_index, place, root))
+        mine, truth = (self.result_of(f"{what}: reading", Child(contents, place)) for place in (data_dir, fresh))
+        self.require_same(what, mine, truth)
 
 
 def remove(place: Path) -> None:
@@ -119,19 +109,46 @@ def remove(place: Path) -> None:
     subprocess.run(["rm", "-rf", place], check=True)  # noqa: S603, S607 - a directory of ours
 
 
+def run_command(
+    *words: str | os.PathLike[str], seconds: float = 600.0, **options: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command within limits of memory and time; one that is late is killed with all that it started."""
+    process = start_command(*words, **options)
+    try:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        kill_group(process.pid)
+        stdout, stderr = process.communicate()
+    kill_group(process.pid)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def start_command(*words: str | os.PathLike[str], **options: Any) -> subprocess.Popen[bytes]:
+    limits = {"preexec_fn": functools.partial(resource.setrlimit, resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(words, start_new_session=True, **{**limits, **pipes, **options})  # noqa: S603 - under test
+
+
+def complaint_of(done: subprocess.CompletedProcess[bytes], codes: frozenset[int]) -> str:
+    """Return what is wrong with the end of a command; nothing if nothing."""
+    if bug := _BUG.search(done.stderr):
+        return f"ends with {done.returncode} and says '{bug[0].decode()}'"
+    return "" if done.returncode in codes else f"ends with {done.returncode}: {done.stderr[-300:]!r}"
+
+
+def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
 def try_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> IndexReport:
-    """Index a tree in this process, as far as that goes."""
+    """Index a tree in this process, as far as that goes, in small batches so that there are many of them."""
     EmbeddedVectorStore.merge_at, EmbeddedVectorStore.keep_pending = merge_at, max(merge_at // 3, 1)
     # A few merges make a graph, and some more the next one.
     EmbeddedVectorStore.graph_from_kb, EmbeddedVectorStore.max_segment_kb = merge_at, 2 * merge_at
     environ = {"DIRINDEX_MONITORING__BATCH_SIZE": "10"} if merge_at <= _MERGE_AT else {}
-    app = CheapApp(load_config(file=None, data_dir=data_dir, environ=environ))
-    report = app.indexer.index(
-        [os.fspath(root)],
-        options=IndexOptions(has_consent=True),
-        listener=lambda _: None,
-        stop_reason=lambda: None,
-    )
+    app = cheap_app(data_dir, batch_size=32, environ=environ)
+    report = index_tree(app, root)
     app.close()
     return report
 
@@ -141,6 +158,13 @@ def run_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> None:
     report = try_index(data_dir, root, merge_at=merge_at)
     if report.outcome is not Outcome.COMPLETED or report.failures:
         raise RuntimeError(f"the run ended as {report.outcome}: {report.failures[:3]}")
+
+
+def problems_of(data_dir: Path, *, repairs: bool = False) -> list[str]:
+    """Return what the doctor finds, or is left after its repair."""
+    app = cheap_app(data_dir)
+    findings = app.doctor.repair() if repairs else app.doctor.check()
+    return [finding.message for finding in findings if finding.verdict is Verdict.PROBLEM]
 
 
 class Child:
@@ -158,12 +182,11 @@ class Child:
         os.close(write_end)
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait so long at most, and tell whether it has ended."""
+        """Whether it ends within so many seconds."""
         return bool(select.select([self._result], [], [], seconds)[0])
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+    def kill(self) -> None:
+        kill_group(self.pid)
 
     def wait(self) -> tuple[int, Any]:
         """Return the exit code, negative for a signal, and what the function returned or raised as text."""
@@ -223,20 +246,6 @@ def _is_near(vector: NDArray[np.float32] | None, other: NDArray[np.float32] | No
     return vector is not None and other is not None and bool(np.allclose(vector, other, atol=_ROUNDING))
 
 
-def compare_with_fresh(torture: Torture, data_dir: Path, root: Path, what: str) -> None:
-    """Complete an index without disturbing it, and compare it with a new one."""
-    fresh = torture.place / "fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
-    for place in (data_dir, fresh):
-        code, result = Child(run_index, place, root).wait()
-        torture.require(code == 0, f"{what}: a run that nobody disturbs ends with {code}: {result}")
-    (code, mine), (_, truth) = Child(contents, data_dir).wait(), Child(contents, fresh).wait()
-    torture.require(code == 0, f"{what}: the index cannot be read: {mine}")
-    if code == 0:
-        problems = differences(mine, truth)
-        torture.require(not problems, f"{what}: {'; '.join(problems[:5])}")
-
-
 def plant_small(root: Path) -> None:
     """Make a tree of a few real files."""
     documents = PACKAGE / "storage" / "documents"
@@ -245,21 +254,10 @@ def plant_small(root: Path) -> None:
 
 def plant(root: Path) -> None:
     """Make a tree of real files, a part of this package, with one that is large enough for a worker process."""
-    for room in _ROOMS:
-        shutil.copytree(PACKAGE / room, root / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in _PARTS:
+        shutil.copytree(PACKAGE / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "walk").glob("*.py")))
     (root / "large.txt").write_text(sources[:_LARGE_CHARS] * (_LARGE_CHARS // len(sources) + 1), encoding="utf-8")
-
-
-def mutate(root: Path, chance: random.Random) -> str:
-    """Change a tree in one of the ways in which trees change; say how."""
-    paths = (path for path in root.rglob("*") if not path.name.startswith("."))
-    files = sorted(path for path in paths if path.is_file() and not path.is_symlink())
-    directories = sorted(path for path in root.rglob("*") if path.is_dir())
-    change = chance.choice(_CHANGES)
-    with contextlib.suppress(FileNotFoundError, FileExistsError, IndexError, OSError):
-        change(root, files, directories, chance)
-    return change.__name__.removeprefix("_")
 
 
 def some_text(chance: random.Random) -> str:
@@ -268,88 +266,69 @@ def some_text(chance: random.Random) -> str:
     return f"# Note {chance.randrange(1000)}\n\n" + "\n\n".join(lines) + "\n"
 
 
-Paths = list[Path]
+def mutate(root: Path, chance: random.Random) -> str:
+    """Change a tree in one of the ways in which trees change; return its name."""
+    paths = [path for path in sorted(root.rglob("*")) if not path.name.startswith(".")]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    directories = [path for path in paths if path.is_dir()]
+    name = chance.choice(list(_CHANGES))
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        _CHANGES[name](_Chosen(root, *chance.sample(files, 2), chance.choice(directories), len(files), chance))
+    return name
 
 
-def _add(root: Path, _files: Paths, directories: Paths, chance: random.Random) -> None:
-    place = chance.choice([root, *directories])
-    (place / f"note{chance.randrange(10**6)}.md").write_text(some_text(chance), encoding="utf-8")
+@dataclass(frozen=True)
+class _Chosen:
+    """The parts of a tree that a change is about."""
+
+    root: Path
+    file: Path
+    other: Path
+    directory: Path
+    n_files: int
+    chance: random.Random
+
+    @property
+    def text(self) -> str:
+        return some_text(self.chance)
+
+    def new(self, name: str) -> Path:
+        """Return a path for something new, next to anything."""
+        return (
+            self.chance.choice((self.root, self.directory, self.file.parent)) / f"{self.chance.randrange(10**6)}{name}"
+        )
+
+    def written(self, path: Path) -> Path:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(self.text, encoding="utf-8")
+        return path
+
+    def rules(self) -> str:
+        return "\n".join((self.file.name, f"{self.directory.name}/", f"!{self.other.name}", "*.txt"))
+
+    def swap(self) -> None:
+        spare = self.file.rename(self.file.with_name("spare"))
+        self.other.rename(self.file)
+        spare.rename(self.other)
+
+    def time_ns(self) -> tuple[int, int]:
+        return 10**9, 10**9 + self.chance.randrange(100)
 
 
-def _edit(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(files)
-    path.write_text(path.read_text("utf-8", "replace") + f"\n{some_text(chance)}", encoding="utf-8")
-
-
-def _replace(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(files)
-    draft = path.with_name(f"{path.name}.draft")
-    draft.write_text(some_text(chance), encoding="utf-8")
-    draft.replace(path)
-
-
-def _delete(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    if len(files) > 5:  # noqa: PLR2004 - something must be left
-        chance.choice(files).unlink()
-
-
-def _move(root: Path, files: Paths, directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(files)
-    path.rename(chance.choice([root, *directories]) / f"moved{chance.randrange(1000)}-{path.name}")
-
-
-def _copy(root: Path, files: Paths, directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(files)
-    shutil.copy(path, chance.choice([root, *directories]) / f"copy{chance.randrange(1000)}-{path.name}")
-
-
-def _swap(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    file, other = chance.sample(files, 2)
-    spare = file.with_name("spare")
-    file.rename(spare)
-    other.rename(file)
-    spare.rename(other)
-
-
-def _move_directory(root: Path, _files: Paths, directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(directories)
-    path.rename(root / f"dir{chance.randrange(10**6)}")
-
-
-def _make_empty(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    chance.choice(files).write_bytes(b"")
-
-
-def _make_binary(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    chance.choice(files).write_bytes(b"\x7fELF" + chance.randbytes(500))
-
-
-def _ignore(root: Path, files: Paths, directories: Paths, chance: random.Random) -> None:
-    rules = [chance.choice(files).name, chance.choice(directories).name + "/", f"!{chance.choice(files).name}", "*.txt"]
-    name = chance.choice([".gitignore", ".dirindexignore"])
-    (chance.choice([root, *directories]) / name).write_text("\n".join(rules), encoding="utf-8")
-
-
-def _ignore_no_more(root: Path, _files: Paths, _directories: Paths, chance: random.Random) -> None:
-    chance.choice(sorted(root.rglob(".*ignore"))).unlink()
-
-
-def _touch(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    os.utime(chance.choice(files), (1_000_000_000, 1_000_000_000 + chance.randrange(100)))
-
-
-def _file_becomes_directory(_root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    path = chance.choice(files)
-    path.unlink()
-    path.mkdir()
-    (path / "inside.md").write_text(some_text(chance), encoding="utf-8")
-
-
-def _link(root: Path, files: Paths, _directories: Paths, chance: random.Random) -> None:
-    (root / f"link{chance.randrange(1000)}").symlink_to(chance.choice([*files, root]))
-
-
-_CHANGES = (
-    *(_add, _edit, _replace, _delete, _move, _copy, _swap, _move_directory, _make_empty, _make_binary, _ignore),
-    *(_ignore_no_more, _touch, _file_becomes_directory, _link),
-)
+_CHANGES: Final[dict[str, Callable[[_Chosen], object]]] = {
+    "add": lambda it: it.written(it.new("note.md")),
+    "edit": lambda it: it.file.write_text(it.file.read_text("utf-8", "replace") + it.text, encoding="utf-8"),
+    "replace": lambda it: it.written(it.file.with_name(f"{it.file.name}.draft")).replace(it.file),
+    "delete": lambda it: it.n_files > len(_PARTS) and it.file.unlink(),
+    "move": lambda it: it.file.rename(it.new(it.file.name)),
+    "copy": lambda it: shutil.copy(it.file, it.new(it.file.name)),
+    "swap": _Chosen.swap,
+    "move a directory": lambda it: it.directory.rename(it.root / f"dir{it.chance.randrange(10**6)}"),
+    "empty": lambda it: it.file.write_bytes(b""),
+    "make binary": lambda it: it.file.write_bytes(b"\x7fELF" + it.chance.randbytes(500)),
+    "ignore": lambda it: (it.directory / it.chance.choice((".gitignore", ".dirindexignore"))).write_text(it.rules()),
+    "ignore no more": lambda it: it.chance.choice(sorted(it.root.rglob(".*ignore"))).unlink(),
+    "touch": lambda it: os.utime(it.file, ns=it.time_ns()),
+    "make a directory of a file": lambda it: (it.file.unlink(), it.written(it.file / "inside.md")),
+    "link": lambda it: it.new("link").symlink_to(it.chance.choice((it.file, it.other, it.root))),
+}

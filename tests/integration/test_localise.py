@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from evaluation.commits import is_source, tasks
-from evaluation.localising import found_at
+from evaluation.localise import found_at
 from evaluation.rivals import Ripgrep, Row, keywords
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "eval"

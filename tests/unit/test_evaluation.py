@@ -6,11 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from evaluation.at_tokens import recall_in
 from evaluation.measures import of_spans, of_targets
-from evaluation.named import named_once
 from evaluation.sets import RetrievalSet, Span, Unit, load_set
-from evaluation.thresholds import Scores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,25 +47,3 @@ def test_a_target_is_found_by_the_first_passage_that_overlaps_it(tmp_path: Path)
     assert of_targets([beside, beside, page], question.targets)["targets nDCG@10"] == pytest.approx(
         0.5 / 2.1309, abs=1e-4
     )
-
-
-def test_only_names_with_one_definition_are_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("class Gate:\n    def open(self):\n        pass\n\n\ndef latch():\n    pass\n")
-    (tmp_path / "b.go").write_text("package b\n\nfunc (g *Gate) open() {\n}\n\nfunc Bolt() {\n}\n")
-    (tmp_path / "c.md").write_text("def prose():\n")
-    found = {(one.name, one.line) for one in named_once(tmp_path, at_most=10)}
-    assert found == {("Gate", 1), ("latch", 6), ("Bolt", 6)}
-    assert len(named_once(tmp_path, at_most=2)) == 2
-
-
-def test_a_file_counts_once_its_path_stands_in_the_text_that_there_are_tokens_for(tmp_path: Path) -> None:
-    query = {"id": "q", "text": "gate"}
-    (question,) = loaded(tmp_path, query, judged="q\trepo/lib/gate.py\t1\nq\trepo/lib/latch.py\t1\n").questions
-    text = "2 hits\n\ngate.py\n[1] 1-2\n  latch.py\n" + "  more\n" * 20 + "/home/me/repo/lib/latch.py\n"
-    assert [recall_in(text, question, tokens) for tokens in (2, 10, 100)] == [0.0, 0.5, 1.0]
-
-
-def test_a_line_misses_what_scores_less_and_lets_in_the_rest() -> None:
-    scores = Scores(own=(0.1, 0.3, 0.5, 0.9), foreign=(0.0, 0.29, 0.3))
-    assert scores.shares(0.3) == pytest.approx((25.0, 100 / 3))
-    assert scores.shares(0.0) == (0.0, 100.0)

@@ -1,0 +1,300 @@
+"""Commands that start, search, index and look for changes, each a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from benchmarks.corpus import (
+    CHUNKS_PER_FILE,
+    corpus_of,
+    find_command,
+    index_command,
+    indexed,
+    large_tree,
+    make_tree,
+    queries,
+    recoll_command,
+    vocabulary,
+)
+from benchmarks.measure import (
+    DIRINDEX,
+    NOTHING,
+    PYTHON,
+    Command,
+    Cost,
+    Options,
+    Prepared,
+    Row,
+    cost_of,
+    costs,
+    median,
+    megabytes,
+    rows_of,
+    size_of,
+)
+
+from directory_indexer.app import App
+from directory_indexer.config import load_config
+
+_PARTS_OF_LINUX: Final = ("include", "samples", "scripts", "security")
+"""Some 6,900 files of 45 MB."""
+
+_N_FILES: Final = 7000
+_N_CHUNKS_EACH: Final = 12
+_MODEL_SECONDS: Final = 60
+_N_COMMITS: Final = 50_000
+_N_FILES_OF_REPOSITORY: Final = 10_000
+_AUTHOR: Final = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0")
+
+
+def start(options: Options) -> Iterator[Row]:
+    """Measure commands that do nothing."""
+    taken = costs({**NOTHING, **{name: (DIRINDEX, name) for name in ("--version", "--help")}}, rounds=options.rounds)
+    for name in ("--version", "--help"):
+        yield from rows_of(f"dirindex {name}", taken[name], taken["python -c pass"], of="python -c pass")
+
+
+def search(options: Options) -> Iterator[Row]:
+    """Measure searches by words and by words and meaning: a cold process each time, on a large index."""
+    corpus = corpus_of(options.n_chunks, options.place)
+    command = (DIRINDEX, "search", queries(1)[0], "--quiet", "--limit", "10", "--data-dir", str(corpus.data_dir))
+    modes = {mode: (*command, "--mode", mode) for mode in ("keyword", "hybrid")}
+    taken = costs({**NOTHING, **modes}, rounds=options.rounds)
+    for mode in modes:
+        what = f"search --mode {mode}, {corpus.n_chunks:,} chunks"
+        yield from rows_of(what, taken[mode], taken["python -c pass"], of="python -c pass")
+
+
+def words(options: Options) -> Iterator[Row]:
+    """Measure making an index of words from nothing, beside reading the files, and beside Recoll."""
+    if options.linux:
+        directories = [options.linux / part for part in _PARTS_OF_LINUX]
+    else:
+        directories = [options.place / "words-tree"]
+        make_tree(directories[0], n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+    what = f"keyword index, {size_of(directories)}"
+    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
+        places = (Path(temporary) / str(number) for number in itertools.count())
+        commands: dict[str, Command | Prepared] = {
+            "ours": lambda: index_command(directories, next(places), "off"),
+            "cat": find_command(directories, "-exec", "cat", "{}", "+"),
+        }
+        if recoll_command(next(places), directories):
+            commands["recollindex"] = lambda: recoll_command(next(places), directories) or ()
+        taken = costs(commands, rounds=options.rounds)
+    for name in list(taken)[:0:-1]:
+        yield from rows_of(what, taken["ours"], taken[name], of=name)
+
+
+def update(options: Options) -> Iterator[Row]:
+    """Measure runs that find nothing to do, or one edited line, beside `find`, and beside Recoll."""
+    tree = options.place / f"small-{options.n_files}-tree"
+    make_tree(tree, n_files=options.n_files, n_chunks_each=1)
+    small = indexed(tree, options.place / f"small-{options.n_files}-index")
+    commands: dict[str, Command | Prepared] = {
+        "index": index_command(tree, small.data_dir),
+        "find -printf": find_command([tree], "-printf", "%s %T@\n"),
+    }
+    if recoll := recoll_command(options.place / f"small-{options.n_files}-recoll", [tree]):
+        commands["recollindex"] = recoll
+    taken = costs(commands, rounds=options.rounds)
+    for name in list(taken)[:0:-1]:
+        yield from rows_of(f"index, nothing to do, {options.n_files:,} files", taken["index"], taken[name], of=name)
+    large = large_tree(options)
+    index = index_command(large.tree, large.data_dir)
+    files = sorted(large.tree.rglob("*.c")) or sorted(large.tree.rglob("*.txt"))
+    with _edited_each_time(files[len(files) // 2], index) as edited:
+        find = find_command([large.tree], "-printf", "%s %T@\n")
+        commands = {"find": find, "nothing": index, "edit": edited}
+        taken = costs(commands, rounds=options.rounds)
+    n_files = f"{large.n_files:,} files"
+    yield from rows_of(f"index, nothing to do, {n_files}", taken["nothing"], taken["find"], of="find -printf")
+    yield from rows_of(f"index, one line edited, {n_files}", taken["edit"], taken["nothing"], of="nothing to do")
+
+
+@contextmanager
+def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
+    """Add another last line to a file whenever the command is asked for; in the end it is as it was."""
+    content, status = file.read_bytes(), file.stat()
+
+    def edit() -> Command:
+        # A line that the index has had before would find its vector there.
+        file.write_bytes(content + f"\nedited at {time.time_ns()}\n".encode())
+        return command
+
+    try:
+        yield edit
+    finally:
+        file.write_bytes(content)
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def disk(options: Options) -> Iterator[Row]:
+    """Measure the files of an index after a finished run, beside the text and beside Recoll's index of words."""
+    tree = options.linux / "include" if options.linux else options.place / f"disk-{options.n_files}-tree"
+    make_tree(tree, n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
+    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
+        corpus = indexed(tree, Path(temporary) / "index")
+        text = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) / 1e6
+        what = f"index, {corpus.n_files:,} files, {corpus.n_chunks:,} chunks"
+        yield Row(what, "MB", megabytes(corpus.data_dir), text, "text")
+        yield Row("  of it texts and words", "MB", megabytes(corpus.data_dir, "data.db*"), text, "text")
+        yield Row("  of it vectors", "MB", megabytes(corpus.data_dir / "qdrant"), text, "text")
+        place = Path(temporary) / "recoll"
+        if recoll := recoll_command(place, [tree]):
+            subprocess.run(recoll, check=True, capture_output=True)  # noqa: S603 - Recoll
+            yield Row(what, "MB", megabytes(corpus.data_dir), megabytes(place), "recollindex")
+
+
+def memory(options: Options) -> Iterator[Row]:
+    """Measure an index run of the large tree with vectors of chance, and the beginning of a run with the model."""
+    interpreter = cost_of((PYTHON, "-c", "import time; time.sleep(0.3)"), is_watched=True)
+    large = large_tree(options)
+    runs = {f"index run, {large.n_files:,} files, {large.n_chunks:,} chunks": large.cost}
+    tree = options.place / f"large-{options.n_chunks}-tree"
+    make_tree(tree, n_files=-(-options.n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
+    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
+        command = (*index_command(tree, Path(temporary) / "index"), "--max-seconds", str(_MODEL_SECONDS))
+        what = f"index run, {size_of([tree])}, its first {_MODEL_SECONDS} s with the model"
+        runs[what] = cost_of(command, is_watched=True, may_fail=True)
+    for what, cost in runs.items():
+        yield Row(what, "MB at most", cost.memory, interpreter.memory, "python -c pass")
+        yield Row(f"{what}, not shared", "MB at most", cost.anonymous, interpreter.anonymous, "python -c pass")
+
+
+def repository(options: Options) -> Iterator[Row]:
+    """Measure all commits by words, beside `git log`, and a new worktree by words and meaning, beside `git status`."""
+    yield from _commits(options)
+    yield from _worktree(options)
+
+
+def _commits(options: Options) -> Iterator[Row]:
+    place = options.place / f"commits-{_N_COMMITS}"
+    if not place.exists():
+        _git("init", "--quiet", "--bare", "--initial-branch=main", str(place / "history.git"))
+        _git("-C", str(place / "history.git"), "fast-import", "--quiet", stdin=_history())
+        _git("clone", "--quiet", "--no-checkout", str(place / "history.git"), str(place / "clone"))
+    config, data_dir = place / "config.json", place / "index"
+    config.write_text(json.dumps({"indexing": {"git_history": True, "embedding": "off"}}), encoding="utf-8")
+
+    def from_nothing() -> Command:
+        shutil.rmtree(data_dir, ignore_errors=True)
+        return (*index_command(place / "clone", data_dir), "--config", str(config))
+
+    log = ("git", "-C", str(place / "clone"), "log", "--name-only")
+    taken = costs({"index": from_nothing, "log": log}, rounds=options.rounds)
+    what = f"index {_N_COMMITS:,} commits by words"
+    yield from rows_of(what, taken["index"], taken["log"], of="git log --name-only")
+
+
+def _worktree(options: Options) -> Iterator[Row]:
+    """Ask each new worktree by words and meaning when it is indexed; nothing of it may be embedded."""
+    place = options.place / f"worktree-{_N_FILES_OF_REPOSITORY}"
+    tree, worktree, report = (place / name for name in ("tree", "worktree", "report.json"))
+    make_tree(tree, n_files=_N_FILES_OF_REPOSITORY, n_chunks_each=1)
+    if not (tree / ".git").exists():
+        _git("-C", str(tree), "init", "--quiet")
+        _git("-C", str(tree), "add", "--all")
+        _git("-C", str(tree), *_AUTHOR, "commit", "--quiet", "--message", "All notes")
+    at = ("--quiet", "--data-dir", str(indexed(tree, place / "index").data_dir))
+    taken: dict[str, list[Cost]] = {"index": [], "first search of": [], "git status": []}
+    embedded = []
+    for _ in range(options.rounds):
+        _git("-C", str(tree), "worktree", "add", "--quiet", "--detach", str(worktree))
+        with report.open("wb") as output:
+            taken["index"].append(cost_of((DIRINDEX, "index", str(worktree), "--yes", "--json", *at), output=output))
+        embedded.append(json.loads(report.read_text("utf-8"))["embedded"])
+        taken["first search of"].append(cost_of((DIRINDEX, "search", *queries(1), str(worktree), *at), may_fail=True))
+        taken["git status"].append(cost_of(("git", "-C", str(worktree), "status", "--short")))
+        cost_of((DIRINDEX, "forget", str(worktree), *at))
+        _git("-C", str(tree), "worktree", "remove", "--force", str(worktree))
+    what = f"a new worktree of {_N_FILES_OF_REPOSITORY:,} files"
+    for verb in ("index", "first search of"):
+        yield from rows_of(f"{verb} {what}", median(taken[verb]), median(taken["git status"]), of="git status")
+    yield Row(f"texts embedded for {what}", "texts", max(embedded))
+
+
+def _history() -> bytes:
+    """Return commits of made-up words as `git fast-import` takes them; each changes one of two thousand files."""
+    chance, made_up = random.Random(5), vocabulary()
+    commits = []
+    for number in range(_N_COMMITS):
+        body = "\n".join(" ".join(chance.choices(made_up, k=11)) for _ in range(chance.randrange(8)))
+        message = f"{' '.join(chance.choices(made_up, k=8))}\n\n{body}\n"
+        who = f"Dev {number % 60} <dev{number % 60}@example.org> {1_500_000_000 + number * 600} +0000"
+        commits.append(
+            f"commit refs/heads/main\nauthor {who}\ncommitter {who}\ndata {len(message)}\n{message}\n"
+            f"M 100644 inline d{chance.randrange(40)}/f{chance.randrange(50)}.c\ndata {len(f'x{number}')}\nx{number}\n"
+        )
+    return "".join(commits).encode("ascii")
+
+
+def _git(*arguments: str, stdin: bytes | None = None) -> None:
+    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
+    program = shutil.which("git") or "git"
+    subprocess.run((program, *arguments), input=stdin, check=True, env=environment)  # noqa: S603 - words of ours
+
+
+def first_meaning(options: Options) -> Iterator[Row]:
+    """Measure making an index of words and static vectors from nothing, and the rate of the model afterwards."""
+    tree = options.place / "first-meaning-tree"
+    if options.linux and not tree.exists():
+        for part in ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib"):  # 5,800 files of 108 MB
+            shutil.copytree(options.linux / part, tree / part, symlinks=True)
+    make_tree(tree, n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+    what = f"keyword index and static vectors, {size_of([tree])}"
+    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
+        places = (Path(temporary) / str(number) for number in itertools.count())
+        commands: dict[str, Prepared] = {
+            what: lambda: index_command(tree, next(places), "on-demand"),
+            "keyword index alone": lambda: index_command(tree, next(places), "off"),
+        }
+        if recoll_command(next(places), [tree]):
+            commands["recollindex"] = lambda: recoll_command(next(places), [tree]) or ()
+        if semble := shutil.which("semble"):
+            commands["semble"] = lambda: _semble(semble, next(places), tree)
+        cost_of(find_command([tree], "-exec", "cat", "{}", "+"))
+        taken = costs(commands, rounds=options.rounds, is_watched=True)
+        for name in list(taken)[1:]:
+            yield from rows_of(what, taken[what], taken[name], of=name)
+            yield Row(what, "MB of memory", taken[what].memory, taken[name].memory, name)
+        place = next(places)
+        cost_of(index_command(tree, place, "on-demand"))
+        yield from _completion(place, tree)
+
+
+def _semble(program: str, cache: Path, tree: Path) -> Command:
+    """Index with semble, from nothing, and ask once; it has no other way to make an index."""
+    cache.mkdir()
+    question = (program, "search", "--content", "all", "--format", "text", "where is the file opened", str(tree))
+    return shutil.which("env") or "env", f"SEMBLE_CACHE_LOCATION={os.path.realpath(cache)}", *question
+
+
+def _completion(place: Path, tree: Path) -> Iterator[Row]:
+    before = _n_waiting(place)
+    yield Row("database with static vectors", "bytes a chunk", (place / "data.db").stat().st_size / before)
+    command = (*index_command(tree, place, "complete"), "--max-seconds", str(2 * _MODEL_SECONDS))
+    cost = cost_of(command, may_fail=True)
+    embedded = before - _n_waiting(place)
+    yield Row("embedding", "chunks a second", 1000 * embedded / cost.wall)
+    minutes = before / embedded * cost.wall / 60_000
+    yield Row(f"until all of {before:,} chunks are embedded", "minutes, projected", minutes)
+
+
+def _n_waiting(place: Path) -> int:
+    app = App(load_config(file=None, data_dir=place, environ={}))
+    with app.docstore.snapshot() as snapshot:
+        n_waiting = snapshot.embedding_queue.count()
+    app.close()
+    return n_waiting

@@ -1,1 +1,0 @@
-"""Real files of every format, what is found in them, and what other readers find."""
