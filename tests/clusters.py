@@ -22,7 +22,7 @@ from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.update import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterWriter
 from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, Connection
+from directory_indexer.storage.vectors.connection import Address, QdrantConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class KilledError(BaseException):
     """The process is gone."""
 
 
-class LocalConnection(Connection):
+class LocalConnection(QdrantConnection):
     """A connection to Qdrant in the process."""
 
     def __init__(self) -> None:

@@ -12,14 +12,14 @@ from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
-from directory_indexer.storage.vectors.cluster import ClusterFile, Manifest, TrackedDirectory
-from directory_indexer.storage.vectors.cluster_payloads import (
+from directory_indexer.storage.cluster.payloads import (
     StoredPoint,
     file_point,
     manifest_point,
     parse_file,
     parse_manifest,
 )
+from directory_indexer.storage.cluster.records import ClusterFile, Manifest, TrackedDirectory
 
 DIRECTORY: Final = TrackedDirectory(FilePath("/a"), 1.0, 1, 1, 1, 1)
 MANIFEST: Final = Manifest("id", "host", 1, 0, "x-passages", EmbeddingSpace("embedded", "m", 4), 1, 0, (DIRECTORY,))

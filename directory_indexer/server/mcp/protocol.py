@@ -40,8 +40,8 @@ from directory_indexer import __version__
 from directory_indexer.api.contents import TextAnswer
 from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
-from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.api.operations import Operation, Pool
+from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.collections.collections import no_collection
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
