@@ -128,7 +128,7 @@ class ClusterUpdate:
         self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
-        chunks = self._rows.chunks(file)
+        chunks = self._snapshot.chunks.of_file(file.path)
         vectors = self._index.vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
         below = file.path[len(file.directory) :].lstrip(os.sep)
         new = []
