@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +40,6 @@ from directory_indexer.indexing.updater import Updater, describe_error
 from directory_indexer.storage.documents.queries import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.vectors import VectorPlace
-from directory_indexer.walk.listing import IgnoredPath
 
 with lazily:
     from directory_indexer.formats.kinds import is_media, may_be_scanned
@@ -87,7 +86,7 @@ class Indexer:
         self._policy = policy = parts.policy()
         self._adoption = RebuildPolicy(parts)
         embeds = policy.embedding is EmbeddingMode.COMPLETE
-        self._plans = Plans(parts.docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
+        self.directory_plans = Plans(parts.docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
 
     def index(
         self,
@@ -139,13 +138,9 @@ class Indexer:
         tracked = self._tracked()
         return tracked_roots(resolve_roots(paths, tracked), tracked)
 
-    def directories(self, roots: Sequence[FilePath]) -> Iterator[FilePath]:
-        """Yield the directories that a run over these roots would read."""
-        return self._plans.directories(roots)
-
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Return the plans of `index` for these paths, without changing or locking anything."""
-        return [self._plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
+        return [self.directory_plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
 
     def addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
         """Return the plan for a directory that is not tracked yet, and whether it is complete.
@@ -160,11 +155,7 @@ class Indexer:
         if root in self._tracked():
             raise ConflictError(f"{display(root)} is tracked already")
         require_not_reserved([root], self._policy.walk)
-        return self._plans.beginning_of(root, must_stop=must_stop)
-
-    def ignored(self, root: FilePath) -> Iterator[IgnoredPath]:
-        """Yield the paths in a tracked directory that rules ignore."""
-        return self._plans.ignored(root)
+        return self.directory_plans.beginning_of(root, must_stop=must_stop)
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Estimate how many tokens a run would embed: those of waiting chunks, and of the files to read."""
@@ -217,7 +208,7 @@ class Indexer:
         plans: list[Plan] = []
         for root in roots:
             try:
-                plans.append(self._plans.of(root, options, must_stop=lambda: run.must_stop))
+                plans.append(self.directory_plans.of(root, options, must_stop=lambda: run.must_stop))
             except WalkStoppedError:
                 return
             except RootUnavailableError as error:

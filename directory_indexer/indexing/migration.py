@@ -93,7 +93,9 @@ class Migration:
                 n_copied, plan = self._copy(snapshot, plan, expected, run)
                 n_same, n_compared = (0, 0) if run.must_stop else self._verify(plan, expected)
                 if not run.must_stop:
-                    self._publish(plan)
+                    with self._docstore.transaction() as transaction:
+                        transaction.meta.name_generation(self._target.place, plan.generation)
+                        transaction.meta.forget(_MARK)
         return MigrationReport(
             outcome=run.outcome,
             seconds=time.monotonic() - started,
@@ -174,11 +176,6 @@ class Migration:
             # The source still has vectors deleted since its last merge.
             before = [hit for hit in before if hit.chunk_id in expected]
             yield before, self._target.at(plan.generation).search(query, scope=everywhere, limit=len(before) or 1)
-
-    def _publish(self, plan: _Plan) -> None:
-        with self._docstore.transaction() as transaction:
-            transaction.meta.name_generation(self._target.place, plan.generation)
-            transaction.meta.forget(_MARK)
 
 
 def prepare_migration(

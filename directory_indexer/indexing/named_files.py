@@ -22,7 +22,7 @@ from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.parsing.outcomes import ParseRequest
-from directory_indexer.storage.documents.runs import Outcome, RunProgress, RunRequest
+from directory_indexer.storage.documents.runs import Outcome, RunRequest
 
 with lazily:
     pass
@@ -78,8 +78,9 @@ class FileUpdates:
 
         While a run is paused, it does nothing.
         """
-        if self._is_paused():
-            return IndexReport(outcome=Outcome.PAUSED)
+        with self._docstore.snapshot() as snapshot:
+            if snapshot.pauses.all():
+                return IndexReport(outcome=Outcome.PAUSED)
         with self._run(give_up, stop_reason) as run:
             updater = Updater(self._parts, run)
             with contextlib.suppress(GaveWayError):
@@ -91,7 +92,7 @@ class FileUpdates:
         with self._writing(give_up) as lock:
             self._adopt_new()
             with recorded_run(
-                self._docstore, self._request, lock=lock, listener=_quiet, stop_reason=stop_reason
+                self._docstore, self._request, lock=lock, listener=lambda _: None, stop_reason=stop_reason
             ) as run:
                 self._parts.vectorizer().merger.restore_lost()
                 yield run
@@ -128,19 +129,11 @@ class FileUpdates:
             mounts=mounts,
         )
 
-    def _is_paused(self) -> bool:
-        with self._docstore.snapshot() as snapshot:
-            return bool(snapshot.pauses.all())
-
 
 def _present(paths: Iterable[FilePath]) -> Iterator[SourceFile]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             yield source_file(path)
-
-
-def _quiet(_: RunProgress) -> None:
-    """Ignore the progress of a run."""
 
 
 _BATCH: Final = 200

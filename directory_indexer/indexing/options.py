@@ -54,18 +54,14 @@ class IndexParts(NamedTuple):
     policy: Callable[[], IndexPolicy]
 
 
-def _no_check() -> None:
-    """Do nothing."""
-
-
 class ServiceChecks(NamedTuple):
     """Checks, before hours of work, that the services of a run are available.
 
     Each raises a `ProviderError` or a `VectorStoreError` if one is not.
     """
 
-    for_vectors: Callable[[], None] = _no_check
-    for_pages: Callable[[], None] = _no_check
+    for_vectors: Callable[[], None] = lambda: None
+    for_pages: Callable[[], None] = lambda: None
 
 
 class Effort(StrEnum):

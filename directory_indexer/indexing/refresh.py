@@ -158,14 +158,12 @@ class Refresher:
             ) as run,
         ):
             updater = Updater(self._parts, run)
-            updater.words.update([(self._id_of(plan.directory), plan) for plan in plans])
+            with self._docstore.snapshot() as snapshot:
+                ids = snapshot.directories.all()
+            updater.words.update([(ids[plan.directory], plan) for plan in plans])
             # If time runs out during the last file, everything is done.
             is_whole = run.progress.files_done == sum(len(plan.requests) for plan in plans)
             return updater.state.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
-
-    def _id_of(self, root: FilePath) -> int:
-        with self._docstore.snapshot() as snapshot:
-            return snapshot.directories.all()[root]
 
 
 def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:

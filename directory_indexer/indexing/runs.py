@@ -60,7 +60,9 @@ class Run:
         self.scope = scope
         self._run_id = run_id
         self._has_done_all = False
-        self._stop_requests = StopRequests(docstore.path, run_id)
+        self._request_file = _request_file(docstore.path, run_id)
+        self._request_file.unlink(missing_ok=True)  # it is of an index that was removed
+        self._requested: Outcome | None = None
         self._lock = lock
         self._docstore = docstore
         self._listener = listener
@@ -82,7 +84,7 @@ class Run:
     @property
     def message(self) -> str:
         """Return the reason of that outcome."""
-        reasons = (_STOP_REQUESTED,) if self._stop_requests.requested_outcome() is Outcome.INTERRUPTED else ()
+        reasons = (_STOP_REQUESTED,) if self._requested_outcome() is Outcome.INTERRUPTED else ()
         return "; ".join((*reasons, *self._troubles))
 
     def counts(self) -> dict[str, int]:
@@ -177,7 +179,7 @@ class Run:
 
     def end(self, outcome: Outcome, message: str) -> None:
         """Store the outcome of the run."""
-        self._stop_requests.end()
+        self._request_file.unlink(missing_ok=True)
         self._span.end()
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, self.progress)
@@ -189,7 +191,14 @@ class Run:
             self._entered, self._span = phase, spans.start_span(phase)
 
     def _stop_cause(self) -> Outcome | None:
-        return self._stop_requests.requested_outcome() or self._stop_reason()
+        return self._requested_outcome() or self._stop_reason()
+
+    def _requested_outcome(self) -> Outcome | None:
+        """Return the outcome that another process requested; looking for its file takes a few microseconds."""
+        if self._requested is None:
+            with contextlib.suppress(OSError, ValueError):  # no request, or one of another version of dirindex
+                self._requested = Outcome(self._request_file.read_text(encoding="ascii"))
+        return self._requested
 
 
 class WriteTurn:
@@ -367,30 +376,6 @@ class RunControl:
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Request that a run stops with this outcome."""
     replace_file(_request_file(database, run_id), outcome.encode("ascii"))
-
-
-class StopRequests:
-    """The stop request of one run; checking for a missing file takes a few microseconds."""
-
-    def __init__(self, database: Path, run_id: int) -> None:
-        self._request_file = _request_file(database, run_id)
-        self._outcome: Outcome | None = None
-        self.end()  # an existing file is of an index that was removed
-
-    def requested_outcome(self) -> Outcome | None:
-        """Return the requested outcome, if the run must stop."""
-        self._outcome = self._outcome or self._read_request()
-        return self._outcome
-
-    def end(self) -> None:
-        """Remove the request, since the run is over."""
-        self._request_file.unlink(missing_ok=True)
-
-    def _read_request(self) -> Outcome | None:
-        try:
-            return Outcome(self._request_file.read_text(encoding="ascii"))
-        except (OSError, ValueError):  # no request, or one of another version of dirindex
-            return None
 
 
 def _gives_way(docstore: DocStore) -> bool:

@@ -96,7 +96,10 @@ class Status:
         """
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
-            directories = tuple(map(self._with_cost, _directories(snapshot, within)))
+            directories = tuple(
+                directory._replace(seconds_to_embed=self.seconds_to_embed(directory.n_tokens_to_embed))
+                for directory in _directories(snapshot, within)
+            )
             root = directories[0].path if within else None
             scope = IndexScope((root,)) if root else WHOLE_INDEX
             runs = snapshot.runs.latest(_MAX_CONCURRENT_RUNS)
@@ -160,9 +163,6 @@ class Status:
         n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=True)
         is_covered = snapshot.static_vectors.model() is not None
         return WaitingVectors(n_chunks, n_tokens, is_covered, self.seconds_to_embed(n_tokens))
-
-    def _with_cost(self, directory: DirectoryStatus) -> DirectoryStatus:
-        return directory._replace(seconds_to_embed=self.seconds_to_embed(directory.n_tokens_to_embed))
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Return the approximate time that so many tokens take; None where only the provider knows."""

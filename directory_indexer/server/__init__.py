@@ -173,7 +173,7 @@ def _start_watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
             return list(snapshot.directories.all())
 
     def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
-        return app.indexer.directories(roots)
+        return app.indexer.directory_plans.directories(roots)
 
     database = app.loaded.config.storage.sqlite_path
     watch = DirectoryWatch(

@@ -246,7 +246,7 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     watch.Watch(
         roots=roots,
         update=update,
-        directories=app.indexer.directories,
+        directories=app.indexer.directory_plans.directories,
         stop_reason=switch.reason,
         except_below=own,
         is_held=lambda: bool(app.run_control.paused()),

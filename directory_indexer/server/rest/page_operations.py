@@ -419,7 +419,7 @@ class _ExclusionScan:
     def paths(self) -> Iterator[LeftOutOne]:
         deadline = time.monotonic() + _SCAN_SECONDS
         for root in self._roots:
-            for ignored in self._indexer.ignored(root):
+            for ignored in self._indexer.directory_plans.ignored(root):
                 if self._within is None or lies_in(ignored.path, self._within):
                     yield ignored_entry(ignored)
                 if time.monotonic() > deadline:

@@ -14,18 +14,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.ids import content_hash
-from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
 from directory_indexer.storage.databases.connections import Connections
 from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
-from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, indexed_chunk
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
-
-with lazily:
-    from directory_indexer.storage.documents.chunks import IndexedChunk
 
 _STATE = """
     SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),
@@ -76,25 +71,15 @@ class ClusterRows(SnapshotQueries):
         rows = self._select("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL AND doc > 0 ORDER BY term")
         return (WordCount(*row) for row in rows)
 
-    def chunks(self, file: ClusterFile) -> list[IndexedChunk]:
-        """Return the chunks of a file, shared ones included."""
-        rows = self._connection.execute(
-            f"""SELECT {CHUNK_COLUMNS} FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)
-                JOIN chunk_texts t ON t.id = c.id WHERE f.path = ? ORDER BY c.ordinal""",  # noqa: S608
-            (file.path,),
-        )
-        return list(map(indexed_chunk, rows))
-
     def directories(self, *, without: FilePath) -> tuple[TrackedDirectory, ...]:
         """Return the totals of each tracked directory."""
         rows = self._select(
-            """SELECT d.path, d.completed_at, count(f.id),
+            f"""SELECT d.path, d.completed_at, count(f.id),
                    coalesce(sum(f.size) FILTER (WHERE f.container_id IS NULL), 0),
-                   coalesce(sum((SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id))), 0),
-                   coalesce(sum((SELECT total(is_embedded) FROM chunks c
-                                 WHERE c.file_id = coalesce(f.holder_id, f.id))), 0)
+                   coalesce(sum((SELECT count(*) FROM {_CHUNKS_OF})), 0),
+                   coalesce(sum((SELECT total(c.is_embedded) FROM {_CHUNKS_OF})), 0)
                FROM directories d LEFT JOIN files f ON f.directory_id = d.id AND f.state = 'indexed'
-               WHERE d.path <> ? GROUP BY d.id ORDER BY d.path""",
+               WHERE d.path <> ? GROUP BY d.id ORDER BY d.path""",  # noqa: S608 - made of constants
             without,
         )
         return tuple(TrackedDirectory(FilePath(row[0]), row[1], *map(int, row[2:])) for row in rows)

@@ -62,23 +62,13 @@ _BATCH_FILES: Final = 1000
 _BATCH_WORDS: Final = 5000
 
 
-class Sources(NamedTuple):
-    """The sources and targets of an update; `documents` is the directory of sent documents, which are excluded."""
-
-    writer: ClusterWriter
-    ledger: ClusterLedger
-    vectors: Vectors
-    documents: FilePath
-
-
 class ClusterUpdate:
     """A single update, from the first word to the last passage."""
 
-    def __init__(self, sources: Sources, snapshot: Snapshot, manifest: Manifest, *, is_filling: bool) -> None:
-        self._writer = sources.writer
-        self._ledger = sources.ledger
-        self._vectors = sources.vectors
-        self._documents = sources.documents
+    def __init__(self, index: ClusterIndex, snapshot: Snapshot, manifest: Manifest, *, is_filling: bool) -> None:
+        self._index = index
+        self._writer = index.writer
+        self._ledger = index.ledger
         self._snapshot = snapshot
         self._rows = snapshot.queries(ClusterRows)
         self._manifest = manifest
@@ -108,7 +98,7 @@ class ClusterUpdate:
         return has_any
 
     def _changes(self) -> Iterator[FileChange]:
-        rows = self._rows.files(without=self._documents)
+        rows = self._rows.files(without=self._index.documents)
         changes = compare_files(rows, self._ledger.files())
         return (
             change
@@ -138,8 +128,8 @@ class ClusterUpdate:
         self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
-        chunks = self._rows.chunks(file)
-        vectors = self._vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
+        chunks = self._snapshot.chunks.of_file(file.path)
+        vectors = self._index.vectors(self._snapshot, [chunk.chunk_id for chunk in chunks])
         below = file.path[len(file.directory) :].lstrip(os.sep)
         new = []
         for chunk in chunks:
@@ -191,8 +181,7 @@ class ClusterIndex(ClusterCopy):
                 return
             former = before.passages if before is not None and before.passages != planned.passages else None
             begun = self._begin_update(before, planned)
-            sources = Sources(self.writer, self.ledger, self.vectors, self.documents)
-            last = ClusterUpdate(sources, snapshot, begun, is_filling=former is not None).write(must_stop)
+            last = ClusterUpdate(self, snapshot, begun, is_filling=former is not None).write(must_stop)
             if last is not None:
                 self._end_update(last, state, former, leaves_no_trace=leaves_no_trace)
 

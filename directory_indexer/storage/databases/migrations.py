@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.core.errors import StoreError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import write_lock
+from directory_indexer.core.permissions import directory_mode
+from directory_indexer.storage.databases.connections import Connections, require_own
 
 with lazily:
     import sqlite3
@@ -22,6 +27,23 @@ class Schema(NamedTuple):
     def version(self) -> int:
         """Return the current version."""
         return max(self.migrations)
+
+    def open(self, path: Path, *, prepare: Callable[[sqlite3.Connection], None]) -> Connections:
+        """Open the database at `path`; one that is new or outdated is prepared under a lock, private to the user.
+
+        Raises:
+            StoreError: it belongs to another user, or a newer dirindex made it.
+        """
+        require_own(path)
+        path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
+        connections = Connections(path)
+        with connections.lend() as connection:
+            version = self.version_of(connection.raw)
+        if version < self.version:
+            lock = write_lock(path.with_name(path.name + ".schema-lock"), wait=True)
+            with lock, contextlib.closing(connections.open()) as raw:
+                prepare(raw)
+        return connections
 
     def version_of(self, connection: sqlite3.Connection) -> int:
         """Return the version of an open database; 0 for a new one.

@@ -18,7 +18,7 @@ from directory_indexer.storage.databases.stored_values import DamagedValueError,
 from directory_indexer.storage.documents.files import FileFilter, file_condition
 from directory_indexer.storage.documents.meta import MetaWrites
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, rows_for
-from directory_indexer.storage.documents.shared_texts import HAS_TEXT, SharedTextWrites
+from directory_indexer.storage.documents.shared_texts import CHUNKS_OF_FILES, HAS_TEXT, SharedTextWrites
 from directory_indexer.storage.documents.words import FtsSource, WordWrites, compress_text, decompress_text
 
 with lazily:
@@ -37,10 +37,7 @@ CHUNK_COLUMNS = ", ".join(
 CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id = c.file_id"
 """Each chunk once, with the file that owns it."""
 
-_CHUNKS_OF_FILES = "files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)"
-"""The chunks of each file, shared ones included."""
-
-_TEXTS_OF_FILES = f"{_CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
+_TEXTS_OF_FILES = f"{CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
 
 _ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
@@ -114,7 +111,7 @@ class Chunks(SnapshotQueries):
     def count_of(self, file_filter: FileFilter) -> int:
         """Count the chunks of the files that match a filter; a shared chunk counts once for each file."""
         condition, arguments = file_condition(file_filter)
-        return self._count(f"SELECT count(*) FROM {_CHUNKS_OF_FILES} WHERE {condition}", arguments)  # noqa: S608
+        return self._count(f"SELECT count(*) FROM {CHUNKS_OF_FILES} WHERE {condition}", arguments)  # noqa: S608
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
         """Return all chunks of a file in order; empty if the index has no text of the file."""
@@ -123,12 +120,12 @@ class Chunks(SnapshotQueries):
 
     def has_text(self, path: FilePath) -> bool:
         """Whether a file has chunks, its own or shared ones."""
-        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM {_CHUNKS_OF_FILES} WHERE f.path = ?)", [path]))  # noqa: S608
+        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM {CHUNKS_OF_FILES} WHERE f.path = ?)", [path]))  # noqa: S608
 
     def coverage(self, path: FilePath) -> Coverage:
         """Return how many chunks a file and its members have, and how many of them wait for a vector."""
         query = f"""SELECT count(*), coalesce(sum(c.is_embedded = 0 AND r.id IS NULL), 0)
-            FROM {_CHUNKS_OF_FILES} LEFT JOIN refused_chunks r ON r.id = c.id
+            FROM {CHUNKS_OF_FILES} LEFT JOIN refused_chunks r ON r.id = c.id
             WHERE f.path = ?1 OR f.container_id = (SELECT id FROM files WHERE path = ?1)"""  # noqa: S608
         return Coverage(*self._select(query, path).fetchone())
 

@@ -23,7 +23,7 @@ from directory_indexer.storage.databases.stored_values import (
 )
 from directory_indexer.storage.documents.known_files import format_skipped_entries
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
-from directory_indexer.storage.documents.shared_texts import HAS_TEXT
+from directory_indexer.storage.documents.shared_texts import CHUNKS_OF_FILES, HAS_TEXT
 from directory_indexer.storage.documents.statistics import DirectoryStatus
 from directory_indexer.walk.listing import SettledDirectory
 
@@ -54,9 +54,9 @@ class Directories(SnapshotQueries):
             directory_id,
         ).fetchone()
         n_chunks, n_embedded, n_tokens_to_embed = self._select(
-            """SELECT count(*), coalesce(sum(c.is_embedded), 0),
+            f"""SELECT count(*), coalesce(sum(c.is_embedded), 0),
                    coalesce(sum(c.n_tokens) FILTER (WHERE c.is_embedded = 0), 0)
-               FROM files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id) WHERE f.directory_id = ?""",
+               FROM {CHUNKS_OF_FILES} WHERE f.directory_id = ?""",  # noqa: S608 - made of constants
             directory_id,
         ).fetchone()
         skipped = self._select(

@@ -71,7 +71,7 @@ class FileWrites:
         is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
             self._chunks.remove_of(path)
-        file_id = self._rows.put(FileRow(place, parsed, dated_at(parsed.metadata)), recipe=recipe)
+        file_id = self._rows.put(PlacedFile(place, parsed, dated_at(parsed.metadata)), recipe=recipe)
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
         holder_id = self._holder_of_same(place, parsed, recipe=recipe)
@@ -86,7 +86,7 @@ class FileWrites:
         new = self._simply_new(arrivals)
         paths = {arrival.path for arrival in new}
         self._directories.unsettle_around(*paths)
-        rows = [FileRow(place, parsed, dated_at(parsed.metadata)) for place, parsed in new]
+        rows = [arrival._replace(dated=dated_at(arrival.parsed.metadata)) for arrival in new]
         numbered = list(zip(self._rows.add(rows, recipe=recipe), new, strict=True))
         self._metadata.add((file_id, arrival.parsed.metadata) for file_id, arrival in numbered)
         self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
@@ -118,7 +118,7 @@ class FileWrites:
         pairs = [(file, same[file.source.path]) for file in unchanged if file.source.path in same]
         new = [(file, other) for file, other in pairs if file.source.path not in known and _is_plain(file.source.path)]
         self._directories.unsettle_around(*(file.source.path for file, _ in new))
-        rows = [FileRow(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in new]
+        rows = [PlacedFile(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in new]
         for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), new, strict=True):
             if other.has_metadata:
                 self._metadata.copy(file_id, other.id)
@@ -215,7 +215,7 @@ class FileWrites:
             self.keep_members(path, ())
         # Looked up only now: if this file owned the text, it has just been passed on.
         holder_id = self._shared.holder_of(same.id)
-        row = FileRow(place, same.as_read(file), same.dated_at, holder_id)
+        row = PlacedFile(place, same.as_read(file), same.dated_at, holder_id)
         file_id = self._rows.put(row, recipe=recipe)
         if same.has_metadata or not is_new:
             self._metadata.copy(file_id, same.id)
@@ -258,16 +258,18 @@ class FileLocation(NamedTuple):
     container_id: int | None = None
 
 
-class FileRow(NamedTuple):
-    """The values of a file that was read.
-
-    `dated` is the date of the document, `holder_id` the file that owns its text.
-    """
+class PlacedFile(NamedTuple):
+    """A parsed file and where it lies, for its row also the date of the document and the file that owns its text."""
 
     place: FileLocation
     parsed: ParsedFile
-    dated: float | None
+    dated: float | None = None
     holder_id: int | None = None
+
+    @property
+    def path(self) -> FilePath:
+        """Return its path."""
+        return self.parsed.source.path
 
 
 class FileRows(TableWrites):
@@ -297,7 +299,7 @@ class FileRows(TableWrites):
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
-    def add(self, files: Sequence[FileRow], *, recipe: int) -> range:
+    def add(self, files: Sequence[PlacedFile], *, recipe: int) -> range:
         """Insert rows of files that have none, and return their ids."""
         first = int(self._execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
@@ -305,7 +307,7 @@ class FileRows(TableWrites):
         self._connection.executemany(_ADD_NUMBERED, values)
         return ids
 
-    def put(self, file: FileRow, *, recipe: int) -> int:
+    def put(self, file: PlacedFile, *, recipe: int) -> int:
         """Write the row of a file that was read, and return its id."""
         return self._put(file.parsed.source.path, _read_values(file, recipe))
 
@@ -375,19 +377,7 @@ class FileRows(TableWrites):
         return file_id
 
 
-class PlacedFile(NamedTuple):
-    """A parsed file and where it lies."""
-
-    place: FileLocation
-    parsed: ParsedFile
-
-    @property
-    def path(self) -> FilePath:
-        """Return its path."""
-        return self.parsed.source.path
-
-
-def _read_values(file: FileRow, recipe: int) -> tuple[object, ...]:
+def _read_values(file: PlacedFile, recipe: int) -> tuple[object, ...]:
     place, parsed, dated, holder_id = file
     return (
         *_stamp_values(parsed.source, parsed.seen_ns),

@@ -28,6 +28,9 @@ with lazily:
 HAS_TEXT = "(f.id = c.file_id OR f.holder_id = c.file_id)"
 """The condition for every file `f` that has the text of a chunk `c`: its owner and the files that share it."""
 
+CHUNKS_OF_FILES = "files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)"
+"""The chunks of each file, shared ones included."""
+
 _SAME = """
     SELECT j.key, f.id, f.path, coalesce(f.holder_id, f.id), f.page_starts, f.n_masked, f.dated_at,
         EXISTS (SELECT 1 FROM metadata m WHERE m.file_id = f.id),

@@ -15,15 +15,12 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from directory_indexer.core.errors import REBUILD, CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.lock import write_lock
-from directory_indexer.core.permissions import directory_mode
-from directory_indexer.storage.databases.connections import Connections, require_own
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.queries import SnapshotQueries
@@ -86,7 +83,7 @@ class DocStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         with translated_errors(path):
-            self._connections = open_database(path)
+            self._connections = SCHEMA.open(path, prepare=partial(_prepare, path))
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -235,23 +232,6 @@ class Transaction:
         self.pauses = PauseWrites(connection)
 
 
-def open_database(path: Path) -> Connections:
-    """Open the database at `path`; create it, private to the user, or migrate it where necessary.
-
-    Raises:
-        StoreError: it belongs to another user or program, or to a newer dirindex.
-        CorruptIndexError: its tables match no version.
-    """
-    require_own(path)
-    path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-    connections = Connections(path)
-    with connections.lend() as connection:
-        version = SCHEMA.version_of(connection.raw)
-    if version < SCHEMA.version:
-        _create(path, connections)
-    return connections
-
-
 def _memory_bytes() -> int:
     """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
     try:
@@ -260,17 +240,13 @@ def _memory_bytes() -> int:
         return 0
 
 
-def _create(path: Path, connections: Connections) -> None:
-    with (
-        write_lock(path.with_name(path.name + ".schema-lock"), wait=True),
-        contextlib.closing(connections.open()) as connection,
-    ):
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        try:
-            SCHEMA.migrate(connection)
-        except sqlite3.OperationalError as error:
-            _mend_version(connection, path, error)
+def _prepare(path: Path, connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    try:
+        SCHEMA.migrate(connection)
+    except sqlite3.OperationalError as error:
+        _mend_version(connection, path, error)
 
 
 def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:

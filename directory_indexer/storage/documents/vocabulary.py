@@ -81,7 +81,7 @@ def cached_vocabulary(
     with contextlib.suppress(OSError, ValueError, TypeError, RecursionError, OverflowError):
         header, _, lines = _read(file).partition(b"\n")
         made_by, last_row, n_known, n_bytes, *anchors = json.loads(header)
-        n_new = _n_after(connection, last_row)
+        (n_new,) = connection.execute("SELECT count(*) FROM chunks WHERE id > ?", (last_row,)).fetchone()
         # Rows are not reused, so the number of chunks up to a row can only shrink.
         is_whole = (
             made_by == fingerprint and n_bytes == len(lines) and n_new <= most_new and n_chunks - n_new <= n_known
@@ -154,11 +154,6 @@ def _read(file: Path) -> bytes:
 def _exists(connection: sqlite3.Connection, anchor: Anchor) -> bool:
     row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (anchor.row,)).fetchone()
     return bool(row == (anchor.chunk_id,))
-
-
-def _n_after(connection: sqlite3.Connection, row: int) -> int:
-    (n_chunks,) = connection.execute("SELECT count(*) FROM chunks WHERE id > ?", (row,)).fetchone()
-    return int(n_chunks)
 
 
 def _build(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> CachedVocabulary:

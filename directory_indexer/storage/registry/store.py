@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
-from directory_indexer.core.lock import write_lock
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.databases.connections import (
     FREE_SPACE,
     Connections,
     PooledConnection,
     is_disk_full,
-    require_own,
 )
 from directory_indexer.storage.databases.migrations import Schema
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_intact_rows
@@ -85,19 +82,12 @@ class Registry:
 
     @cached_property
     def _connections(self) -> Connections:
-        require_own(self.path)
-        self.path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-        connections = Connections(self.path)
-        with connections.lend() as connection:
-            version = SCHEMA.version_of(connection.raw)
-        if version < SCHEMA.version:
-            with (
-                write_lock(self.path.with_name(self.path.name + ".schema-lock"), wait=True),
-                contextlib.closing(connections.open()) as raw,
-            ):
-                raw.execute("PRAGMA journal_mode = WAL")
-                SCHEMA.migrate(raw)
-        return connections
+        return SCHEMA.open(self.path, prepare=_prepare)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    SCHEMA.migrate(connection)
 
 
 @contextlib.contextmanager

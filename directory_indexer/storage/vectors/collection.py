@@ -38,7 +38,7 @@ def ensure_collection(client: QdrantClient, plan: CollectionPlan, *, dimensions:
         _create(client, plan, dimensions)
     info = client.get_collection(plan.name)
     require_compatible(info, plan.name, dimensions=dimensions)
-    for field, schema in _payload_indexes().items():
+    for field, schema in _PAYLOAD_INDEXES.items():
         if field not in info.payload_schema:
             client.create_payload_index(plan.name, field, field_schema=schema, wait=True)
 
@@ -135,10 +135,9 @@ def quantization_of(kind: Quantization) -> models.QuantizationConfig | None:
             return None
 
 
-def _payload_indexes() -> dict[str, models.KeywordIndexParams]:
-    keyword = models.KeywordIndexType.KEYWORD
-    return {
-        INDEX_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True),
-        "parent_directories": models.KeywordIndexParams(type=keyword),
-        "file_path": models.KeywordIndexParams(type=keyword, on_disk=True, enable_hnsw=False),
-    }
+_KEYWORD = models.KeywordIndexType.KEYWORD
+_PAYLOAD_INDEXES = {
+    INDEX_FIELD: models.KeywordIndexParams(type=_KEYWORD, is_tenant=True),
+    "parent_directories": models.KeywordIndexParams(type=_KEYWORD),
+    "file_path": models.KeywordIndexParams(type=_KEYWORD, on_disk=True, enable_hnsw=False),
+}

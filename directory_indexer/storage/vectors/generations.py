@@ -130,10 +130,6 @@ class GenerationFiles:
             if source.name not in linked or not _link(source, target):
                 _copy(source, target)
 
-    def copy_contents_to(self, directory: Path) -> None:
-        """Copy the table of contents, after all other files."""
-        _copy(self.path / _CONTENTS, directory / _CONTENTS)
-
     def seal(self, *, n_vectors: int) -> None:
         """Write the table of contents and checksums, and flush all files to the disk."""
         (self.path / _COUNT).write_text(str(n_vectors), encoding="ascii")
@@ -346,7 +342,7 @@ class Generations:
             target = directory / held.files.path.name
             target.mkdir(mode=directory_mode(), parents=True)
             held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
-            held.files.copy_contents_to(target)
+            _copy(held.files.path / _CONTENTS, target / _CONTENTS)  # after all other files
         return True
 
     def discard_others(self, number: int) -> None:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def test_places_are_those_of_the_server_in_whatever_order_settings_are_listed(tmp_path: Path) -> None:
     loaded = load_config(file=None, data_dir=tmp_path / "data", environ={})
-    services: Any = SimpleNamespace(collections=SimpleNamespace(loaded=loaded._replace(settings=loaded.settings[::-1])))
+    app = SimpleNamespace(loaded=loaded._replace(settings=loaded.settings[::-1]))
+    services: Any = SimpleNamespace(collections=SimpleNamespace(app=app))
     answer = settings(services, NoArguments())
     keys = [one.key for one in answer.settings]
     [data_dir] = [one for one in answer.settings if one.key == "data_dir"]
