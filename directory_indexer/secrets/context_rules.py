@@ -27,13 +27,13 @@ from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
 from directory_indexer.secrets.recovery import RECOVERY_RULES, listed_phrase_spans
 from directory_indexer.secrets.strength import (
     Shape,
-    bare_bounds,
     is_chosen,
     is_hard,
     is_likely,
     is_literal,
     is_strong,
     shape_of,
+    word_span,
 )
 from directory_indexer.secrets.systems import SYSTEM_RULES
 from directory_indexer.secrets.tables import TABLE_RULES
@@ -72,12 +72,12 @@ class _Pair(NamedTuple):
         may_be_easy = self.before in (None, _LABELLED) and _TITLE.match(text) is not None
         needed = Shape.CHOSEN if may_be_easy else self.needed
         for match in self.pattern.finditer(text):
-            first, last = bare_bounds(match["word"])
-            if shape_of(match["word"][first:last]) < needed:
+            start, end = word_span(match)
+            if shape_of(text[start:end]) < needed:
                 continue
-            start, line = match.start("word"), line_start(text, match.start(), _MAX_BEFORE)
+            line = line_start(text, match.start(), _MAX_BEFORE)
             if self.before is None or self.before.search(text, line, match.start()):
-                yield SecretSpan(start + first, start + last, PASSWORD)
+                yield SecretSpan(start, end, PASSWORD)
 
 
 _MAX_BEFORE: Final = 120

@@ -19,8 +19,9 @@ from directory_indexer.secrets.patterns import (
     Procedure,
     SecretSpan,
     line_start,
+    lower,
 )
-from directory_indexer.secrets.strength import Shape, bare_bounds, is_chosen, is_phrase, shape_of
+from directory_indexer.secrets.strength import Shape, is_chosen, is_phrase, shape_of, word_span
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -64,8 +65,8 @@ def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterat
 
 def _message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a JSON export."""
-    lowered = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    marks = frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
+    lowered = lower(text)
+    marks = _keyword_marks(lowered)
     yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
     for mention in mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
@@ -75,8 +76,12 @@ def _message_spans(text: str) -> Iterator[SecretSpan]:
 def row_message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a CSV export, recognised by its header."""
     if _MESSAGE_HEADS.match(text):
-        lowered = text.replace("\u0130", "I").lower()
-        yield from announced_spans(text, lowered, frozenset(mark for mark in KEYWORD_MARKS if mark in lowered), "log")
+        lowered = lower(text)
+        yield from announced_spans(text, lowered, _keyword_marks(lowered), "log")
+
+
+def _keyword_marks(lowered: str) -> frozenset[str]:
+    return frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
 
 
 def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
@@ -85,7 +90,7 @@ def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note
     if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
         yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), PASSWORD)
         return
-    spans = [_span(word) for word in _WORD.finditer(text, *line.span())]
+    spans = [word_span(word) for word in _WORD.finditer(text, *line.span())]
     shapes = [shape_of(text[start:end]) for start, end in spans]
     lowered_bar = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
     for (start, end), shape in zip(spans, shapes, strict=True):
@@ -107,7 +112,7 @@ def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> It
     match = _ANY_VALUE.match(text, rest.start())  # a password may itself contain a keyword
     if match is None:
         return
-    word = _span(match)
+    word = word_span(match)
     if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
         return
     start = line_start(text, mention.start, _MAX_HEADING)
@@ -133,7 +138,7 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
             if is_announced or message["dated"] or is_answer:
                 spans = [*_alone(message, needed if is_announced or message["dated"] else Shape.HARD)]
         elif follows_question and _ANSWER.fullmatch(text, *line.span(1)):
-            words = (_span(word) for word in _WORD.finditer(text, *line.span(1)))
+            words = (word_span(word) for word in _WORD.finditer(text, *line.span(1)))
             spans = [SecretSpan(*word, PASSWORD) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD]
         if spans:
             yield from spans
@@ -141,7 +146,7 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
 
 
 def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
-    start, end = _span(message)
+    start, end = word_span(message)
     if shape_of(message.string[start:end]) >= needed:
         yield SecretSpan(start, end, PASSWORD)
 
@@ -178,11 +183,6 @@ def _listed(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[Secret
     for line in lines:
         if entry := _ENTRY.fullmatch(line.string, *line.span(1)):
             yield from _alone(entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD)
-
-
-def _span(match: re.Match[str]) -> tuple[int, int]:
-    first, last = bare_bounds(match["word"])
-    return match.start("word") + first, match.start("word") + last
 
 
 _NEAR: Final = 100

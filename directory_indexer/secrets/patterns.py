@@ -82,6 +82,12 @@ def mask_spans(text: str, spans: Iterable[SecretSpan]) -> str:
     return "".join((*parts, text[end:]))
 
 
+def lower(text: str) -> str:
+    """Return a text in lower case, without moving any character."""
+    # The only letter that becomes two in lower case; it would shift the rest.
+    return text.replace("\u0130", "I").lower()
+
+
 def line_start(text: str, at: int, max_length: int) -> int:
     """Return the start of the line that contains a position, but at most `max_length` characters before it."""
     lowest = max(at - max_length, 0)

@@ -27,13 +27,13 @@ from directory_indexer.secrets.patterns import (
     line_start,
 )
 from directory_indexer.secrets.strength import (
-    bare_bounds,
     is_password,
     is_phrase,
     is_placeholder,
     is_shaped,
     is_strong,
     surprisal,
+    word_span,
 )
 
 _PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
@@ -257,14 +257,14 @@ def _is_single_value(value: str) -> bool:
 def _entry_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the values after labels, and numbers after a word for a code."""
     for match in _ENTRY.finditer(text):
-        first, last = bare_bounds(match["word"])
-        value = match["word"][first:last]
+        start, end = word_span(match)
+        value = text[start:end]
         if (
             not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
             and (is_shaped(value) or is_strong(value))
         ):
-            yield SecretSpan(match.start("word") + first, match.start("word") + last, PASSWORD)
+            yield SecretSpan(start, end, PASSWORD)
     for match in _CODE.finditer(text):
         value = match["word"]
         if value.isdigit() or is_password(value):

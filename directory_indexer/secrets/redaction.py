@@ -29,6 +29,7 @@ from directory_indexer.secrets.patterns import (
     MarkTable,
     SecretSpan,
     line_start,
+    lower,
     mask_spans,
     merge_spans,
 )
@@ -112,7 +113,7 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
 
     The kind of file determines how a name and a value are written, its name whether it contains only secrets.
     """
-    lowered = _lower(text)
+    lowered = lower(text)
     marks = _MARKS.marks_of(lowered)
     candidates = chain(
         rule_spans(text, lowered, marks, kind),
@@ -172,11 +173,6 @@ def is_known_answer(text: str, span: SecretSpan) -> bool:
     return not names.isdisjoint(_DERIVED) or any(
         not names.isdisjoint(into) and source in names for source, into in _MADE
     )
-
-
-def _lower(text: str) -> str:
-    # The only letter that becomes two in lower case; it would shift the rest.
-    return text.replace("\u0130", "I").lower()
 
 
 def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:

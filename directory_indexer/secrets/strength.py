@@ -241,8 +241,9 @@ def is_hard(word: str) -> bool:
     return shape_of(word) >= Shape.HARD
 
 
-def bare_bounds(word: str) -> tuple[int, int]:
-    """Return the bounds of a word without the quotes around it and the punctuation after it."""
+def word_span(match: re.Match[str]) -> tuple[int, int]:
+    """Return the span of the group `word` without the quotes around it and the punctuation after it."""
+    word, at = match["word"], match.start("word")
     start, end = 0, len(word)
     while end and word[end - 1] in _MARKS:
         end -= 1
@@ -250,7 +251,7 @@ def bare_bounds(word: str) -> tuple[int, int]:
         start += 1
     while end > start and word[end - 1] in _CLOSING:
         end -= 1
-    return start, end
+    return at + start, at + end
 
 
 _MIN_HARD: Final = 8
