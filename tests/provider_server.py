@@ -7,6 +7,7 @@ models of the client packages. `POST /control` sets what it is and how it fails,
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import struct
@@ -194,13 +195,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.connection.setsockopt(1, 13, struct.pack("ii", 1, 0))
                 self.connection.close()
                 self.close_connection = True
-            case "half":
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", "10000")
-                self.end_headers()
-                self.wfile.write(b'{"object": "list", "embeddings": [[0.1, ')
-                self.close_connection = True
+            case "half" | "flood":
+                self._break_off(is_endless=fault.kind == "flood")
             case "garbage":
                 self._send_bytes(200, b"<html>It works!</html>", {"content-type": "text/html"})
             case "foreign":
@@ -211,6 +207,17 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 return False
         return True
+
+    def _break_off(self, *, is_endless: bool) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(10**12) if is_endless else "10000")
+        self.end_headers()
+        self.wfile.write(b'{"object": "list", "embeddings": [[0.1, ')
+        with contextlib.suppress(OSError):
+            while is_endless:
+                self.wfile.write(b" " * 1_000_000)
+        self.close_connection = True
 
     def _send(
         self, status: int, body: object, headers: dict[str, str] | None = None, *, n_texts: int | None = None

@@ -118,7 +118,9 @@ class OpenAIService:
         # Raised outside the handler: errors of libraries may contain the request with its key.
         raise failure
 
-    def _described(self, error: RequestError) -> RequestError:
+    def _described(self, error: RequestError) -> RequestError | ProviderError:
+        if error.trouble is FailureKind.REFUSED:
+            return ProviderError(f"{self.place} {error.message}", hint=f"check the key: {KEY_HINT}")
         if error.trouble is not FailureKind.UNREACHABLE:
             return RequestError(error.trouble, f"{self.place} {error.message}")
         start = "start it" if is_on_this_machine(self._endpoint) else "check the network"

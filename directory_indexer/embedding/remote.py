@@ -107,6 +107,8 @@ def status_error(place: str, status: int, message: str, headers: Mapping[str, st
     text = f"{place} answered {status}: {message}" if message else f"{place} answered {status}"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return ProviderError(text, hint=f"check the key: {KEY_HINT}")
+    if status < HTTPStatus.BAD_REQUEST:
+        return ProviderError(text, hint="a redirection is not followed; check embedding.endpoint")
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return RequestError(
             FailureKind.THROTTLED,

@@ -109,6 +109,9 @@ class Client:
             raise RequestError(FailureKind.UNREACHABLE, message) from error
         except httpcore.TimeoutException as error:
             raise RequestError(FailureKind.SLOW, f"did not answer within {seconds:.0f} s") from error
+        except httpcore.LocalProtocolError:  # its message quotes the header, which may be the key
+            message = "cannot be asked: a header has characters that HTTP does not allow"
+            raise RequestError(FailureKind.REFUSED, message) from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise RequestError(FailureKind.BROKEN, f"broke off: {error}"[:_LONGEST_MESSAGE]) from error
 

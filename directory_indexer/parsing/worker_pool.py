@@ -62,12 +62,20 @@ _CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
 
 class WorkerPool(Generic[Item, Result]):
-    """The workers of one job and their tasks."""
+    """The workers of one job and their tasks; a warm pool keeps idle workers for the next job until it is closed."""
 
-    def __init__(self, function: Callable[[Item], Result], *, n_workers: int, scratch: Path | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[[Item], Result],
+        *,
+        n_workers: int,
+        scratch: Path | None = None,
+        is_warm: bool = False,
+    ) -> None:
         self._function = pickle.dumps(function)
         self._n_workers = n_workers
         self._scratch = scratch
+        self._is_warm = is_warm
         self._workers: list[Worker] = []
         self._events: SimpleQueue[WorkerEvent] = SimpleQueue()
         self._again: deque[Task[Item]] = deque()
@@ -77,8 +85,17 @@ class WorkerPool(Generic[Item, Result]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.end()
+        self.close()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The ids of the processes."""
+        return [worker.process_id for worker in self._workers]
+
+    def close(self) -> None:
+        """End the workers."""
+        while self._workers:
+            self._workers.pop().end()
 
     def work(
         self, tasks: Iterator[Task[Item]], must_stop: Callable[[], bool]
@@ -90,7 +107,7 @@ class WorkerPool(Generic[Item, Result]):
         """
         while not must_stop():
             self._hand_out(tasks)
-            if not self._workers:
+            if not any(worker.tasks for worker in self._workers):
                 return
             with contextlib.suppress(Empty):
                 yield from self._take(self._events.get(timeout=_LOOK_SECONDS))
@@ -102,7 +119,7 @@ class WorkerPool(Generic[Item, Result]):
         while self._has_room():
             task = self._again.popleft() if self._again else next(tasks, None)
             if task is None:
-                for worker in [idle for idle in self._workers if not idle.tasks]:
+                for worker in [idle for idle in self._workers if not idle.tasks and not self._is_warm]:
                     self._remove(worker)
                 return
             self._free_worker().give(task)

@@ -339,6 +339,29 @@ def test_a_service_that_hangs_is_given_up(server: ProviderServer, protocol: str)
     assert caught.value.trouble is FailureKind.SLOW
 
 
+def test_an_answer_of_a_terabyte_is_not_read(server: ProviderServer) -> None:
+    server.fail("flood", others={"dimensions": 64})
+    with pytest.raises(ProviderError, match="answered more than 4 MB"):
+        server.embedder("openai").embed_query("anything")
+
+
+@pytest.mark.parametrize("protocol", ["openai", "azure"])
+def test_a_redirection_is_not_followed(server: ProviderServer, protocol: str) -> None:
+    server.fail("status", status=307, headers={"location": f"{server.root}/v1/embeddings"}, times=1)
+    with pytest.raises(ProviderError, match="answered 307") as caught:
+        server.embedder(protocol, key=KEY).check()
+    assert "redirection is not followed" in str(caught.value.hint)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("protocol", ["openai", "azure"])
+def test_a_key_that_http_does_not_allow_is_not_shown(server: ProviderServer, protocol: str) -> None:
+    with pytest.raises(ProviderError, match="characters that HTTP does not allow") as caught:
+        server.embedder(protocol, key=f"{KEY}\r\nx: y").check()
+    assert "embedding.api_key_file" in str(caught.value.hint)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
 # What a run makes of it
 
 

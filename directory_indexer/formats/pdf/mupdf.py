@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Final
 
-# PyMuPDF 2 imports two add-ons with a neural network each, which are not used here: they double its import time of
-# a second, and add half to its 150 MB. Python skips a module that is marked as absent.
-_ADD_ONS = [name for name in ("pymupdf.layout", "pymupdf4llm") if name not in sys.modules]
-sys.modules.update(dict.fromkeys(_ADD_ONS))  # type: ignore[arg-type]
-import pymupdf  # noqa: E402
-from pymupdf import mupdf  # noqa: E402
-
-for _name in _ADD_ONS:
-    del sys.modules[_name]
+import pymupdf
+from pymupdf import mupdf
 
 __all__ = ["mupdf", "pymupdf"]
 
