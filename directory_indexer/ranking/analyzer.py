@@ -238,8 +238,18 @@ def _hump_parts(text: str) -> set[str]:
     shape = letters.translate(_SHAPES)
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
-    parts.update(*map(name_parts, set(letters.translate(_ASCII_NAMES).decode().split())))
+    for name in set(letters.translate(_ASCII_NAMES).split()).difference(_plain_names):
+        if name_parts_of := name_parts(name.decode()):
+            parts.update(name_parts_of)
+        else:
+            _remember_plain(name)
     return parts
+
+
+def _remember_plain(name: bytes) -> None:
+    if len(_plain_names) >= _MAX_PLAIN_NAMES:
+        _plain_names.clear()
+    _plain_names.add(name)
 
 
 def _joined(text: str) -> Iterator[str]:
@@ -267,7 +277,7 @@ def separated(text: str) -> Iterator[re.Match[str]]:
 
 
 def _dates(text: str) -> Iterator[str]:
-    for match in DATE.finditer(text) if _YEAR.search(text) else ():
+    for match in DATE.finditer(text) if any(map(text.__contains__, _CENTURIES)) and _YEAR.search(text) else ():
         year, month, day = (
             (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
@@ -309,6 +319,10 @@ _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte i
     128
 )
 _ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_MAX_PLAIN_NAMES: Final = 1 << 16
+_plain_names: Final[set[bytes]] = set()
+"""Names that have no parts, which are nearly all; cleared when there are too many."""
+
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 _MARKS: Final = bytes(
     byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
@@ -346,6 +360,7 @@ DATE: Final = re.compile(
     r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
     r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
 )
+_CENTURIES: Final = ("20", "19", "18")
 _YEAR: Final = re.compile(r"[12](?:(?<=1)[89]|(?<=2)0)\d\d(?:(?=[-/.])|(?<=[-/. ]\d{4}))")
 """A year that may belong to a `DATE`."""
 
