@@ -222,7 +222,7 @@ def name_parts(name: str) -> tuple[str, ...]:
     """Split a camelCase name into its parts in lower case; () if no lower-case letter precedes a capital in it."""
     if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
         return ()
-    parts = _HUMPS.findall(name)
+    parts = re.findall(_HUMPS, name)
     return tuple(part.lower() for part in parts) if len(parts) > 1 else ()
 
 
@@ -238,13 +238,23 @@ def _hump_parts(text: str) -> set[str]:
     shape = letters.translate(_SHAPES)
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
-    parts.update(*map(name_parts, set(letters.translate(_ASCII_NAMES).decode().split())))
+    for name in set(letters.translate(_ASCII_NAMES).split()).difference(_plain_names):
+        if name_parts_of := name_parts(name.decode()):
+            parts.update(name_parts_of)
+        else:
+            _remember_plain(name)
     return parts
+
+
+def _remember_plain(name: bytes) -> None:
+    if len(_plain_names) >= _MAX_PLAIN_NAMES:
+        _plain_names.clear()
+    _plain_names.add(name)
 
 
 def _joined(text: str) -> Iterator[str]:
     for match in separated(text):
-        joined = _NON_WORD.sub("", match[0]).lower()
+        joined = re.sub(_NON_WORD, "", match[0]).lower()
         if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
             yield joined
 
@@ -252,7 +262,8 @@ def _joined(text: str) -> Iterator[str]:
 def separated(text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of `SEPARATED`, tried only at the words before `_SEPARATOR`: in a third of the time."""
     end = 0
-    for separator in _SEPARATOR.finditer(text):
+    for separator in re.finditer(_SEPARATOR, text):
+        match_at = re.compile(SEPARATED).match
         start = separator.start()
         is_number = text[start].isdecimal()
         is_part = str.isdecimal if is_number else str.isalnum
@@ -260,14 +271,14 @@ def separated(text: str) -> Iterator[re.Match[str]]:
             start -= 1
         # A number may have a sign and a bracket before it, and an IBAN begins with two letters.
         for at in range(max(start - 2 if is_number else start, end), start + 1):
-            if match := SEPARATED.match(text, at):
+            if match := match_at(text, at):
                 yield match
                 end = match.end()
                 break
 
 
 def _dates(text: str) -> Iterator[str]:
-    for match in DATE.finditer(text) if _YEAR.search(text) else ():
+    for match in re.finditer(DATE, text) if any(map(text.__contains__, _CENTURIES)) and re.search(_YEAR, text) else ():
         year, month, day = (
             (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
@@ -276,12 +287,12 @@ def _dates(text: str) -> Iterator[str]:
 
 
 def _named_signs(text: str) -> Iterator[str]:
-    matches = SIGNS.finditer(text) if _ANY_SIGN.search(text) else ()
+    matches = re.finditer(SIGNS, text) if re.search(_ANY_SIGN, text) else ()
     return (_SIGN_NAMES[match[0].lower()] for match in matches)
 
 
 def _signed(text: str) -> Iterator[str]:
-    return (_PREFIXES[match[1]] + match[2].lower() for match in _SIGNED.finditer(text))
+    return (_PREFIXES[match[1]] + match[2].lower() for match in re.finditer(_SIGNED, text))
 
 
 def _spelled(text: str) -> list[str]:
@@ -309,6 +320,10 @@ _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte i
     128
 )
 _ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
+_MAX_PLAIN_NAMES: Final = 1 << 16
+_plain_names: Final[set[bytes]] = set()
+"""Names that have no parts, which are nearly all; cleared when there are too many."""
+
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 _MARKS: Final = bytes(
     byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
@@ -317,7 +332,8 @@ _JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
 _MANY_WORDS: Final = 64
 """From this number on, computing all of `extra_words` is as fast."""
 
-SEPARATED: Final = re.compile(
+# Patterns are strings here, which `re` compiles on first use: most processes that import this need none of them.
+SEPARATED: Final = (
     r"(?<![\w.-])(?:"
     r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
     r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
@@ -329,7 +345,7 @@ SEPARATED: Final = re.compile(
 MAC addresses, and abbreviations with points."""
 
 # The patterns below begin with a set of characters, which `re` finds ten times faster than a position for a lookbehind.
-_SEPARATOR: Final = re.compile(
+_SEPARATOR: Final = (
     r"[\d:.\-\u2010\u2011](?:"
     r"(?<=\d)(?=[ .,'/:()-]+\d|[ ][A-Z0-9])"
     r"|(?<=[^\W_][-\u2010\u2011])(?=[^\W_]|(?<=-)\n[ \t]*[^\W_])"
@@ -339,32 +355,32 @@ _SEPARATOR: Final = re.compile(
 )
 """The first separator of each match of `SEPARATED`, or the digit before it."""
 
-_NON_WORD: Final = re.compile(r"[\W_]+")
+_NON_WORD: Final = r"[\W_]+"
 _MAX_JOINED_LENGTH: Final = 40
 _MIN_DIGITS: Final = 5
-DATE: Final = re.compile(
+DATE: Final = (
     r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
     r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
 )
-_YEAR: Final = re.compile(r"[12](?:(?<=1)[89]|(?<=2)0)\d\d(?:(?=[-/.])|(?<=[-/. ]\d{4}))")
+_CENTURIES: Final = ("20", "19", "18")
+_YEAR: Final = r"[12](?:(?<=1)[89]|(?<=2)0)\d\d(?:(?=[-/.])|(?<=[-/. ]\d{4}))"
 """A year that may belong to a `DATE`."""
 
 _DATE_DIGITS: Final = 8
 _MONTHS: Final = 12
 _DAYS: Final = 31
 _SIGN_NAMES: Final = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
-SIGNS: Final = re.compile(r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])")
-_ANY_SIGN: Final = re.compile(r"[+#.](?:(?<=[cCfF]#)|(?<=[cC]\+)\+|(?<=\.)[nN][eE][tT])")
+SIGNS: Final = r"(?i)(?<![\w.])(?:c\+\+|[cf]\#|\.net\b)(?![\w#+])"
+_ANY_SIGN: Final = r"[+#.](?:(?<=[cCfF]#)|(?<=[cC]\+)\+|(?<=\.)[nN][eE][tT])"
 _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
 """Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
 
-_SIGNED: Final = re.compile(r"([-#@$](?<![\w-][-#@$])(?:(?<!-)|(?<=-)-))([A-Za-z\d]+)")
+_SIGNED: Final = r"([-#@$](?<![\w-][-#@$])(?:(?<!-)|(?<=-)-))([A-Za-z\d]+)"
 _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)
 ) + bytes(128)
-_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Plain ASCII does not need the patterns that are strings here; `re` compiles them on first use.
+_HUMPS: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"
 """Anchored at the start of a word: starting at each letter of a long one would take quadratic time."""

@@ -26,7 +26,7 @@ class _Markup(NamedTuple):
 
 def readings(text: str) -> str:
     """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
-    marks = {mark for mark in _MARKS if mark in text}
+    marks = {mark for sign, marks in _MARKS.items() if sign in text for mark in marks if mark in text}
     if not marks:
         return ""
     forms = [form for form in _FORMS if form.mark in marks]
@@ -113,4 +113,8 @@ _FORMS: Final = tuple(
         ("'''", r"(?<=[^\W\d_])'{3,5}(?=[^\W\d_])", ""),
     )
 )
-_MARKS: Final = tuple({form.mark for form in _FORMS})
+_MARKS: Final[dict[str, set[str]]] = {}
+"""The marks by one of their characters, since most texts have few of these."""
+
+for _form in _FORMS:
+    _MARKS.setdefault(next(filter(_form.mark.__contains__, "][<\\|`#*'\":-\u2010\xad")), set()).add(_form.mark)

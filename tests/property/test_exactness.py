@@ -138,8 +138,8 @@ _FRAGMENTS = (
 
 @given(st.lists(st.sampled_from(_FRAGMENTS), max_size=20).map("".join) | st.text(max_size=40))
 def test_extra_words_come_from_every_match_of_their_patterns(text: str) -> None:
-    assert [match.span() for match in separated(text)] == [match.span() for match in SEPARATED.finditer(text)]
-    dates = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in DATE.finditer(text) if _is_valid(match)]
+    assert [match.span() for match in separated(text)] == [match.span() for match in re.finditer(SEPARATED, text)]
+    dates = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in re.finditer(DATE, text) if _is_valid(match)]
     extra = extra_words(text)
     assert all(any(word.startswith(year) and len(word) == 8 for word in extra) for year in dates)
     assert {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}.keys() >= {*_signs(text)}
@@ -153,4 +153,4 @@ def _is_valid(match: re.Match[str]) -> bool:
 
 
 def _signs(text: str) -> list[str]:
-    return [match[0].lower() for match in SIGNS.finditer(text)]
+    return [match[0].lower() for match in re.finditer(SIGNS, text)]
