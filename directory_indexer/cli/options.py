@@ -67,7 +67,7 @@ Cursor = Annotated[
 
 def with_metadata_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add an option for each metadata field to a command, which receives their values as `conditions`."""
-    options = {field.argument: field for field in METADATA_FIELDS}
+    options = {field.argument or field.word: field for field in METADATA_FIELDS}
 
     @functools.wraps(command)
     def with_conditions(**arguments: Any) -> None:
