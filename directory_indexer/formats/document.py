@@ -58,6 +58,9 @@ class Metadata(NamedTuple):
     thread: str = ""
     """The id of the message that started the conversation."""
 
+    camera: str = ""
+    """The maker and the model of the camera that took a photo."""
+
     n_pages: int | None = None
     """The number of pages or slides."""
 

@@ -73,5 +73,5 @@ _RUNNABLE: Final = frozenset({"html", "mhtml", "svg", "xml"})
 
 _OPENABLE: Final = frozenset(
     name for name in GROUPS["docs"] | GROUPS["data"] | GROUPS["media"] if name not in _RUNNABLE
-) - {"ini", "dotenv"}
+) - {"ini", "dotenv", "sqlite"}
 """Kinds that the desktop may open: no code, no archives, no launcher entries (`ini`)."""

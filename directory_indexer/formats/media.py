@@ -186,13 +186,12 @@ class _PictureFacts:
                 modified=parse_exif_time(tags.get("modified", "")),
                 subject=tags.get("description", "") or tags.get("subject", ""),
                 tags=split_list(tags.get("keywords", "")),
+                camera=" ".join(dict.fromkeys(f"{tags.get('maker', '')} {tags.get('camera', '')}".split())),
             )
         )
-        camera = " ".join(dict.fromkeys(f"{tags.get('maker', '')} {tags.get('camera', '')}".split()))
         for label, text in (
             ("Comment", tags.get("comment", "")),
             ("Document", tags.get("document", "")),
-            ("Camera", camera),
             ("Lens", tags.get("lens", "")),
             ("Copyright", tags.get("copyright", "")),
         ):
@@ -243,6 +242,7 @@ class _PictureFacts:
             "Keywords": ", ".join(metadata.tags),
             "By": ", ".join(metadata.authors),
             **{label: " · ".join(texts) for label, texts in self._facts.items()},
+            "Camera": metadata.camera,
             "Taken": metadata.created.replace("T", " "),
         }
         draft.rows(f"{label}: {text}" for label, text in facts.items() if text)

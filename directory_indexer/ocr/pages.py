@@ -7,6 +7,8 @@ import os
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.files import Line, PageKey, PageProblem, Recognition, SourceFile, Word, turned
 from directory_indexer.core.paths import FilePath
@@ -92,7 +94,30 @@ def _read(document: _Document, drawing: Drawing, engine: LocalEngine) -> Recogni
         fine = document.draw(_FINE_DPI, turn)
         if fine.raster.dpi > drawing.raster.dpi:
             best = _better(best, _turned_back(engine.recognise(fine.raster), turn))
+    is_poor = not best.lines or best.confidence < _MIN_CONFIDENCE
+    if is_poor and (smooth := without_specks(document.draw(_DPI, turn).raster)):
+        best = _better(best, _turned_back(engine.recognise(smooth), turn))
     return best
+
+
+def without_specks(page: Raster) -> Raster | None:
+    """Return a grey page in which each pixel is the median of its neighbourhood; None if it is hardly another.
+
+    In a scan with noise Tesseract finds no line at all, or half of the words.
+    """
+    if page.n_channels != 1 or min(page.width, page.height) < _NEIGHBOURHOOD:
+        return None
+    pixels = np.frombuffer(page.samples, dtype=np.uint8).reshape(page.height, page.width)
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(pixels, 1, mode="edge"), (_NEIGHBOURHOOD, _NEIGHBOURHOOD))
+    middle = _NEIGHBOURHOOD * _NEIGHBOURHOOD // 2
+    # By strips, since the neighbourhoods of a whole page take nine times its memory.
+    strips = [
+        np.partition(around[top : top + _STRIP].reshape(-1, page.width, 2 * middle + 1), middle)[..., middle]
+        for top in range(0, page.height, _STRIP)
+    ]
+    smooth = np.concatenate(strips)
+    n_specks = np.count_nonzero(np.abs(smooth.astype(np.int16) - pixels) > _SPECK)
+    return page._replace(samples=smooth.tobytes()) if n_specks > _SPECKLED * pixels.size else None
 
 
 def _better(current: Recognition, candidate: Recognition) -> Recognition:
@@ -158,6 +183,12 @@ _EMPTY_PAGE: Final = Raster(640, 480, bytes([255]) * (640 * 480), dpi=200)
 _DPI: Final = 200
 _FINE_DPI: Final = 300
 """For low confidence: 36 pages with noise and skew were read with .16 % of errors at 200, and none at 300."""
+
+_NEIGHBOURHOOD: Final = 3
+_STRIP: Final = 128
+_SPECK: Final = 24
+_SPECKLED: Final = 0.02
+"""Of the pixels: of pages with letters alone up to 0.016 change, of blank ones none."""
 
 _MIN_CONFIDENCE: Final = 0.7
 _NICENESS: Final = 10

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 class FilterField(NamedTuple):
     """A filter. `word` is its name in a query (`author:`) and as an option (`--author`).
 
-    `argument` is its name in calls of programs, and `facet` the facet that counts its values; both may be empty.
+    `argument` is its name in calls of programs, "" if they write it into the query; `facet` is the facet that counts
+    its values, or "".
     """
 
     word: str
@@ -35,8 +36,12 @@ METADATA_FIELDS: Final = (
     FilterField("to", "Only mail to this recipient, and what was attached to it.", "recipient"),
     FilterField("cc", "Only mail with a copy to this recipient, and what was attached to it.", "copied_to"),
     FilterField("subject", "Only mail with this in its subject.", "subject"),
+    FilterField("camera", "Only photos by this camera: its maker, its model, or both."),
     FilterField("created", "Only documents created in 2026, 2026-01, on 2026-01-31.", "created", "years"),
 )
 """Filters on the metadata of documents; a new one is a row here, and an extractor that reads it."""
+
+ARGUMENT_FIELDS: Final = tuple(field for field in METADATA_FIELDS if field.argument)
+"""Those of them that programs pass as arguments; tools name no others, since each word costs every conversation."""
 
 FIELDS: Final = (*SOURCE_FIELDS, *METADATA_FIELDS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from indexes import Index
+from PIL import Image
 
 from directory_indexer.core.paths import file_path
 from directory_indexer.search.requests import SearchMode
@@ -38,6 +39,10 @@ def mails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         index, "a.eml", "Ada Löwe <ada@example.org>", "Fri, 1 Mar 2024 12:00:00 +0000", "Invoice", tags="House, Tax"
     )
     write_mail(index, "b.eml", "eve@example.org", "Sat, 2 Mar 2025 12:00:00 +0000", "Budget", tags="tax")
+    picture = Image.new("RGB", (4, 4))
+    exif = picture.getexif()
+    exif[0x010F], exif[0x0110] = "Fujifilm", "X100V"
+    picture.save(root / "e.jpg", exif=exif)
     index.write("c.md", GERMAN)
     path = index.write("sub/d.md", ENGLISH)
     os.utime(path, (1_600_000_000, 1_600_000_000))
@@ -52,7 +57,7 @@ def mails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ("from:ada", ["a.eml"]),
         ("from:lowe", ["a.eml"]),
         ('from:"ada löwe"', ["a.eml"]),
-        ("-from:ada", ["b.eml", "c.md", "sub/d.md"]),
+        ("-from:ada", ["b.eml", "c.md", "e.jpg", "sub/d.md"]),
         ("to:bob", ["a.eml", "b.eml"]),
         ("subject:invoice", ["a.eml"]),
         ("tag:tax", ["a.eml", "b.eml"]),
@@ -109,15 +114,20 @@ def test_secrets_in_metadata_are_masked(index: Index) -> None:
     assert "kX9#mQ2$vL7pR4wZ" not in repr(hit)
 
 
+@pytest.mark.parametrize("query", ["camera:x100v", "camera:fujifilm", 'camera:"Fujifilm X100V"'])
+def test_photos_are_found_by_their_camera(mails: Index, query: str) -> None:
+    assert mails.names(query) == ["e.jpg"]
+
+
 def test_facets_count_what_is_in_scope(mails: Index) -> None:
     facets = mails.searcher.facets(mails.request(""))
 
-    assert facets.n_files == 4
-    assert facets.types == (FacetValue("email", 2), FacetValue("markdown", 2))
+    assert facets.n_files == 5
+    assert facets.types == (FacetValue("email", 2), FacetValue("markdown", 2), FacetValue("jpeg", 1))
     assert facets.languages == (FacetValue("en", 3), FacetValue("de", 1))
     assert facets.tags == (FacetValue("tax", 2), FacetValue("House", 1))
     assert [value for value, _ in facets.years][-1] == "2020" or FacetValue("2020", 1) in facets.years
-    assert facets.directories == (FacetValue(f"{mails.root}/", 3), FacetValue(f"{mails.root}/sub", 1))
+    assert facets.directories == (FacetValue(f"{mails.root}/", 4), FacetValue(f"{mails.root}/sub", 1))
 
 
 def test_facets_follow_the_filters_of_a_request(mails: Index) -> None:

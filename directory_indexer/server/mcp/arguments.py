@@ -18,7 +18,7 @@ from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed
-from directory_indexer.ranking.filter_fields import FIELDS
+from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp.budget import Budgets
@@ -110,7 +110,8 @@ MaxTokens = Annotated[
 IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
 Query = Annotated[
     str,
-    f'Question or words; "phrase", -without, OR. {" ".join(f"{field.word}:" for field in FIELDS)} narrow it: since:7d.',
+    'Question or words; "phrase", -without, OR. '
+    f"{' '.join(f'{field.word}:' for field in (*SOURCE_FIELDS, *ARGUMENT_FIELDS))} narrow it: since:7d.",
     Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
 Queries = Annotated[Texts, "More wordings or parts of the question.", Field(max_length=5)]

@@ -11,7 +11,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
-from directory_indexer.ranking.filter_fields import METADATA_FIELDS
+from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS
 from directory_indexer.search.requests import (
     SearchRequest,
     SearchResult,
@@ -126,5 +126,5 @@ def with_collection(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit,
 
 
 def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
-    values = {field.word: [value] for field in METADATA_FIELDS if (value := getattr(call, field.argument))}
-    return metadata_conditions(values, names={field.word: field.argument for field in METADATA_FIELDS})
+    values = {field.word: [value] for field in ARGUMENT_FIELDS if (value := getattr(call, field.argument))}
+    return metadata_conditions(values, names={field.word: field.argument for field in ARGUMENT_FIELDS})

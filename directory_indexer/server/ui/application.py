@@ -21,6 +21,7 @@ from starlette.responses import Response
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.server.middleware.authentication import BrowserSessions
 from directory_indexer.server.middleware.request_context import (
     Problem,
@@ -168,8 +169,11 @@ class Asset(NamedTuple):
 
 @functools.cache
 def assets() -> Mapping[str, Asset]:
-    """Read all static files, by name: only these can be requested."""
-    return dict(_assets(files(__package__) / _STATIC, ""))
+    """Read all static files, by name: only these can be requested; the filters are those of the table."""
+    with_facets_first = sorted(FIELDS, key=lambda field: not field.facet)
+    filters = json.dumps({field.word: field.facet for field in with_facets_first})
+    script = _asset("filters.js", f"export const FILTERS = {filters};\n".encode())
+    return {**dict(_assets(files(__package__) / _STATIC, "")), **script}
 
 
 def _json_response(answer: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
@@ -204,7 +208,11 @@ def _assets(directory: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:
         if entry.is_dir():
             yield from _assets(entry, f"{prefix}{entry.name}/")
             continue
-        media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.name.endswith(ending)), None)
-        if media_type is not None:
-            content = entry.read_bytes()
-            yield f"{prefix}{entry.name}", Asset(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+        yield from _asset(f"{prefix}{entry.name}", entry.read_bytes()).items()
+
+
+def _asset(name: str, content: bytes) -> dict[str, Asset]:
+    """Return a file by its name; nothing if no page needs files of its kind."""
+    media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if name.endswith(ending)), None)
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return {name: Asset(content, media_type, etag)} if media_type else {}

@@ -9,28 +9,23 @@ from typing import Final
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, well_formed
+from directory_indexer.formats.document import Metadata
 from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 
 with lazily:
     import datetime as dt
 
-    from directory_indexer.formats.document import Metadata
-
-NAMES: Final = {
+_RENAMED: Final = {
     "authors": "author",
-    "created": "created",
-    "modified": "modified",
     "language": "lang",
-    "subject": "subject",
     "tags": "tag",
     "sender": "from",
     "recipients": "to",
     "copied": "cc",
-    "message_id": "message_id",
-    "thread": "thread",
     "n_pages": "pages",
 }
+NAMES: Final = {field: _RENAMED.get(field, field) for field in Metadata._fields}
 """The fields of `Metadata` and their names in the index and in queries."""
 
 _FIELDS: Final = {name: field for field, name in NAMES.items()}

@@ -91,6 +91,7 @@ def test_what_a_camera_writes_is_found_in_every_format(pack: Callable[[bytes], b
     assert document.metadata.created == "2019-05-04T10:20:30"
     assert document.metadata.subject == "A red kite"
     assert "Camera: Box Camera 3" in document.text
+    assert document.metadata.camera == "Box Camera 3"
 
 
 @pytest.mark.parametrize(

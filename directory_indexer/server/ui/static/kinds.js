@@ -29,14 +29,14 @@ const PROSE = {
   sheet: "csv numbers ods tsv xls xlsb xlsx",
   slides: "keynote odp ppt pptx",
   picture: "bmp gif jpeg png pnm tiff webp",
-  sound: "aiff flac m4a mp3 ogg wav wma",
-  archive: "7z bzip2 gzip tar xz zip zstandard",
+  sound: "aiff flac m4a matroska mp3 mp4 ogg wav wma",
+  archive: "7z bzip2 cab gzip rar tar xz zip zstandard",
   commit: "commit git",
   talk: "opencode transcript",
   date: "calendar contacts",
   directory: "directory",
 };
-const DATA = new Set("bibtex diff dotenv gettext gomod ini json jsonl log properties toml xml yaml".split(" "));
+const DATA = new Set("bibtex diff dotenv gettext gomod ini json jsonl log properties sqlite toml xml yaml".split(" "));
 
 const ICONS = new Map(Object.entries(PROSE).flatMap(([icon, kinds]) => kinds.split(" ").map((kind) => [kind, icon])));
 

@@ -2,11 +2,9 @@
 
 import { post } from "../api.js";
 import { isEmpty } from "../changes.js";
+import { FILTERS } from "../filters.js";
 import { plain } from "../words.js";
 
-// Each filter with the facet that knows its values.
-const FACETS = { path: "directories", type: "types", since: "years", until: "years", author: "authors", lang: "languages", tag: "tags", created: "years" };
-const NAMES = [...Object.keys(FACETS), "heading", "is", "from", "to", "cc", "subject"];
 const FRESH_MS = 60_000;
 const MOST = 8;
 
@@ -18,18 +16,18 @@ export async function suggestions(text, caret) {
   const word = /(?:^|\s)-?([a-z]{2,})$/.exec(before);
   if (word) return names(word[1], caret);
   const filter = /(?:^|\s)-?([a-z]+):("[^"]*|[^\s"]*)$/.exec(before);
-  return filter && filter[1] in FACETS ? values(filter[1], filter[2], caret) : null;
+  return filter && FILTERS[filter[1]] ? values(filter[1], filter[2], caret) : null;
 }
 
 function names(prefix, caret) {
-  const found = NAMES.filter((name) => name.startsWith(prefix));
+  const found = Object.keys(FILTERS).filter((name) => name.startsWith(prefix));
   return { start: caret - prefix.length, end: caret, isName: true, values: found.map((name) => ({ shown: `${name}:`, written: `${name}:` })) };
 }
 
 async function values(name, typed, caret) {
   const wanted = typed.replace(/^"/, "").toLowerCase();
   const facets = await facetsOf(name, wanted);
-  const entries = Object.entries(facets[FACETS[name]] ?? {}).filter(([value]) => value.toLowerCase().includes(wanted));
+  const entries = Object.entries(facets[FILTERS[name]] ?? {}).filter(([value]) => value.toLowerCase().includes(wanted));
   const isExact = entries.length === 1 && entries[0][0].toLowerCase() === wanted;
   const shown = isExact ? [] : entries.slice(0, MOST);
   return {
@@ -45,7 +43,7 @@ async function facetsOf(name, wanted) {
   if (isEmpty()) return {};
   if (!known || performance.now() - known.at > FRESH_MS) known = { at: performance.now(), facets: counted({ query: " ", since: "1970" }) };
   const facets = await known.facets;
-  const isRare = ["author", "tag"].includes(name) && wanted && !Object.keys(facets[FACETS[name]] ?? {}).some((value) => value.toLowerCase().includes(wanted));
+  const isRare = ["author", "tag"].includes(name) && wanted && !Object.keys(facets[FILTERS[name]] ?? {}).some((value) => value.toLowerCase().includes(wanted));
   return isRare ? counted({ query: `${name}:"${wanted}"` }) : facets;
 }
 
