@@ -98,7 +98,7 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
     place = data_dir / (repository.parent.name if repository.name in ("repo", ".git") else repository.name)
     pin, questions = questions_of(repository, at_most=options.commits)
     tree = _tree(repository, pin, place)
-    app = _indexed(tree, place / ("index-history" if options.history else "index"), has_history=options.history)
+    app = indexed(tree, place / ("index-history" if options.history else "index"), has_history=options.history)
     searched, own = _Searched(app, tree), _Located(app, tree)
     rankings: dict[str, Callable[[Question], tuple[float, ...]]] = {
         "dirindex locate": own.recalls,
@@ -273,7 +273,8 @@ def _tree(repository: Path, pin: str, place: Path) -> Path:
     return Path(os.path.realpath(tree))
 
 
-def _indexed(tree: Path, data_dir: Path, *, has_history: bool) -> App:
+def indexed(tree: Path, data_dir: Path, *, has_history: bool = False) -> App:
+    """Return an index of a tree, up to date by words."""
     data_dir.mkdir(parents=True, exist_ok=True)
     settings = data_dir / "config.json"
     indexing = {"embedding": "on-demand", "git_history": has_history}
