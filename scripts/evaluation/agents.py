@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from directory_indexer.app import App
 
 _BYTES_PER_TOKEN = 3
-_SECONDS = 0.5
 _MOST_HITS = 10
 _QUESTIONS = """
 flask calls get_send_file_max_age | src/flask/app.py | src/flask/blueprints.py | max_age = self.get_send_file_max_age(
 flask calls locate_app | src/flask/cli.py | app = locate_app(import_name, name) | locate_app(import_name, None, raise_if
-flask breaks preprocess_request | src/flask/app.py | rv = self.preprocess_request(ctx) | self.full_dispatch_request(ctx)
+flask breaks preprocess_request | src/flask/app.py | rv = self.preprocess_request(ctx) | wsgi_app
 flask place the name of the session cookie | src/flask/app.py | "SESSION_COOKIE_NAME": "session"
 flask tests load_dotenv | tests/test_cli.py | assert load_dotenv()
 datasette calls path_with_format | datasette/url_builder.py | path = path_with_format(path=path, format=format)
@@ -41,27 +40,27 @@ datasette place time limit for a SQL query | datasette/app.py | Setting("sql_tim
 datasette tests escape_fts | tests/test_utils.py | utils.escape_fts(query)
 express calls tryStat | lib/view.js | var stat = tryStat(path) | stat = tryStat(path)
 express calls compileETag | lib/application.js | this.set('etag fn', compileETag(val))
-express breaks acceptParams | lib/utils.js | ? acceptParams(type) | this.set('Content-Type', normalizeType(key).value)
+express breaks acceptParams | lib/utils.js | ? acceptParams(type) | lib/response.js
 express place default of the trust in proxies | lib/application.js | this.set('trust proxy', false)
 express tests compileETag | test/utils.js | utils.compileETag(true)
 gin calls serveError | gin.go | serveError(context, 405, default405Body) | serveError(context, 404, default404Body)
 gin calls nameOfFunction | debug.go | context.go | return nameOfFunction(c.handlers.Last()) | Handler: nameOfFunction(
-gin breaks redirectTrailingSlash | gin.go | redirectTrailingSlash(context) | engine.handleHTTPRequest(c)
+gin breaks redirectTrailingSlash | gin.go | redirectTrailingSlash(context) | ServeHTTP
 gin place whether a fixed path is redirected by default | gin.go | RedirectFixedPath: false
 gin tests filterFlags | utils_test.go | filterFlags("text/html;")
 rack calls clean_path_info | lib/rack/files.rb | clean_path_info = Utils.clean_path_info(path_info)
 rack calls select_best_encoding | lib/rack/deflater.rb | Utils.select_best_encoding(%w(gzip identity)
-rack breaks make_params | lib/rack/multipart/parser.rb | @params = query_parser.make_params | params = make_params
+rack breaks make_params | lib/rack/multipart/parser.rb | params = make_params | parse_nested_query
 rack place limit of the depth of parameters | lib/rack/utils.rb | QueryParser.make_default(32)
 rack tests build_nested_query | test/spec_utils.rb | Rack::Utils.build_nested_query("foo" => nil)
 cobra calls stripFlags | command.go | argsWOflags := stripFlags(innerArgs, c) | legacyArgs(commandFound, stripFlags(
 cobra calls validateRequiredFlags | command.go | c.validateRequiredFlags(); err != nil
-cobra breaks isFlagArg | command.go | case isFlagArg(arg) | cmd, flags, err = c.Traverse(args)
+cobra breaks isFlagArg | command.go | case isFlagArg(arg) | ExecuteC
 cobra place smallest distance for suggestions of commands | command.go | c.SuggestionsMinimumDistance = 2
 cobra tests OnlyValidArgs | args_test.go | Args: OnlyValidArgs
 aiohttp calls content_disposition_filename | aiohttp/multipart.py | disposition_filename(params, "name") | "filename")
 aiohttp calls proxies_from_env | aiohttp/helpers.py | proxies_in_env = proxies_from_env()
-aiohttp breaks _wrap_create_connection | aiohttp/connector.py | self._wrap_create_connection( | _direct_connection(
+aiohttp breaks _wrap_create_connection | aiohttp/connector.py | self._wrap_create_connection( | _create_proxy_connection
 aiohttp place how long a server keeps idle connections alive | aiohttp/web | keepalive_timeout: float = 75.0
 aiohttp tests guess_filename | tests/test_helpers.py | helpers.guess_filename(fp, "no-throw")
 """
@@ -94,6 +93,7 @@ def agents(arguments: Sequence[str]) -> None:
     """Print a table of what was answered, by the kind of question."""
     parser = argparse.ArgumentParser(prog="scripts/eval agents", description=__doc__)
     parser.add_argument("trees", nargs="+", metavar="NAME=TREE", help="flask, datasette, express, gin, rack …")
+    parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
     parser.add_argument("--budget", type=int, default=2000, metavar="TOKENS", help="of each answer (2000)")
     parser.add_argument("--show", action="store_true", help="also print what was not answered")
     options = parser.parse_args(arguments)
@@ -121,7 +121,7 @@ def _column(results: Sequence[Result]) -> str:
 
 def _asked(name: str, tree: Path, options: argparse.Namespace) -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as temporary:
-        app = indexed(tree, Path(temporary))
+        app = indexed(tree, (options.data_dir or Path(temporary)) / name, embedding="off")
         for question in (each for each in questions() if each.repository == name):
             room = options.budget * _BYTES_PER_TOKEN
             for way, text in (
@@ -137,10 +137,10 @@ def _asked(name: str, tree: Path, options: argparse.Namespace) -> Iterator[Resul
 
 
 def _dirindex(app: App, tree: Path, question: Question, max_tokens: int) -> str:
-    """Return the answer of `symbol`, with the callers of callers where something breaks, or of `search`."""
+    """Return the answer of `symbol`, for what breaks with callers of callers, or of `search` by words alone."""
     paths = PathStyle(working_directory=str(resolved_path(tree)))
     if question.play == "place":
-        request = SearchRequest(question.subject, mode=SearchMode.HYBRID, limit=_MOST_HITS, embedding_seconds=_SECONDS)
+        request = SearchRequest(question.subject, mode=SearchMode.KEYWORD, limit=_MOST_HITS)
         result = app.searcher.search(request)
         read = "\n".join(f"{hit.path}:{hit.start_line}\n{hit.text}" for hit in result.hits)
         return f"{search_rows(result, paths=paths)}{read}"

@@ -273,11 +273,11 @@ def _tree(repository: Path, pin: str, place: Path) -> Path:
     return Path(os.path.realpath(tree))
 
 
-def indexed(tree: Path, data_dir: Path, *, has_history: bool = False) -> App:
+def indexed(tree: Path, data_dir: Path, *, has_history: bool = False, embedding: str = "on-demand") -> App:
     """Return an index of a tree, up to date by words."""
     data_dir.mkdir(parents=True, exist_ok=True)
     settings = data_dir / "config.json"
-    indexing = {"embedding": "on-demand", "git_history": has_history}
+    indexing = {"embedding": embedding, "git_history": has_history}
     settings.write_text(json.dumps({"indexing": indexing}), encoding="utf-8")
     app = App(load_config(file=settings, data_dir=data_dir, environ={}))
     options = IndexOptions(has_consent=True)
