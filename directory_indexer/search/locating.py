@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.paths import FilePath, exact_text
+from directory_indexer.core.paths import FilePath, containers_around, exact_text
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.analyzer import query_words
 from directory_indexer.ranking.query import Query
@@ -119,7 +119,7 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
         evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
         likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_LIKELIEST]
-        evidence += reader.beside(likeliest)
+        evidence += (*reader.beside(likeliest), *reader.changed_together(likeliest))
     return Candidates(tuple(_ranked(evidence)), tuple(notes))
 
 
@@ -274,19 +274,41 @@ class _Report:
                 yield from self._beginning(path, f"names {typed}", _PATH_WEIGHT / len(ends))
 
     def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
-        """Yield the files that a commit changed, which stand at its end."""
-        names = [line for line in hit.text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
-        root = exact_text(hit.path).partition(f"{os.sep}.git{os.sep}")[0]
+        """Yield the files that a commit changed."""
+        paths = _changed_by(hit.path, hit.text)
         subject = hit.text.partition("\n")[0][:_LONGEST_SUBJECT]
-        for name in names[:_MOST_CHANGED]:
-            path = FilePath(os.path.join(root, name))
-            yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(names) ** 0.5)
+        for path in paths:
+            yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(paths) ** 0.5)
+
+    def changed_together(self, paths: Sequence[FilePath]) -> Iterator[Evidence]:
+        """Yield the files that several commits changed together with the likeliest ones."""
+        for rank, path in enumerate(paths[:_MOST_BESIDE]):
+            name = os.path.basename(exact_text(path))
+            ranked = self._snapshot.words.ranked(
+                f"text : {phrase_of((*query_words(name),))}",
+                file_ids_json=self._scope.file_ids_json,
+                limit=_MOST_COMMITS,
+            )
+            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+            commits = [_changed_by(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
+            own = [changed for changed in commits if path in changed]
+            for other, n_times in Counter(other for changed in own for other in changed).items():
+                if n_times > 1 and other != path:
+                    weight = _TOGETHER * n_times / len(own) / (rank + 1)
+                    yield from self._beginning(other, f"changed together with {name} {n_times} times", weight)
 
     def _beginning(self, path: FilePath, reason: str, weight: float) -> Iterator[Evidence]:
         chunks = self._snapshot.chunks.of_file(path)
         if chunks:
             first = chunks[0].chunk
             yield Evidence(path, first.start_line, first.text, first.heading, reason, weight)
+
+
+def _changed_by(commit: FilePath, text: str) -> list[FilePath]:
+    """Return the first files that a commit changed; their names stand at the end of its text."""
+    names = [line for line in text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
+    root = os.path.dirname(next(iter(containers_around(commit)), commit))
+    return [FilePath(os.path.join(root, name)) for name in names[:_MOST_CHANGED]]
 
 
 def _module_of(path: FilePath) -> str:
@@ -395,7 +417,7 @@ _TITLE, _WHOLE, _RANKED, _AGAIN = 1.0, 1.0, 8, 0.5
 _FRAME, _HUNK, _NAME, _PATH_WEIGHT, _COMMIT = 4.0, 5.0, 0.6, 2.0, 1.0
 _FRAMES_THAT_COUNT: Final = 5
 _HUNK_CONTEXT: Final = 3
-_USE, _IMPORTER, _BESIDE = 0.3, 0.15, 0.03
+_USE, _IMPORTER, _BESIDE, _TOGETHER = 0.3, 0.15, 0.03, 0.2
 _IMPORTS: Final = ("from {}", "import {}", "{} import", "include {}", "use {}", "crate {}", "super {}", "require {}")
 _LIKELIEST: Final = 5
 _MOST_BESIDE: Final = 3
@@ -407,6 +429,7 @@ _MOST_NAMES: Final = 40
 _MOST_ALIKE: Final = 8
 _MOST_PATHS: Final = 40
 _MOST_CHANGED: Final = 30
+_MOST_COMMITS: Final = 60
 _LONGEST_REPORT: Final = 100_000
 _LONGEST_TITLE: Final = 300
 _LONGEST_SUBJECT: Final = 80

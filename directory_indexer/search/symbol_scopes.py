@@ -50,13 +50,14 @@ class NameScope:
 
     def __init__(self, name: str, container: str, defined: Sequence[DefinedAt]) -> None:
         self.name = name
-        self.defined = defined
         self.requested = [at for at in defined if not container or _is_in(at, container)]
         self._owners = {at.definition.container.rpartition(".")[2] for at in self.requested} - {""}
         others = set(defined).difference(self.requested)
         self._others = {at.definition.container.rpartition(".")[2] for at in others} - {""}
         self._at_top = {at.path for at in self.requested if not at.definition.container}
         self._all_at_top = {at.path for at in defined if not at.definition.container}
+        self._near = {os.path.dirname(path) for path in self._at_top}
+        self._n_files = len({at.path for at in defined})
         self._directories = {os.path.dirname(at.path) for at in self.requested}
         self._modules = {part for at in self.requested for part in _module_parts(at.path)}
         self._nested: dict[FilePath, set[str]] = {}
@@ -156,8 +157,8 @@ class NameScope:
             return "" if self._is_from(file.names[self.name], place) else _OTHER_MODULE
         if not file.has_star and place.file.source.kind in _IMPORTING:
             return _NOT_IMPORTED
-        is_near = os.path.dirname(place.path) in map(os.path.dirname, self._at_top)
-        return "" if is_near or len({at.path for at in self.defined}) == 1 else _OTHER
+        is_near = os.path.dirname(place.path) in self._near
+        return "" if is_near or self._n_files == 1 else _OTHER
 
     def _doubt_of_bare_method(self, place: Place, how: str) -> str:
         if place.file.source.kind not in _EXPLICIT or how == "base":
@@ -250,10 +251,11 @@ def _type_of(place: Place, receiver: str) -> str | None:
         end = at + len(receiver)
         if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
             continue
-        before = code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at]
-        match = _MADE.match(code, end, end + _LONGEST) or _DECLARED.search(before)
-        if match is None and before.rstrip().endswith(" as"):
-            match = _OPENED.search(before)
+        match = _MADE.match(code, end, end + _LONGEST)
+        if match is None and code[at - 1 : at] in _BEFORE_VARIABLE:
+            before = code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at]
+            pattern = _OPENED if before.rstrip().endswith(" as") else _DECLARED
+            match = pattern.search(before)
         if match:
             return match[match.lastindex or 0]
     return None
@@ -343,6 +345,7 @@ _MADE: Final = re.compile(
     r"[ \t]*(?::[ \t]*(?:[\w.]*\.)?([A-Z]\w*)|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*([A-Z]\w*)[ \t]*\()"
 )
 _DECLARED: Final = re.compile(r"\b([A-Z]\w*)[ \t*&]+\Z")
+_BEFORE_VARIABLE: Final = frozenset(" \t*&")
 _OPENED: Final = re.compile(r"\b([A-Z]\w*)\([^\n]{0,200}\)[ \t]+as[ \t]+\Z")
 _BINDS: Final = (
     r"^[ \t]+NAME[ \t]*(?::[^=\n]+)?=(?!=)|\bfor[ \t]+(?:\w+,[ \t]*)*NAME\b[^\n]{0,100}\bin\b|\bas[ \t]+NAME\b"

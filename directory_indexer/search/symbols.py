@@ -133,11 +133,12 @@ def _is_aside(uses: Uses) -> bool:
 
 
 def _in_order(uses: Iterable[Uses]) -> tuple[Uses, ...]:
-    return tuple(sorted(uses, key=lambda part: (min(map(_rank, part.uses)), part.path, part.start_line)))
-
-
-def _rank(use: Use) -> tuple[bool, int]:
-    return bool(use.doubt), _ORDER.index(use.how)
+    return tuple(
+        sorted(
+            uses,
+            key=lambda part: (min(_certainty((use.how, use.doubt)) for use in part.uses), part.path, part.start_line),
+        )
+    )
 
 
 def symbol_notes(symbol: FoundSymbol) -> tuple[str, ...]:
@@ -214,8 +215,13 @@ class _NameReader:
             elif in_code:
                 judged = [("use", _NOT_JUDGED)]
             n_judged += len(in_code)
-            how, doubt = min(judged, key=lambda each: (bool(each[1]), _ORDER.index(each[0])))
+            how, doubt = judged[0] if len(judged) == 1 else min(judged, key=_certainty)
             yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt)
+
+
+def _certainty(judged: tuple[str, str]) -> tuple[bool, int]:
+    how, doubt = judged
+    return bool(doubt), _ORDER.index(how)
 
 
 def _defined(source: NamedSource, name: str) -> Iterator[Definition]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -20,15 +20,22 @@ _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
 
 def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
     """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
-    head = list(_definition_lines(symbol, paths))
+    room = max_tokens * _BYTES_PER_TOKEN - _NOTES_BYTES if max_tokens else None
+    definitions = _definition_lines(symbol, paths)
+    head = _fitting(definitions, None if room is None else int(room * _DEFINITIONS_SHARE))
     yield from head
-    room = max_tokens * _BYTES_PER_TOKEN - _n_bytes(head) - _NOTES_BYTES if max_tokens else None
-    callers = list(_caller_lines(symbol.callers, paths))
-    fitting_lines = callers if room is None else _fitting(callers, int(room * _CALLERS_SHARE))
-    yield from fitting_lines
-    if len(fitting_lines) < len(callers):
-        yield line(Span(f"  {count(len(callers) - len(fitting_lines), 'more caller')}", Style.NOTE))
-    room = None if room is None else max(room - _n_bytes(fitting_lines), 0)
+    shown = min(len(symbol.definitions), len(head) // 2)
+    if n_more := len(symbol.definitions) - shown:
+        yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
+    room = None if room is None else room - _n_bytes(head)
+    callers = _fitting(_caller_lines(symbol.callers, paths), None if room is None else int(room * _CALLERS_SHARE))
+    yield from callers
+    if symbol.callers and (n_more := len(symbol.callers) + 1 - len(callers)):
+        yield line(Span(f"  {count(n_more, 'more caller')}", Style.NOTE))
+    yield from _uses_lines(symbol, paths, None if room is None else max(room - _n_bytes(callers), 0))
+
+
+def _uses_lines(symbol: FoundSymbol, paths: PathStyle, room: int | None) -> Iterator[Line]:
     free = 0.0
     for name, share in _SHARES:
         parts: Sequence[Uses] = getattr(symbol, name)
@@ -36,12 +43,12 @@ def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) 
             free += share
             continue
         own = None if room is None else max(int(room * (share + free)), 0)
-        lines = list(_part_lines(name, parts, paths))
-        fitting_lines = lines if own is None else _fitting(lines, own)
-        free = 0.0 if own is None or room is None or not room else max((own - _n_bytes(fitting_lines)) / room, 0.0)
-        yield from fitting_lines
-        if len(fitting_lines) < len(lines):
-            yield line(Span(f"  {count(len(lines) - len(fitting_lines), 'more line')}", Style.NOTE))
+        lines = _fitting(_part_lines(name, parts, paths), own)
+        free = 0.0 if own is None or not room else max((own - _n_bytes(lines)) / room, 0.0)
+        yield from lines
+        n_files = sum(1 for _ in groupby(parts, key=lambda part: part.path))
+        if n_more := 1 + n_files + sum(len(part.uses) for part in parts) - len(lines):
+            yield line(Span(f"  {count(n_more, 'more line')}", Style.NOTE))
 
 
 def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
@@ -71,8 +78,6 @@ def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
     for definition in symbol.definitions[:_MOST_DEFINITIONS]:
         yield _definition_line(definition, paths)
         yield line(Span(definition.signature, Style.DEFINITION), indent=4)
-    if n_more := len(symbol.definitions[_MOST_DEFINITIONS:]):
-        yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
 
 
 def _definition_line(found_definition: FoundDefinition, paths: PathStyle) -> Line:
@@ -121,7 +126,10 @@ def _use_line(symbol: str, use: Use) -> Line:
     )
 
 
-def _fitting(lines: Sequence[Line], room: int) -> list[Line]:
+def _fitting(lines: Iterable[Line], room: int | None) -> list[Line]:
+    """Return the first lines that fit, and at least one."""
+    if room is None:
+        return list(lines)
     fitting_lines: list[Line] = []
     for next_line in lines:
         room -= _n_bytes([next_line])
@@ -137,6 +145,7 @@ def _n_bytes(lines: Sequence[Line]) -> int:
 
 _INDENT: Final = 8
 _CALLERS_SHARE: Final = 0.4
+_DEFINITIONS_SHARE: Final = 0.4
 _MOST_DEFINITIONS: Final = 20
 _NOTES_BYTES: Final = 300
 _LONGEST_SYMBOL: Final = 60

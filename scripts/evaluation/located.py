@@ -1,7 +1,7 @@
-"""`scripts/eval located`: the share of the files of a long commit message in the answer, at a budget of tokens.
+"""`scripts/eval located`: the share of what a long commit message is about in the answer, at a budget of tokens.
 
 One commit of each repository is the tree that is asked; the questions are later commits, by subject and body, and the
-answer is what they changed of the source files of that tree.
+answer is what they changed of the source files of that tree, and of the functions and methods in them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.search.locating import Located, LocateRequest, Spot, gathered, within
+from directory_indexer.formats.kinds import kind_for_alias
+from directory_indexer.search.locating import Candidates, Located, LocateRequest, Spot, gathered, within
 from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.symbol_source import CALLABLE, SourceText
 from evaluation.asking import open_index, search_tree
 from evaluation.commits import commits, git, is_source
 from evaluation.rivals import Ripgrep, Row
@@ -27,13 +29,22 @@ if TYPE_CHECKING:
 _EPILOGUE = """
 A repository is a git checkout or a bare one. Taken are the newest N commits with a body of twelve words or more that
 change two to eight source files of the tree, which is that before the oldest of them. Tokens are those of the rows and,
-of `locate`, of the lines that it names as well, at three bytes: an answer counts with all that it asks to be read.
+of `locate`, of the lines that it names as well, at three bytes: an answer counts with all that it asks to be read. A
+function counts where lines of it are named; it is one that a hunk lies in before the commit, and that is in the tree.
 """
 BUDGETS = (2000, 4000, 8000, 16_000)
 _BYTES_PER_TOKEN = 3
 _SECONDS = 0.5
 _DEEP = 200
 _SHOWN = BUDGETS.index(8000)
+
+
+class Function(NamedTuple):
+    """A function or method of the tree that is asked: its file and its lines."""
+
+    path: str
+    start_line: int
+    end_line: int
 
 
 class Question(NamedTuple):
@@ -98,7 +109,10 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
         for question in questions:
             began = sum(os.times()[:4])
             recalls = ask(question)
-            yield Result(place.name, name, recalls, (sum(os.times()[:4]) - began) * 1e3)
+            cpu_ms = (sum(os.times()[:4]) - began) * 1e3
+            yield Result(place.name, name, recalls, cpu_ms)
+            if name == "dirindex locate" and (functions := changed_functions(repository, question, tree)):
+                yield Result(place.name, "functions of locate", own.function_recalls(question, functions), cpu_ms)
             if options.show and name == "dirindex locate" and recalls[_SHOWN] < 1:
                 _show_missed(question, own.ranked(question))
     app.close()
@@ -121,6 +135,26 @@ def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]
         Question(name, commit, text, frozenset(there.intersection(files))) for commit, _, text, files in chosen
     ]
     return pin, [question for question in questions if len(question.files) >= _FEWEST]
+
+
+def changed_functions(repository: Path, question: Question, tree: Path) -> frozenset[Function]:
+    """Return the functions of the tree that a commit changed, by the names that they had before it."""
+    return frozenset(function for path in question.files for function in _changed_in(repository, question, path, tree))
+
+
+def _changed_in(repository: Path, question: Question, path: str, tree: Path) -> Iterator[Function]:
+    commit, kind = question.commit, kind_for_alias(path.rpartition(".")[2]) or ""
+    before = SourceText(git("-C", str(repository), "show", f"{commit}^:{path}"), kind)
+    diff = git("-C", str(repository), "diff", "--unified=0", "--no-ext-diff", f"{commit}^", commit, "--", path)
+    changed = [
+        range(int(start), int(start) + int(n_lines or 1) + (n_lines == "0"))
+        for start, n_lines in re.findall(r"^@@ -(\d+)(?:,(\d+))?", diff, re.MULTILINE)
+    ]
+    around = {before.enclosing(line) for lines in changed for line in lines}
+    names = {definition.qualified for definition in around if definition is not None and definition.kind in CALLABLE}
+    for definition in SourceText((tree / path).read_text("utf-8", "surrogateescape"), kind).definitions:
+        if definition.qualified in names:
+            yield Function(path, definition.start_line, definition.end_line)
 
 
 def question_text(message: str) -> str:
@@ -158,11 +192,25 @@ class _Located:
     def __init__(self, app: App, tree: Path) -> None:
         self._app = app
         self._tree = tree
+        self._last: tuple[Question, Candidates] | None = None
 
     def recalls(self, question: Question) -> tuple[float, ...]:
-        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
-        candidates = gathered(self._app.docstore, self._app.searcher, request)
+        candidates = self._gathered(question)
         return tuple(self._recall(within(candidates, budget), question, budget) for budget in BUDGETS)
+
+    def function_recalls(self, question: Question, functions: frozenset[Function]) -> tuple[float, ...]:
+        """Return the share of functions of which lines are named, at each budget."""
+        return tuple(self._share_named(within(self._gathered(question), budget), functions) for budget in BUDGETS)
+
+    def _share_named(self, places: Located, functions: frozenset[Function]) -> float:
+        spots = [(self._row(spot).path, spot) for spot in (*places.code, *places.tests, *places.documents)]
+        named = {
+            function
+            for function in functions
+            for path, spot in spots
+            if path == function.path and spot.start_line <= function.end_line and function.start_line <= spot.end_line
+        }
+        return len(named) / len(functions)
 
     def _recall(self, places: Located, question: Question, budget: int) -> float:
         rows = [self._row(spot) for spot in (*places.code, *places.tests, *places.documents)]
@@ -179,9 +227,13 @@ class _Located:
 
     def ranked(self, question: Question) -> list[str]:
         """Return the files in their order, for a look at what was missed."""
-        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
-        files = gathered(self._app.docstore, self._app.searcher, request).files
-        return [os.path.relpath(path, self._tree) for path, _ in files]
+        return [os.path.relpath(path, self._tree) for path, _ in self._gathered(question).files]
+
+    def _gathered(self, question: Question) -> Candidates:
+        if self._last is None or self._last[0] != question:
+            request = LocateRequest(question.text, embedding_seconds=_SECONDS)
+            self._last = question, gathered(self._app.docstore, self._app.searcher, request)
+        return self._last[1]
 
 
 def _tree(repository: Path, pin: str, place: Path) -> Path:
@@ -201,7 +253,7 @@ def _show(title: str, results: Sequence[Result]) -> None:
         default=0,
     )
     print(f"\n{title}: {n_questions} questions")
-    print(f"  {'recall of files at':20}" + "".join(f"{budget:>9,}" for budget in BUDGETS) + f"{'CPU ms':>9}")
+    print(f"  {'recall at':20}" + "".join(f"{budget:>9,}" for budget in BUDGETS) + f"{'CPU ms':>9}")
     for name in dict.fromkeys(result.ranking for result in results):
         own = [result for result in results if result.ranking == name]
         recalls = (statistics.fmean(column) for column in zip(*(result.recalls for result in own), strict=True))

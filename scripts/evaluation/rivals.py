@@ -41,14 +41,14 @@ class Ripgrep:
 
     def rare_words(self, question: str) -> list[Row]:
         """Rank by how rare the words are that a file has."""
-        n_all = len(_run("rg", "--no-config", "--files", cwd=self._tree).splitlines())
+        n_all = len(run("rg", "--no-config", "--files", cwd=self._tree).splitlines())
         return self._ranked(
             question, lambda n_files: {word: math.log(1 + n_all / n) for word, n in n_files.items() if n}
         )
 
     def literal(self, text: str) -> list[str]:
         """Return the files that have a text in them as it stands, whatever its case, in the order of their paths."""
-        result = _run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
+        result = run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
         return [path.removeprefix("./") for path in result.splitlines()]
 
     def _ranked(self, question: str, weigh: Callable[[Mapping[str, int]], Mapping[str, float]]) -> list[Row]:
@@ -56,7 +56,7 @@ class Ripgrep:
         if not words:
             return []
         patterns = [option for word in words for option in ("-e", word)]
-        result = _run("rg", "--no-config", "-inF", "--no-heading", "-0", "-H", *patterns, "--", ".", cwd=self._tree)
+        result = run("rg", "--no-config", "-inF", "--no-heading", "-0", "-H", *patterns, "--", ".", cwd=self._tree)
         lines: defaultdict[str, list[str]] = defaultdict(list)
         has: defaultdict[str, set[str]] = defaultdict(set)
         for row in result.split("\n"):
@@ -88,7 +88,7 @@ class Recoll:
 
     def update(self) -> None:
         """Update the index."""
-        _run("recollindex", "-c", str(self._place))
+        run("recollindex", "-c", str(self._place))
 
     def search(self, question: str) -> list[Row]:
         """Ask for its first hundred hits."""
@@ -99,7 +99,7 @@ class Recoll:
         return [row.path for row in self._search(f'"{text}"')]
 
     def _search(self, words: str) -> list[Row]:
-        result = _run("recollq", "-c", str(self._place), "-o", "-n", "100", words)
+        result = run("recollq", "-c", str(self._place), "-o", "-n", "100", words)
         rows = re.findall(r"^(.*\[file://([^\]]*)\].*)$", result, re.MULTILINE)
         return [Row(os.path.relpath(path, self._tree).replace(os.sep, "/"), f"{printed}\n") for printed, path in rows]
 
@@ -115,7 +115,8 @@ def without(rows: Iterable[Row], is_wanted: Callable[[str], bool]) -> list[Row]:
     return [row for row in rows if is_wanted(row.path)]
 
 
-def _run(*command: str, cwd: Path | None = None) -> str:
+def run(*command: str, cwd: Path | None = None) -> str:
+    """Return what a command prints, whatever its exit code."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run(  # noqa: S603 - words of ours
         command, cwd=cwd, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment

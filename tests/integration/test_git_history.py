@@ -15,6 +15,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseRequest
+from directory_indexer.search.locating import LocateRequest, locate
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.texts import read_text
 from directory_indexer.walk.repository import git_history_file, references
@@ -289,3 +290,26 @@ def test_a_forced_run_reads_all_again(index: Index, repository: Repository) -> N
     index.run(options=IndexOptions(wait=False, read_everything=True))
     assert len(commits(index, "author:ann")) == 2
     assert repository.top.is_dir()
+
+
+def test_what_commits_changed_together_with_the_likeliest_file_is_to_be_read(
+    index: Index, repository: Repository
+) -> None:
+    for word in ("ginger", "carrots"):
+        repository.commit(f"Boil {word}", "kitchen/soup.py", "office/bill.py")
+    repository.commit("Wash up", "office/dishes.py", "kitchen/soup.py")
+    index.run()
+    located = locate(index.docstore, index.searcher, LocateRequest("kitchen/soup.py fails", mode=SearchMode.KEYWORD))
+    reasons = {os.path.basename(spot.path): spot.reason for spot in located.code}
+    assert "changed together with soup.py 2 times" in reasons["bill.py"]
+    assert "changed together" not in reasons.get("dishes.py", "")
+
+
+def test_a_commit_like_a_report_names_the_files_that_it_changed(index: Index, repository: Repository) -> None:
+    repository.commit("Stop the overheating of ovens", "kitchen/oven.py")
+    index.run()
+    request = LocateRequest("ovens are overheating", mode=SearchMode.KEYWORD)
+    reasons = {
+        os.path.basename(spot.path): spot.reason for spot in locate(index.docstore, index.searcher, request).code
+    }
+    assert "changed by a commit like it: Stop the overheating of ovens" in reasons["oven.py"]

@@ -176,3 +176,13 @@ def test_a_name_is_no_part_of_another_one_and_has_its_case(index: Index) -> None
     found = symbol(index, "size")
     assert lines(found.code) == [("", 3, "call")]
     assert [one.path.rpartition("/")[2] for one in found.documents] == ["b.md"]
+
+
+def test_very_many_definitions_leave_room_for_uses(index: Index) -> None:
+    text = "".join(f"class Klass{n}:\n    def name(self, argument_{n}: int) -> int: ...\n\n" for n in range(30))
+    index.write("a.py", f"{text}\nklass.name(1)\n")
+    index.run()
+    with index.docstore.snapshot() as snapshot:
+        answer = answer_text(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
+    assert "more definitions" in answer
+    assert "klass.name(1)" in answer

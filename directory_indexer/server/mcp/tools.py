@@ -267,6 +267,7 @@ def _search_answer(result: SearchResult, page: Page) -> Answer:
     return Answer(search_text(answer), answer, links(answer, result))
 
 
+_SHARES = 16
 _READ_NEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
 _NOWHERE = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
 _NOTHING = "Nothing in the index speaks for a place. Next: search with other words.\n"
@@ -288,10 +289,11 @@ def symbol_within_budget(
         text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
         return whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
 
-    room = most_that_fit(call.max_tokens, lambda room: _fits(answer(room), call.max_tokens))
-    if not room:
+    rooms = (call.max_tokens * share // _SHARES for share in range(_SHARES, 0, -1))
+    fitting = next((part for room in rooms if _fits(part := answer(room), call.max_tokens)), None)
+    if fitting is None:
         raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
-    return answer(room)
+    return fitting
 
 
 def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
