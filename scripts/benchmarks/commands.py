@@ -167,7 +167,7 @@ def memory(options: Options) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         command = (*index_command(tree, Path(temporary) / "index"), "--max-seconds", str(_MODEL_SECONDS))
         what = f"index run, {size_of([tree])}, its first {_MODEL_SECONDS} s with the model"
-        runs[what] = cost_of(command, is_watched=True, may_fail=True)
+        runs[what] = cost_of(command, is_watched=True)
     for what, cost in runs.items():
         yield Row(what, "MB at most", cost.memory, interpreter.memory, "python -c pass")
         yield Row(f"{what}, not shared", "MB at most", cost.anonymous, interpreter.anonymous, "python -c pass")
@@ -215,7 +215,7 @@ def _worktree(options: Options) -> Iterator[Row]:
         with report.open("wb") as output:
             taken["index"].append(cost_of((DIRINDEX, "index", str(worktree), "--yes", "--json", *at), output=output))
         embedded.append(json.loads(report.read_text("utf-8"))["embedded"])
-        taken["first search of"].append(cost_of((DIRINDEX, "search", *queries(1), str(worktree), *at), may_fail=True))
+        taken["first search of"].append(cost_of((DIRINDEX, "search", *queries(1), str(worktree), *at)))
         taken["git status"].append(cost_of(("git", "-C", str(worktree), "status", "--short")))
         cost_of((DIRINDEX, "forget", str(worktree), *at))
         _git("-C", str(tree), "worktree", "remove", "--force", str(worktree))
@@ -285,7 +285,7 @@ def _completion(place: Path, tree: Path) -> Iterator[Row]:
     before = _n_waiting(place)
     yield Row("database with static vectors", "bytes a chunk", (place / "data.db").stat().st_size / before)
     command = (*index_command(tree, place, "complete"), "--max-seconds", str(2 * _MODEL_SECONDS))
-    cost = cost_of(command, may_fail=True)
+    cost = cost_of(command)
     embedded = before - _n_waiting(place)
     yield Row("embedding", "chunks a second", 1000 * embedded / cost.wall)
     minutes = before / embedded * cost.wall / 60_000
