@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
-import random
 import shutil
 import subprocess
 import tempfile
@@ -25,20 +23,17 @@ from benchmarks.corpus import (
     make_tree,
     queries,
     recoll_command,
-    vocabulary,
 )
 from benchmarks.measure import (
     DIRINDEX,
     NOTHING,
     PYTHON,
     Command,
-    Cost,
     Options,
     Prepared,
     Row,
     cost_of,
     costs,
-    median,
     megabytes,
     rows_of,
     size_of,
@@ -53,9 +48,6 @@ _PARTS_OF_LINUX: Final = ("include", "samples", "scripts", "security")
 _N_FILES: Final = 7000
 _N_CHUNKS_EACH: Final = 12
 _MODEL_SECONDS: Final = 60
-_N_COMMITS: Final = 50_000
-_N_FILES_OF_REPOSITORY: Final = 10_000
-_AUTHOR: Final = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0")
 
 
 def start(options: Options) -> Iterator[Row]:
@@ -171,79 +163,6 @@ def memory(options: Options) -> Iterator[Row]:
     for what, cost in runs.items():
         yield Row(what, "MB at most", cost.memory, interpreter.memory, "python -c pass")
         yield Row(f"{what}, not shared", "MB at most", cost.anonymous, interpreter.anonymous, "python -c pass")
-
-
-def repository(options: Options) -> Iterator[Row]:
-    """Measure all commits by words, beside `git log`, and a new worktree by words and meaning, beside `git status`."""
-    yield from _commits(options)
-    yield from _worktree(options)
-
-
-def _commits(options: Options) -> Iterator[Row]:
-    place = options.place / f"commits-{_N_COMMITS}"
-    if not place.exists():
-        _git("init", "--quiet", "--bare", "--initial-branch=main", str(place / "history.git"))
-        _git("-C", str(place / "history.git"), "fast-import", "--quiet", stdin=_history())
-        _git("clone", "--quiet", "--no-checkout", str(place / "history.git"), str(place / "clone"))
-    config, data_dir = place / "config.json", place / "index"
-    config.write_text(json.dumps({"indexing": {"git_history": True, "embedding": "off"}}), encoding="utf-8")
-
-    def from_nothing() -> Command:
-        shutil.rmtree(data_dir, ignore_errors=True)
-        return (*index_command(place / "clone", data_dir), "--config", str(config))
-
-    log = ("git", "-C", str(place / "clone"), "log", "--name-only")
-    taken = costs({"index": from_nothing, "log": log}, rounds=options.rounds)
-    what = f"index {_N_COMMITS:,} commits by words"
-    yield from rows_of(what, taken["index"], taken["log"], of="git log --name-only")
-
-
-def _worktree(options: Options) -> Iterator[Row]:
-    """Ask each new worktree by words and meaning when it is indexed; nothing of it may be embedded."""
-    place = options.place / f"worktree-{_N_FILES_OF_REPOSITORY}"
-    tree, worktree, report = (place / name for name in ("tree", "worktree", "report.json"))
-    make_tree(tree, n_files=_N_FILES_OF_REPOSITORY, n_chunks_each=1)
-    if not (tree / ".git").exists():
-        _git("-C", str(tree), "init", "--quiet")
-        _git("-C", str(tree), "add", "--all")
-        _git("-C", str(tree), *_AUTHOR, "commit", "--quiet", "--message", "All notes")
-    at = ("--quiet", "--data-dir", str(indexed(tree, place / "index").data_dir))
-    taken: dict[str, list[Cost]] = {"index": [], "first search of": [], "git status": []}
-    embedded = []
-    for _ in range(options.rounds):
-        _git("-C", str(tree), "worktree", "add", "--quiet", "--detach", str(worktree))
-        with report.open("wb") as output:
-            taken["index"].append(cost_of((DIRINDEX, "index", str(worktree), "--yes", "--json", *at), output=output))
-        embedded.append(json.loads(report.read_text("utf-8"))["embedded"])
-        taken["first search of"].append(cost_of((DIRINDEX, "search", *queries(1), str(worktree), *at)))
-        taken["git status"].append(cost_of(("git", "-C", str(worktree), "status", "--short")))
-        cost_of((DIRINDEX, "forget", str(worktree), *at))
-        _git("-C", str(tree), "worktree", "remove", "--force", str(worktree))
-    what = f"a new worktree of {_N_FILES_OF_REPOSITORY:,} files"
-    for verb in ("index", "first search of"):
-        yield from rows_of(f"{verb} {what}", median(taken[verb]), median(taken["git status"]), of="git status")
-    yield Row(f"texts embedded for {what}", "texts", max(embedded))
-
-
-def _history() -> bytes:
-    """Return commits of made-up words as `git fast-import` takes them; each changes one of two thousand files."""
-    chance, made_up = random.Random(5), vocabulary()
-    commits = []
-    for number in range(_N_COMMITS):
-        body = "\n".join(" ".join(chance.choices(made_up, k=11)) for _ in range(chance.randrange(8)))
-        message = f"{' '.join(chance.choices(made_up, k=8))}\n\n{body}\n"
-        who = f"Dev {number % 60} <dev{number % 60}@example.org> {1_500_000_000 + number * 600} +0000"
-        commits.append(
-            f"commit refs/heads/main\nauthor {who}\ncommitter {who}\ndata {len(message)}\n{message}\n"
-            f"M 100644 inline d{chance.randrange(40)}/f{chance.randrange(50)}.c\ndata {len(f'x{number}')}\nx{number}\n"
-        )
-    return "".join(commits).encode("ascii")
-
-
-def _git(*arguments: str, stdin: bytes | None = None) -> None:
-    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
-    program = shutil.which("git") or "git"
-    subprocess.run((program, *arguments), input=stdin, check=True, env=environment)  # noqa: S603 - words of ours
 
 
 def first_meaning(options: Options) -> Iterator[Row]:

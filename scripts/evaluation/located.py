@@ -7,6 +7,7 @@ answer is what they changed of the source files of that tree.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import statistics
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.search.locating import Located, LocateRequest, Spot, gathered, within
+from directory_indexer.search.locating import LocateRequest, Spot, gathered, within
 from directory_indexer.search.requests import SearchMode
 from evaluation.asking import open_index, search_tree
 from evaluation.commits import commits, git, is_source
@@ -33,13 +34,11 @@ BUDGETS = (2000, 4000, 8000, 16_000)
 _BYTES_PER_TOKEN = 3
 _SECONDS = 0.5
 _DEEP = 200
-_SHOWN = BUDGETS.index(8000)
 
 
 class Question(NamedTuple):
     """A message, and the files that the commit changed."""
 
-    repository: str
     commit: str
     text: str
     files: frozenset[str]
@@ -48,7 +47,6 @@ class Question(NamedTuple):
 class Result(NamedTuple):
     """The result of a ranking for a question: the recall of files at each budget, and the processor time."""
 
-    repository: str
     ranking: str
     recalls: tuple[float, ...]
     cpu_ms: float
@@ -63,44 +61,38 @@ def located(arguments: Sequence[str]) -> None:
     parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
     parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
     parser.add_argument("--commits", type=int, default=30, metavar="N", help="ask for so many of each (30)")
-    parser.add_argument("--history", action="store_true", help="index the commits before, too")
-    parser.add_argument("--only", default="", metavar="RANKING", help="ask this one alone")
-    parser.add_argument("--show", action="store_true", help="also print what was missed at 8,000 tokens")
     options = parser.parse_args(arguments)
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as temporary:
         for repository in options.repositories:
-            own = list(_measured(repository, options.data_dir or Path(temporary), options))
-            _show(repository.parent.name if repository.name in ("repo", ".git") else repository.name, own)
+            place = (options.data_dir or Path(temporary)) / _name_of(repository)
+            own = list(_measured(repository, place, at_most=options.commits))
+            _show(place.name, own)
             results += own
     _show(f"all {len(options.repositories)} repositories", results)
 
 
-def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> Iterator[Result]:
-    place = data_dir / (repository.parent.name if repository.name in ("repo", ".git") else repository.name)
-    pin, questions = questions_of(repository, at_most=options.commits)
+def _name_of(repository: Path) -> str:
+    return repository.parent.name if repository.name in ("repo", ".git") else repository.name
+
+
+def _measured(repository: Path, place: Path, *, at_most: int) -> Iterator[Result]:
+    pin, questions = questions_of(repository, at_most=at_most)
     tree = _tree(repository, pin, place)
-    indexing = {"embedding": "on-demand", "git_history": options.history}
-    app = open_index(tree, place / ("index-history" if options.history else "index"), indexing=indexing)
-    own = _Located(app, tree)
+    app = open_index(tree, place / "index", indexing={"embedding": "on-demand"})
+    ripgrep = Ripgrep(tree)
     rankings: dict[str, Callable[[Question], tuple[float, ...]]] = {
-        "dirindex locate": own.recalls,
+        "dirindex locate": lambda question: _recalls_of_locate(app, tree, question),
         "dirindex search": lambda question: recalls_of(
             question, search_tree(app, tree, question.text, SearchMode.HYBRID, _DEEP)
         ),
     }
     if Ripgrep.is_installed():
-        ripgrep = Ripgrep(tree)
         rankings["rg, rare words"] = lambda question: recalls_of(question, ripgrep.rare_words(question.text))
-    for name, ask in rankings.items():
-        if options.only and options.only not in name:
-            continue
-        for question in questions:
-            began = sum(os.times()[:4])
-            recalls = ask(question)
-            yield Result(place.name, name, recalls, (sum(os.times()[:4]) - began) * 1e3)
-            if options.show and name == "dirindex locate" and recalls[_SHOWN] < 1:
-                _show_missed(question, own.ranked(question))
+    for (name, ask), question in itertools.product(rankings.items(), questions):
+        began = sum(os.times()[:4])
+        recalls = ask(question)
+        yield Result(name, recalls, (sum(os.times()[:4]) - began) * 1e3)
     app.close()
 
 
@@ -116,10 +108,7 @@ def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]
             break
     pin = chosen[-1][1]
     there = set(git("-C", str(repository), "ls-tree", "-r", "--name-only", "-z", pin).split("\0"))
-    name = repository.parent.name if repository.name in ("repo", ".git") else repository.name
-    questions = [
-        Question(name, commit, text, frozenset(there.intersection(files))) for commit, _, text, files in chosen
-    ]
+    questions = [Question(commit, text, frozenset(there.intersection(files))) for commit, _, text, files in chosen]
     return pin, [question for question in questions if len(question.files) >= _FEWEST]
 
 
@@ -152,36 +141,26 @@ def recall_at(files: frozenset[str], rows: Sequence[Row], budget: int) -> float:
     return len(files & seen) / len(files)
 
 
-class _Located:
-    """The lines that `locate` names at each budget."""
-
-    def __init__(self, app: App, tree: Path) -> None:
-        self._app = app
-        self._tree = tree
-
-    def recalls(self, question: Question) -> tuple[float, ...]:
-        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
-        candidates = gathered(self._app.docstore, self._app.searcher, request)
-        return tuple(self._recall(within(candidates, budget), question, budget) for budget in BUDGETS)
-
-    def _recall(self, places: Located, question: Question, budget: int) -> float:
-        rows = [self._row(spot) for spot in (*places.code, *places.tests, *places.documents)]
+def _recalls_of_locate(app: App, tree: Path, question: Question) -> tuple[float, ...]:
+    """Return the recall at each budget, of the lines that `locate` names."""
+    request = LocateRequest(question.text, embedding_seconds=_SECONDS)
+    candidates = gathered(app.docstore, app.searcher, request)
+    recalls = []
+    for budget in BUDGETS:
+        places = within(candidates, budget)
+        rows = [_row(tree, spot) for spot in (*places.code, *places.tests, *places.documents)]
         n_bytes = sum(len(row.printed.encode("utf-8", "surrogateescape")) for row in rows)
         if n_bytes > budget * _BYTES_PER_TOKEN:
             print(f"  {question.commit[:9]} takes {n_bytes / _BYTES_PER_TOKEN:.0f} of {budget} tokens")
-        return len(question.files & {row.path for row in rows}) / len(question.files)
+        recalls.append(len(question.files & {row.path for row in rows}) / len(question.files))
+    return tuple(recalls)
 
-    def _row(self, spot: Spot) -> Row:
-        name = os.path.relpath(spot.path, self._tree)
-        lines = Path(spot.path).read_text("utf-8", "replace").split("\n")[spot.start_line - 1 : spot.end_line]
-        printed = f"{name}:{spot.start_line}-{spot.end_line}  {spot.reason}\n" + "\n".join(lines)
-        return Row(name.replace(os.sep, "/"), printed)
 
-    def ranked(self, question: Question) -> list[str]:
-        """Return the files in their order, for a look at what was missed."""
-        request = LocateRequest(question.text, embedding_seconds=_SECONDS)
-        files = gathered(self._app.docstore, self._app.searcher, request).files
-        return [os.path.relpath(path, self._tree) for path, _ in files]
+def _row(tree: Path, spot: Spot) -> Row:
+    name = os.path.relpath(spot.path, tree)
+    lines = Path(spot.path).read_text("utf-8", "replace").split("\n")[spot.start_line - 1 : spot.end_line]
+    printed = f"{name}:{spot.start_line}-{spot.end_line}  {spot.reason}\n" + "\n".join(lines)
+    return Row(name.replace(os.sep, "/"), printed)
 
 
 def _tree(repository: Path, pin: str, place: Path) -> Path:
@@ -196,22 +175,15 @@ def _tree(repository: Path, pin: str, place: Path) -> Path:
 
 
 def _show(title: str, results: Sequence[Result]) -> None:
-    n_questions = max(
-        (sum(result.ranking == name for result in results) for name in {result.ranking for result in results}),
-        default=0,
-    )
-    print(f"\n{title}: {n_questions} questions")
+    by_ranking: dict[str, list[Result]] = {}
+    for result in results:
+        by_ranking.setdefault(result.ranking, []).append(result)
+    print(f"\n{title}: {max(map(len, by_ranking.values()), default=0)} questions")
     print(f"  {'recall of files at':20}" + "".join(f"{budget:>9,}" for budget in BUDGETS) + f"{'CPU ms':>9}")
-    for name in dict.fromkeys(result.ranking for result in results):
-        own = [result for result in results if result.ranking == name]
+    for name, own in by_ranking.items():
         recalls = (statistics.fmean(column) for column in zip(*(result.recalls for result in own), strict=True))
         cpu_ms = statistics.median(result.cpu_ms for result in own)
         print(f"  {name:20}" + "".join(f"{recall:>9.3f}" for recall in recalls) + f"{cpu_ms:>9.0f}", flush=True)
-
-
-def _show_missed(question: Question, ranked: Sequence[str]) -> None:
-    places = {path: ranked.index(path) + 1 if path in ranked else 0 for path in sorted(question.files)}
-    print(f"  {question.commit[:9]} {question.text.splitlines()[0][:70]!r}: {places}")
 
 
 _FEWEST, _MOST = 2, 8

@@ -50,15 +50,14 @@ def symbols(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="scripts/eval symbols", description=__doc__, epilog=_EPILOGUE)
     parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="a directory of Python files")
     parser.add_argument("--names", type=int, default=60, metavar="N", help="ask for so many of each (60)")
-    parser.add_argument("--show", action="store_true", help="also print what was missed and what was wrong")
     options = parser.parse_args(arguments)
     print(f"{'':16}{'names':>6}{'defined':>9}{'all: R':>8}{'P':>10}{'certain: R':>12}{'P':>6}")
-    rows = [_measured(tree.resolve(), options.names, is_shown=options.show) for tree in options.trees]
+    rows = [_measured(tree.resolve(), options.names) for tree in options.trees]
     if len(rows) > 1:
         _print("all", *(_sum(column) for column in zip(*rows, strict=True)))
 
 
-def _measured(tree: Path, n_names: int, *, is_shown: bool) -> tuple[_Counts, _Counts, _Counts]:
+def _measured(tree: Path, n_names: int) -> tuple[_Counts, _Counts, _Counts]:
     samples = list(_samples(tree, n_names))
     defined, every, certain = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
@@ -70,8 +69,6 @@ def _measured(tree: Path, n_names: int, *, is_shown: bool) -> tuple[_Counts, _Co
                 defined.append(_Counts(sample.place in at, 1, 1))
                 every.append(_compared(sample, _lines(answer, is_certain=False)))
                 certain.append(_compared(sample, _lines(answer, is_certain=True)))
-                if is_shown:
-                    _show(sample, answer, at)
         app.close()
     _print(tree.name, sums := _sum(defined), all_sums := _sum(every), certain_sums := _sum(certain))
     return sums, all_sums, certain_sums
@@ -143,15 +140,6 @@ def _sum(counts: Iterable[_Counts]) -> _Counts:
 def _print(name: str, defined: _Counts, every: _Counts, certain: _Counts) -> None:
     share = defined.right / max(defined.there, 1)
     print(f"{name:16}{defined.there:>6}{share:>9.3f}{every}{certain}", flush=True)
-
-
-def _show(sample: _Sample, answer: FoundSymbol, at: _Lines) -> None:
-    certain = _lines(answer, is_certain=True)
-    for title, lines in (("missed", sample.references - certain), ("wrong", certain - sample.references)):
-        for path, line in sorted(lines):
-            print(f"  {title} {sample.name}: {path}:{line}")
-    if sample.place not in at:
-        print(f"  not defined: {sample.name} {sample.place}")
 
 
 _HEADS = ("def ", "class ", "async def ", "@")
