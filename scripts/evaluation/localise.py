@@ -1,14 +1,12 @@
 """`scripts/eval localise`: which file is it that has to be changed? Commits ask, and the file they changed answers.
 
 Each repository is gone through from the oldest commit that is asked for to the newest, and its index is brought up to
-date at each of them. An answer that was measured stays in `answers.jsonl` of the repository's directory, so a run that
-was cut off goes on.
+date at each of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -75,7 +73,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "scripts/eval localise", description=__doc__, epilog=_EPILOGUE, formatter_class=form
     )
     parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
-    parser.add_argument("--data-dir", type=Path, help="where trees, indexes and answers are kept from run to run")
+    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
     parser.add_argument("--commits", type=int, default=40, metavar="N", help="ask for so many of each (40)")
     parser.add_argument(
         "--embedding", choices=("complete", "on-demand"), default="complete", help="what is embedded before a question"
@@ -84,39 +82,16 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _measured(repository: Path, place: Path, *, at_most: int, embedding: str) -> list[Measured]:
-    """Ask what was not asked yet, and return all that was measured."""
     place.mkdir(parents=True, exist_ok=True)
-    tree, answers = place / "tree", place / "answers.jsonl"
+    tree = place / "tree"
     if not tree.exists():
         git("clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(tree))
     chosen = tasks(repository, at_most=at_most)
-    known = {(row.commit, row.ranking): row for row in _known(answers)}
-    answers.write_text("".join(map(_line, known.values())), encoding="utf-8")
+    git("-C", str(tree), "checkout", "--quiet", "--force", "--detach", chosen[0].parent)
     rankings = Rankings(tree, place, embedding=embedding)
-    try:
-        with answers.open("a", encoding="utf-8") as file:
-            for task in chosen:
-                for row in rankings.measure(
-                    task, [name for name in rankings.by_name if (task.commit, name) not in known]
-                ):
-                    known[task.commit, row.ranking] = row
-                    file.write(_line(row))
-                    file.flush()
-    finally:
-        rankings.close()
-    return [known[task.commit, name] for task in chosen for name in rankings.by_name]
-
-
-def _known(answers: Path) -> Iterator[Measured]:
-    for line in answers.read_text(encoding="utf-8").splitlines() if answers.exists() else ():
-        try:
-            yield Measured(**json.loads(line))
-        except ValueError:
-            continue  # the end of a run that was killed
-
-
-def _line(row: Measured) -> str:
-    return json.dumps(row._asdict()) + "\n"
+    measured = [row for task in chosen for row in rankings.measure(task)]
+    rankings.close()
+    return measured
 
 
 def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
@@ -156,18 +131,16 @@ class Rankings:
     def _add(self, name: str, ask: Callable[[str], Sequence[Row]]) -> None:
         self.by_name |= {name: ask, f"{name}{_LEFT_OUT}": lambda text: without(ask(text), is_source)}
 
-    def measure(self, task: Task, names: Sequence[str]) -> Iterator[Measured]:
-        """Bring the tree and the indexes to the state before a commit, and ask these rankings for it."""
-        if not names:
-            return
+    def measure(self, task: Task) -> Iterator[Measured]:
+        """Bring the tree and the indexes to the state before a commit, and ask all rankings for it."""
         git("-C", str(self._tree), "checkout", "--quiet", "--force", "--detach", task.parent)
         git("-C", str(self._tree), "clean", "--quiet", "-fdx")
         index_tree(self._app, Path(os.path.realpath(self._tree)))
         if self._recoll:
             self._recoll.update()
-        for name in names:
+        for name, ask in self.by_name.items():
             began = sum(os.times()[:4])
-            rows = self.by_name[name](task.subject)
+            rows = ask(task.subject)
             cpu_ms = (sum(os.times()[:4]) - began) * 1e3
             place, tokens = found_at(task.path, rows)
             yield Measured(self._tree.parent.name, task.commit, task.is_named, name, place, tokens, cpu_ms)

@@ -64,7 +64,6 @@ class Torture:
     seconds: float
     size: int
     memory_mb: int
-    writes: bool = False
     failures: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
