@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.corpus import (
-    CHUNKS_PER_FILE,
     corpus_of,
     find_command,
     index_command,
@@ -27,14 +25,12 @@ from benchmarks.corpus import (
 from benchmarks.measure import (
     DIRINDEX,
     NOTHING,
-    PYTHON,
     Command,
     Options,
     Prepared,
     Row,
     cost_of,
     costs,
-    megabytes,
     rows_of,
     size_of,
 )
@@ -42,12 +38,8 @@ from benchmarks.measure import (
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 
-_PARTS_OF_LINUX: Final = ("include", "samples", "scripts", "security")
-"""Some 6,900 files of 45 MB."""
-
-_N_FILES: Final = 7000
 _N_CHUNKS_EACH: Final = 12
-_MODEL_SECONDS: Final = 60
+_MODEL_SECONDS: Final = 120
 
 
 def start(options: Options) -> Iterator[Row]:
@@ -70,11 +62,10 @@ def search(options: Options) -> Iterator[Row]:
 
 def words(options: Options) -> Iterator[Row]:
     """Measure making an index of words from nothing, beside reading the files, and beside Recoll."""
+    directories = [options.place / f"words-{options.n_files}-tree"]
     if options.linux:
-        directories = [options.linux / part for part in _PARTS_OF_LINUX]
-    else:
-        directories = [options.place / "words-tree"]
-        make_tree(directories[0], n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+        directories = [options.linux / part for part in ("include", "samples", "scripts", "security")]  # 45 MB
+    make_tree(directories[0], n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
     what = f"keyword index, {size_of(directories)}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
@@ -132,46 +123,13 @@ def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def disk(options: Options) -> Iterator[Row]:
-    """Measure the files of an index after a finished run, beside the text and beside Recoll's index of words."""
-    tree = options.linux / "include" if options.linux else options.place / f"disk-{options.n_files}-tree"
-    make_tree(tree, n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
-    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
-        corpus = indexed(tree, Path(temporary) / "index")
-        text = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) / 1e6
-        what = f"index, {corpus.n_files:,} files, {corpus.n_chunks:,} chunks"
-        yield Row(what, "MB", megabytes(corpus.data_dir), text, "text")
-        yield Row("  of it texts and words", "MB", megabytes(corpus.data_dir, "data.db*"), text, "text")
-        yield Row("  of it vectors", "MB", megabytes(corpus.data_dir / "qdrant"), text, "text")
-        place = Path(temporary) / "recoll"
-        if recoll := recoll_command(place, [tree]):
-            subprocess.run(recoll, check=True, capture_output=True)  # noqa: S603 - Recoll
-            yield Row(what, "MB", megabytes(corpus.data_dir), megabytes(place), "recollindex")
-
-
-def memory(options: Options) -> Iterator[Row]:
-    """Measure an index run of the large tree with vectors of chance, and the beginning of a run with the model."""
-    interpreter = cost_of((PYTHON, "-c", "import time; time.sleep(0.3)"), is_watched=True)
-    large = large_tree(options)
-    runs = {f"index run, {large.n_files:,} files, {large.n_chunks:,} chunks": large.cost}
-    tree = options.place / f"large-{options.n_chunks}-tree"
-    make_tree(tree, n_files=-(-options.n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
-    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
-        command = (*index_command(tree, Path(temporary) / "index"), "--max-seconds", str(_MODEL_SECONDS))
-        what = f"index run, {size_of([tree])}, its first {_MODEL_SECONDS} s with the model"
-        runs[what] = cost_of(command, is_watched=True)
-    for what, cost in runs.items():
-        yield Row(what, "MB at most", cost.memory, interpreter.memory, "python -c pass")
-        yield Row(f"{what}, not shared", "MB at most", cost.anonymous, interpreter.anonymous, "python -c pass")
-
-
 def first_meaning(options: Options) -> Iterator[Row]:
     """Measure making an index of words and static vectors from nothing, and the rate of the model afterwards."""
     tree = options.place / "first-meaning-tree"
     if options.linux and not tree.exists():
         for part in ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib"):  # 5,800 files of 108 MB
             shutil.copytree(options.linux / part, tree / part, symlinks=True)
-    make_tree(tree, n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+    make_tree(tree, n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
     what = f"keyword index and static vectors, {size_of([tree])}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
@@ -203,7 +161,7 @@ def _semble(program: str, cache: Path, tree: Path) -> Command:
 def _completion(place: Path, tree: Path) -> Iterator[Row]:
     before = _n_waiting(place)
     yield Row("database with static vectors", "bytes a chunk", (place / "data.db").stat().st_size / before)
-    command = (*index_command(tree, place, "complete"), "--max-seconds", str(2 * _MODEL_SECONDS))
+    command = (*index_command(tree, place, "complete"), "--max-seconds", str(_MODEL_SECONDS))
     cost = cost_of(command)
     embedded = before - _n_waiting(place)
     yield Row("embedding", "chunks a second", 1000 * embedded / cost.wall)
