@@ -22,18 +22,7 @@ from benchmarks.corpus import (
     queries,
     recoll_command,
 )
-from benchmarks.measure import (
-    DIRINDEX,
-    NOTHING,
-    Command,
-    Options,
-    Prepared,
-    Row,
-    cost_of,
-    costs,
-    rows_of,
-    size_of,
-)
+from benchmarks.measure import DIRINDEX, NOTHING, Command, Options, Prepared, Row, cost_of, costs, rows_of, size_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config

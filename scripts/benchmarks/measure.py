@@ -32,10 +32,7 @@ Prepared: TypeAlias = Callable[[], Command]
 
 @dataclass(frozen=True)
 class Options:
-    """The options of all benchmarks.
-
-    `place` keeps trees and indexes, `linux` is an unpacked source package, `model` is the file of another model.
-    """
+    """The options of all benchmarks: `place` keeps trees and indexes, `linux` is an unpacked source package."""
 
     place: Path
     rounds: int
@@ -44,7 +41,6 @@ class Options:
     n_files: int
     n_files_large: int
     linux: Path | None
-    model: Path | None
 
 
 class Row(NamedTuple):
@@ -96,12 +92,6 @@ def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
     """Compare two commands."""
     yield Row(what, "ms of processor", ours.cpu, baseline.cpu, of)
     yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
-
-
-def rows_of_many(what: str, taken: Sequence[Cost]) -> Iterator[Row]:
-    """Yield the percentiles of many costs."""
-    yield from percentile_rows(what, "ms of processor", [cost.cpu for cost in taken])
-    yield from percentile_rows(what, "ms of the clock", [cost.wall for cost in taken])
 
 
 def percentile_rows(

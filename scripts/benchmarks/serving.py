@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 from benchmarks.corpus import N_PARTS, Corpus, corpus_of, queries
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, percentile_rows, rows_of, times
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, percentile_rows, times
 from indexes import Index
 from numpy.typing import NDArray
 from playwright.sync_api import sync_playwright
@@ -83,22 +83,11 @@ def serving(options: Options) -> Iterator[Row]:
         yield from _calls(server, corpus)
         taken = _at_once(lambda query: server.call("search", query=query), queries(_N_CALLS), n_threads=_N_AT_ONCE)
         yield from percentile_rows(f"search in serve, {_N_AT_ONCE} at once", "ms of the clock", taken)
-        yield from _commands_answered(corpus.data_dir, rounds=options.rounds)
         yield Row("serve afterwards", "MB", memory_of(server.pid)["VmRSS"])
     large = corpus_of(options.n_chunks_large, options.place)
     with Server(large.data_dir) as server:
         server.until_ready()
         yield from _calls(server, large)
-
-
-def _commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
-    """Measure commands that the server answers beside those that answer themselves."""
-    query = queries(1)[0]
-    commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
-    for what, words in commands.items():
-        command = (DIRINDEX, *words, "--quiet", "--data-dir", str(data_dir))
-        taken = costs({"answered": command, "alone": (*command, "--no-server")}, rounds=rounds)
-        yield from rows_of(f"{what}, by the server", taken["answered"], taken["alone"], of="--no-server")
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:

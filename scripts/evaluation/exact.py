@@ -11,11 +11,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from evaluation.asking import open_index
+from evaluation.rivals import Recoll, Ripgrep
+
 from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.secrets.redaction import redact
-from evaluation.asking import open_index
-from evaluation.rivals import Recoll, Ripgrep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,7 +75,7 @@ def exact(arguments: Sequence[str]) -> None:
             tree = Tree(root)
             drawn = list(_drawn(tree, options.each, random.Random(options.seed)))
             by_tree.append(_measured(tree, drawn, data_dir))
-            _show(root.name, by_tree[-1], list_missed=options.missed)
+            _show(root.name, by_tree[-1])
     if len(by_tree) > 1:
         names = dict.fromkeys(name for outcomes in by_tree for name in outcomes)
         _show("all", {name: [outcome for outcomes in by_tree for outcome in outcomes.get(name, ())] for name in names})
@@ -87,7 +88,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
     parser.add_argument("--each", type=int, default=60, metavar="N", help="draw so many of each class (60)")
     parser.add_argument("--seed", type=int, default=1, help="draw others with another seed (1)")
-    parser.add_argument("--missed", action="store_true", help="list what was not found first")
     return parser.parse_args(arguments)
 
 
@@ -130,7 +130,7 @@ def _holds(text: str, typed: str) -> bool:
     return " ".join(typed.casefold().split()) in " ".join(text.casefold().split())
 
 
-def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]], *, list_missed: bool = False) -> None:
+def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]]) -> None:
     print(f"\n{title}")
     for tool, outcomes in by_tool.items():
         kinds = dict.fromkeys(outcome.typed.kind for outcome in outcomes)
@@ -138,10 +138,6 @@ def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]], *, list_missed: 
         for kind in kinds if tool == "dirindex" else ():
             print(f"    {kind:28}{_row([outcome for outcome in outcomes if outcome.typed.kind == kind])}")
         print(f"    {'all':28}{_row(outcomes)}", flush=True)
-    for outcome in by_tool["dirindex"] if list_missed else ():
-        if outcome.place != 1 or outcome.is_weak:
-            weak = ", weak" if outcome.is_weak else ""
-            print(f"    {outcome.typed.kind}: {outcome.typed.query!r} at {outcome.place}{weak}")
 
 
 def _row(outcomes: Sequence[Outcome]) -> str:

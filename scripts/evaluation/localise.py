@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from cheap import index_tree
-
-from directory_indexer.search.requests import SearchMode
 from evaluation.asking import open_index, search_tree
 from evaluation.commits import Task, git, is_source, tasks
 from evaluation.rivals import Recoll, Ripgrep, Row, without
+
+from directory_indexer.search.requests import SearchMode
 
 _EPILOGUE: Final = """
 A repository is a git checkout or a bare one, with its history. Of each are taken the newest commits that change exactly
@@ -58,7 +58,7 @@ def localise(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         for repository in options.repositories:
             place = (options.data_dir or Path(temporary)) / repository.name.removesuffix(".git")
-            own = _measured(repository, place, at_most=options.commits, embedding=options.embedding)
+            own = _measured(repository, place, at_most=options.commits)
             measured += own
             _show(f"{repository.name}:", own)
     if len(options.repositories) > 1:
@@ -75,20 +75,17 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
     parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
     parser.add_argument("--commits", type=int, default=40, metavar="N", help="ask for so many of each (40)")
-    parser.add_argument(
-        "--embedding", choices=("complete", "on-demand"), default="complete", help="what is embedded before a question"
-    )
     return parser.parse_args(arguments)
 
 
-def _measured(repository: Path, place: Path, *, at_most: int, embedding: str) -> list[Measured]:
+def _measured(repository: Path, place: Path, *, at_most: int) -> list[Measured]:
     place.mkdir(parents=True, exist_ok=True)
     tree = place / "tree"
     if not tree.exists():
         git("clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(tree))
     chosen = tasks(repository, at_most=at_most)
     git("-C", str(tree), "checkout", "--quiet", "--force", "--detach", chosen[0].parent)
-    rankings = Rankings(tree, place, embedding=embedding)
+    rankings = Rankings(tree, place)
     measured = [row for task in chosen for row in rankings.measure(task)]
     rankings.close()
     return measured
@@ -110,9 +107,9 @@ def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
 class Rankings:
     """All that is asked about one tree, by name; of what others can do, what is installed."""
 
-    def __init__(self, tree: Path, place: Path, *, embedding: str) -> None:
+    def __init__(self, tree: Path, place: Path) -> None:
         self._tree = tree
-        self._app = app = open_index(tree, place / "index", indexing={"embedding": embedding})
+        self._app = app = open_index(tree, place / "index", indexing={"embedding": "complete"})
         self._recoll = Recoll(tree, place / "recoll") if Recoll.is_installed() else None
         self.by_name: dict[str, Callable[[str], Sequence[Row]]] = {
             "dirindex": lambda text: search_tree(app, tree, text, SearchMode.HYBRID, _SHOWN),

@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 from cheap import cheap_app
 from hostile_inputs import FILES, NAMES, PLACES, QUERIES, write
-from tortures.workbench import DIRINDEX, NOT_FOR_TERMINALS, PACKAGE, complaint_of, remove, run_command
+from tortures.workbench import DIRINDEX, PACKAGE, complaint_of, remove, run_command
 
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import file_path
@@ -26,6 +26,9 @@ from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.text.formatting import printable
 
 TABLE: Final = PACKAGE.parent / "docs" / "robustness.md"
+_NOT_FOR_TERMINALS: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
+)
 _LONGEST_SECONDS: Final = 120.0
 _HALF: Final = 60
 _CODES: Final = frozenset(range(70))
@@ -84,7 +87,7 @@ def _names(place: Path) -> Iterator[tuple[str, str]]:
         page = json.loads(_run(data_dir, *search, "--json").stdout)
         is_exact = file_path(paths[number]) in [hit["path"] for hit in page["hits"]]
         output = _on_terminal(DIRINDEX, *search, "--data-dir", str(data_dir))
-        is_harmless = not NOT_FOR_TERMINALS.search(output) and f"name{number}" in output
+        is_harmless = not _NOT_FOR_TERMINALS.search(output) and f"name{number}" in output
         assert is_exact, what
         assert is_harmless, f"{what}: {output!r}"
         yield f"file name {what}", "indexed; exact in JSON, escaped on a terminal"
