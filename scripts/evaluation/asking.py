@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -41,6 +42,16 @@ _DEEP: Final = 100
 _K1: Final = 1.2
 _B: Final = 0.75
 """The defaults of Lucene's `BM25Similarity`."""
+
+
+def command_parser(name: str, doc: str | None, epilog: str, of: str) -> argparse.ArgumentParser:
+    """Return a parser of trees or repositories, with a place for their indexes."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(f"scripts/eval {name}", description=doc, epilog=epilog, formatter_class=form)
+    kind, _, description = of.partition(": ")
+    parser.add_argument("places", type=Path, nargs="+", metavar=kind.upper(), help=description)
+    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
+    return parser
 
 
 def open_index(tree: Path, data_dir: Path, **settings: dict[str, object]) -> App:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evaluation.asking import open_index
+from evaluation.asking import command_parser, open_index
 from evaluation.rivals import Recoll, Ripgrep
 
 from directory_indexer.ranking.word_forms import stem_of
@@ -71,7 +71,7 @@ def exact(arguments: Sequence[str]) -> None:
     by_tree: list[Mapping[str, Sequence[Outcome]]] = []
     with tempfile.TemporaryDirectory() as temporary:
         data_dir = options.data_dir or Path(temporary)
-        for root in options.trees:
+        for root in options.places:
             tree = Tree(root)
             drawn = list(_drawn(tree, options.each, random.Random(options.seed)))
             by_tree.append(_measured(tree, drawn, data_dir))
@@ -82,10 +82,7 @@ def exact(arguments: Sequence[str]) -> None:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("scripts/eval exact", description=__doc__, epilog=_EPILOGUE, formatter_class=form)
-    parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="any directory with text")
-    parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
+    parser = command_parser("exact", __doc__, _EPILOGUE, "tree: any directory with text")
     parser.add_argument("--each", type=int, default=60, metavar="N", help="draw so many of each class (60)")
     parser.add_argument("--seed", type=int, default=1, help="draw others with another seed (1)")
     return parser.parse_args(arguments)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from cheap import index_tree
-from evaluation.asking import open_index, search_tree
+from evaluation.asking import command_parser, open_index, search_tree
 from evaluation.commits import Task, git, is_source, tasks
 from evaluation.rivals import Recoll, Ripgrep, Row, without
 
@@ -56,24 +56,19 @@ def localise(arguments: Sequence[str]) -> None:
     options = _options(arguments)
     measured: list[Measured] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for repository in options.repositories:
+        for repository in options.places:
             place = (options.data_dir or Path(temporary)) / repository.name.removesuffix(".git")
             own = _measured(repository, place, at_most=options.commits)
             measured += own
             _show(f"{repository.name}:", own)
-    if len(options.repositories) > 1:
-        _show(f"all {len(options.repositories)} repositories:", measured)
+    if len(options.places) > 1:
+        _show(f"all {len(options.places)} repositories:", measured)
         _show("the subject names the file:", [row for row in measured if row.is_named])
         _show("it does not:", [row for row in measured if not row.is_named])
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "scripts/eval localise", description=__doc__, epilog=_EPILOGUE, formatter_class=form
-    )
-    parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
-    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
+    parser = command_parser("localise", __doc__, _EPILOGUE, "repository: git checkout, or bare")
     parser.add_argument("--commits", type=int, default=40, metavar="N", help="ask for so many of each (40)")
     return parser.parse_args(arguments)
 

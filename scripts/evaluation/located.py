@@ -6,7 +6,6 @@ answer is what they changed of the source files of that tree.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import re
@@ -15,12 +14,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluation.asking import command_parser, open_index, search_tree
+from evaluation.commits import commits, git, is_source
+from evaluation.rivals import Ripgrep, Row
+
 from directory_indexer.app import App
 from directory_indexer.search.locating import LocateRequest, Spot, gathered, within
 from directory_indexer.search.requests import SearchMode
-from evaluation.asking import open_index, search_tree
-from evaluation.commits import commits, git, is_source
-from evaluation.rivals import Ripgrep, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,22 +54,17 @@ class Result(NamedTuple):
 
 def located(arguments: Sequence[str]) -> None:
     """Print a table for each repository, and one for all."""
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "scripts/eval located", description=__doc__, epilog=_EPILOGUE, formatter_class=form
-    )
-    parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
-    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
+    parser = command_parser("located", __doc__, _EPILOGUE, "repository: git checkout, or bare")
     parser.add_argument("--commits", type=int, default=30, metavar="N", help="ask for so many of each (30)")
     options = parser.parse_args(arguments)
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for repository in options.repositories:
+        for repository in options.places:
             place = (options.data_dir or Path(temporary)) / _name_of(repository)
             own = list(_measured(repository, place, at_most=options.commits))
             _show(place.name, own)
             results += own
-    _show(f"all {len(options.repositories)} repositories", results)
+    _show(f"all {len(options.places)} repositories", results)
 
 
 def _name_of(repository: Path) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evaluation.asking import command_parser, open_index
+
 from directory_indexer.search.symbols import MENTION, find_symbol, symbol_request
-from evaluation.asking import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,29 +47,30 @@ class _Counts(NamedTuple):
 
 def symbols(arguments: Sequence[str]) -> None:
     """Print a row for each tree, and one for all."""
-    parser = argparse.ArgumentParser(prog="scripts/eval symbols", description=__doc__, epilog=_EPILOGUE)
-    parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="a directory of Python files")
+    parser = command_parser("symbols", __doc__, _EPILOGUE, "tree: a directory of Python files")
     parser.add_argument("--names", type=int, default=60, metavar="N", help="ask for so many of each (60)")
     options = parser.parse_args(arguments)
     print(f"{'':16}{'names':>6}{'defined':>9}{'all: R':>8}{'P':>10}{'certain: R':>12}{'P':>6}")
-    rows = [_measured(tree.resolve(), options.names) for tree in options.trees]
+    with tempfile.TemporaryDirectory() as temporary:
+        data_dir = options.data_dir or Path(temporary)
+        rows = [_measured(tree.resolve(), data_dir / tree.name, options.names) for tree in options.places]
     if len(rows) > 1:
         _print("all", *(_sum(column) for column in zip(*rows, strict=True)))
 
 
-def _measured(tree: Path, n_names: int) -> tuple[_Counts, _Counts, _Counts]:
+def _measured(tree: Path, data_dir: Path, n_names: int) -> tuple[_Counts, _Counts, _Counts]:
     samples = list(_samples(tree, n_names))
     defined, every, certain = [], [], []
-    with tempfile.TemporaryDirectory() as temporary:
-        app = open_index(tree, Path(temporary), indexing={"embedding": "off"})
-        with app.docstore.snapshot() as snapshot:
-            for sample in samples:
-                answer = find_symbol(snapshot, symbol_request(sample.name))
-                at = {(str(each.path), each.definition.start_line) for each in answer.definitions}
-                defined.append(_Counts(sample.place in at, 1, 1))
-                every.append(_compared(sample, _lines(answer, is_certain=False)))
-                certain.append(_compared(sample, _lines(answer, is_certain=True)))
-        app.close()
+    app = open_index(tree, data_dir, indexing={"embedding": "off"})
+    with app.docstore.snapshot() as snapshot:
+        for sample in samples:
+            answer = find_symbol(snapshot, symbol_request(sample.name))
+            at = {(str(each.path), each.definition.start_line) for each in answer.definitions}
+            defined.append(_Counts(sample.place in at, 1, 1))
+            for counts, is_certain in ((every, False), (certain, True)):
+                lines = _lines(answer, is_certain=is_certain)
+                counts.append(_Counts(len(lines & sample.references), len(lines), len(sample.references)))
+    app.close()
     _print(tree.name, sums := _sum(defined), all_sums := _sum(every), certain_sums := _sum(certain))
     return sums, all_sums, certain_sums
 
@@ -127,10 +128,6 @@ def _lines(answer: FoundSymbol, *, is_certain: bool) -> _Lines:
         for use in part.uses
         if use.how != MENTION and not (is_certain and use.doubt)
     }
-
-
-def _compared(sample: _Sample, lines: _Lines) -> _Counts:
-    return _Counts(len(lines & sample.references), len(lines), len(sample.references))
 
 
 def _sum(counts: Iterable[_Counts]) -> _Counts:

@@ -132,12 +132,10 @@ def _server(shared: _Crowd, number: int) -> None:
 
 
 def _require_consistent(shared: _Crowd, page: dict[str, list[dict[str, str]]]) -> None:
-    texts: dict[str, str] = {}
     places = [(hit["path"], hit["chunk"]) for hit in page["hits"]]
     shared.require(len(places) == len(set(places)), f"a passage is shown twice: {places}")
-    for hit in page["hits"]:
-        texts[hit["path"]] = texts.get(hit["path"], "") + hit["text"]
-    for path, text in texts.items():
+    for path in {path for path, _ in places}:
+        text = "".join(hit["text"] for hit in page["hits"] if hit["path"] == path)
         _require_one_version(shared, text, f"search {path}")
 
 

@@ -277,7 +277,9 @@ def _allowed_directory_after_the_call(stage: Stage) -> int:
     delays = (0.02, 0.06, 0.12, 0.2, 0.3, 0.5)
     with stage.served(stage.outer) as client:
         for delay in delays:
-            reply = client.ask("tools/call", _index_call(stage))
+            reply = client.ask(
+                "tools/call", {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
+            )
             time.sleep(delay)
             with swapped(stage, stage.chance.choice(stage.above)):
                 client.answer_to(reply)
@@ -364,10 +366,6 @@ def _wait_for_reading(stage: Stage) -> None:
             if n_runs > n_before and (phase == "reading" or outcome is not None):
                 break
             time.sleep(_POLL_SECONDS)
-
-
-def _index_call(stage: Stage) -> dict[str, Any]:
-    return {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
 
 
 def _finish_index(client: RawClient, **arguments: Any) -> None:
