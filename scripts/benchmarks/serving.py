@@ -213,8 +213,8 @@ class _Users:
             self.sent.append((time.perf_counter() - started) * 1000)
             if answer.status in {http.client.OK, http.client.CREATED}:
                 ids[word] = answer.json["doc_id"]
-        found = [word in self._server.search(word, key=self._key).text for word in ids]
-        self.n_missing = _N_DOCUMENTS - sum(found)
+        is_found = [word in self._server.search(word, key=self._key).text for word in ids]
+        self.n_missing = _N_DOCUMENTS - sum(is_found)
         for doc_id in ids.values():
             self._server.ask("DELETE", f"/api/v1/documents/{doc_id}", key=self._key)
 

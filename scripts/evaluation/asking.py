@@ -55,7 +55,7 @@ def command_parser(name: str, doc: str | None, epilog: str, of: str) -> argparse
 
 
 def open_index(tree: Path, data_dir: Path, **settings: dict[str, object]) -> App:
-    """Bring the index of a tree up to date in this process, and open it."""
+    """Update the index of a tree in this process, and open it."""
     data_dir.mkdir(parents=True, exist_ok=True)
     config = data_dir / "config.json"
     config.write_text(json.dumps(settings), encoding="utf-8")

@@ -124,7 +124,7 @@ class Rankings:
         self.by_name |= {name: ask, f"{name}{_LEFT_OUT}": lambda text: without(ask(text), is_source)}
 
     def measure(self, task: Task) -> Iterator[Measured]:
-        """Bring the tree and the indexes to the state before a commit, and ask all rankings for it."""
+        """Set the tree and the indexes to the state before a commit, and ask all rankings for it."""
         git("-C", str(self._tree), "checkout", "--quiet", "--force", "--detach", task.parent)
         git("-C", str(self._tree), "clean", "--quiet", "-fdx")
         index_tree(self._app, Path(os.path.realpath(self._tree)))
