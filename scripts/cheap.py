@@ -65,7 +65,7 @@ class CheapEmbedder:
 
 
 def make_cheap(app: App, *, batch_size: int = 2000) -> App:
-    """Let an application embed at no cost."""
+    """Make an application embed at no cost."""
     app.embedders = Embedders(CheapEmbedder.space, Access(), build=lambda *_: CheapEmbedder(batch_size=batch_size))
     return app
 
@@ -76,7 +76,7 @@ def cheap_app(data_dir: Path, *, batch_size: int = 2000, environ: dict[str, str]
 
 
 def index_tree(app: App, root: Path) -> IndexReport:
-    """Bring an index up to date with a tree, in this process."""
+    """Update an index with a tree, in this process."""
     options = IndexOptions(has_consent=True)
     return app.indexer.index([os.fspath(root)], options=options, listener=lambda _: None, stop_reason=lambda: None)
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
-import random
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.corpus import (
-    CHUNKS_PER_FILE,
     corpus_of,
     find_command,
     index_command,
@@ -25,37 +21,14 @@ from benchmarks.corpus import (
     make_tree,
     queries,
     recoll_command,
-    vocabulary,
 )
-from benchmarks.measure import (
-    DIRINDEX,
-    NOTHING,
-    PYTHON,
-    Command,
-    Cost,
-    Options,
-    Prepared,
-    Row,
-    cost_of,
-    costs,
-    median,
-    megabytes,
-    rows_of,
-    size_of,
-)
+from benchmarks.measure import DIRINDEX, NOTHING, Command, Options, Prepared, Row, cost_of, costs, rows_of, size_of
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 
-_PARTS_OF_LINUX: Final = ("include", "samples", "scripts", "security")
-"""Some 6,900 files of 45 MB."""
-
-_N_FILES: Final = 7000
 _N_CHUNKS_EACH: Final = 12
-_MODEL_SECONDS: Final = 60
-_N_COMMITS: Final = 50_000
-_N_FILES_OF_REPOSITORY: Final = 10_000
-_AUTHOR: Final = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0")
+_MODEL_SECONDS: Final = 120
 
 
 def start(options: Options) -> Iterator[Row]:
@@ -78,11 +51,10 @@ def search(options: Options) -> Iterator[Row]:
 
 def words(options: Options) -> Iterator[Row]:
     """Measure making an index of words from nothing, beside reading the files, and beside Recoll."""
+    directories = [options.place / f"words-{options.n_files}-tree"]
     if options.linux:
-        directories = [options.linux / part for part in _PARTS_OF_LINUX]
-    else:
-        directories = [options.place / "words-tree"]
-        make_tree(directories[0], n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+        directories = [options.linux / part for part in ("include", "samples", "scripts", "security")]  # 45 MB
+    make_tree(directories[0], n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
     what = f"keyword index, {size_of(directories)}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
@@ -140,119 +112,13 @@ def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def disk(options: Options) -> Iterator[Row]:
-    """Measure the files of an index after a finished run, beside the text and beside Recoll's index of words."""
-    tree = options.linux / "include" if options.linux else options.place / f"disk-{options.n_files}-tree"
-    make_tree(tree, n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
-    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
-        corpus = indexed(tree, Path(temporary) / "index")
-        text = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) / 1e6
-        what = f"index, {corpus.n_files:,} files, {corpus.n_chunks:,} chunks"
-        yield Row(what, "MB", megabytes(corpus.data_dir), text, "text")
-        yield Row("  of it texts and words", "MB", megabytes(corpus.data_dir, "data.db*"), text, "text")
-        yield Row("  of it vectors", "MB", megabytes(corpus.data_dir / "qdrant"), text, "text")
-        place = Path(temporary) / "recoll"
-        if recoll := recoll_command(place, [tree]):
-            subprocess.run(recoll, check=True, capture_output=True)  # noqa: S603 - Recoll
-            yield Row(what, "MB", megabytes(corpus.data_dir), megabytes(place), "recollindex")
-
-
-def memory(options: Options) -> Iterator[Row]:
-    """Measure an index run of the large tree with vectors of chance, and the beginning of a run with the model."""
-    interpreter = cost_of((PYTHON, "-c", "import time; time.sleep(0.3)"), is_watched=True)
-    large = large_tree(options)
-    runs = {f"index run, {large.n_files:,} files, {large.n_chunks:,} chunks": large.cost}
-    tree = options.place / f"large-{options.n_chunks}-tree"
-    make_tree(tree, n_files=-(-options.n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
-    with tempfile.TemporaryDirectory(dir=options.place) as temporary:
-        command = (*index_command(tree, Path(temporary) / "index"), "--max-seconds", str(_MODEL_SECONDS))
-        what = f"index run, {size_of([tree])}, its first {_MODEL_SECONDS} s with the model"
-        runs[what] = cost_of(command, is_watched=True, may_fail=True)
-    for what, cost in runs.items():
-        yield Row(what, "MB at most", cost.memory, interpreter.memory, "python -c pass")
-        yield Row(f"{what}, not shared", "MB at most", cost.anonymous, interpreter.anonymous, "python -c pass")
-
-
-def repository(options: Options) -> Iterator[Row]:
-    """Measure all commits by words, beside `git log`, and a new worktree by words and meaning, beside `git status`."""
-    yield from _commits(options)
-    yield from _worktree(options)
-
-
-def _commits(options: Options) -> Iterator[Row]:
-    place = options.place / f"commits-{_N_COMMITS}"
-    if not place.exists():
-        _git("init", "--quiet", "--bare", "--initial-branch=main", str(place / "history.git"))
-        _git("-C", str(place / "history.git"), "fast-import", "--quiet", stdin=_history())
-        _git("clone", "--quiet", "--no-checkout", str(place / "history.git"), str(place / "clone"))
-    config, data_dir = place / "config.json", place / "index"
-    config.write_text(json.dumps({"indexing": {"git_history": True, "embedding": "off"}}), encoding="utf-8")
-
-    def from_nothing() -> Command:
-        shutil.rmtree(data_dir, ignore_errors=True)
-        return (*index_command(place / "clone", data_dir), "--config", str(config))
-
-    log = ("git", "-C", str(place / "clone"), "log", "--name-only")
-    taken = costs({"index": from_nothing, "log": log}, rounds=options.rounds)
-    what = f"index {_N_COMMITS:,} commits by words"
-    yield from rows_of(what, taken["index"], taken["log"], of="git log --name-only")
-
-
-def _worktree(options: Options) -> Iterator[Row]:
-    """Ask each new worktree by words and meaning when it is indexed; nothing of it may be embedded."""
-    place = options.place / f"worktree-{_N_FILES_OF_REPOSITORY}"
-    tree, worktree, report = (place / name for name in ("tree", "worktree", "report.json"))
-    make_tree(tree, n_files=_N_FILES_OF_REPOSITORY, n_chunks_each=1)
-    if not (tree / ".git").exists():
-        _git("-C", str(tree), "init", "--quiet")
-        _git("-C", str(tree), "add", "--all")
-        _git("-C", str(tree), *_AUTHOR, "commit", "--quiet", "--message", "All notes")
-    at = ("--quiet", "--data-dir", str(indexed(tree, place / "index").data_dir))
-    taken: dict[str, list[Cost]] = {"index": [], "first search of": [], "git status": []}
-    embedded = []
-    for _ in range(options.rounds):
-        _git("-C", str(tree), "worktree", "add", "--quiet", "--detach", str(worktree))
-        with report.open("wb") as output:
-            taken["index"].append(cost_of((DIRINDEX, "index", str(worktree), "--yes", "--json", *at), output=output))
-        embedded.append(json.loads(report.read_text("utf-8"))["embedded"])
-        taken["first search of"].append(cost_of((DIRINDEX, "search", *queries(1), str(worktree), *at), may_fail=True))
-        taken["git status"].append(cost_of(("git", "-C", str(worktree), "status", "--short")))
-        cost_of((DIRINDEX, "forget", str(worktree), *at))
-        _git("-C", str(tree), "worktree", "remove", "--force", str(worktree))
-    what = f"a new worktree of {_N_FILES_OF_REPOSITORY:,} files"
-    for verb in ("index", "first search of"):
-        yield from rows_of(f"{verb} {what}", median(taken[verb]), median(taken["git status"]), of="git status")
-    yield Row(f"texts embedded for {what}", "texts", max(embedded))
-
-
-def _history() -> bytes:
-    """Return commits of made-up words as `git fast-import` takes them; each changes one of two thousand files."""
-    chance, made_up = random.Random(5), vocabulary()
-    commits = []
-    for number in range(_N_COMMITS):
-        body = "\n".join(" ".join(chance.choices(made_up, k=11)) for _ in range(chance.randrange(8)))
-        message = f"{' '.join(chance.choices(made_up, k=8))}\n\n{body}\n"
-        who = f"Dev {number % 60} <dev{number % 60}@example.org> {1_500_000_000 + number * 600} +0000"
-        commits.append(
-            f"commit refs/heads/main\nauthor {who}\ncommitter {who}\ndata {len(message)}\n{message}\n"
-            f"M 100644 inline d{chance.randrange(40)}/f{chance.randrange(50)}.c\ndata {len(f'x{number}')}\nx{number}\n"
-        )
-    return "".join(commits).encode("ascii")
-
-
-def _git(*arguments: str, stdin: bytes | None = None) -> None:
-    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
-    program = shutil.which("git") or "git"
-    subprocess.run((program, *arguments), input=stdin, check=True, env=environment)  # noqa: S603 - words of ours
-
-
 def first_meaning(options: Options) -> Iterator[Row]:
     """Measure making an index of words and static vectors from nothing, and the rate of the model afterwards."""
     tree = options.place / "first-meaning-tree"
     if options.linux and not tree.exists():
         for part in ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib"):  # 5,800 files of 108 MB
             shutil.copytree(options.linux / part, tree / part, symlinks=True)
-    make_tree(tree, n_files=_N_FILES, n_chunks_each=_N_CHUNKS_EACH)
+    make_tree(tree, n_files=options.n_files, n_chunks_each=_N_CHUNKS_EACH)
     what = f"keyword index and static vectors, {size_of([tree])}"
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
@@ -284,8 +150,8 @@ def _semble(program: str, cache: Path, tree: Path) -> Command:
 def _completion(place: Path, tree: Path) -> Iterator[Row]:
     before = _n_waiting(place)
     yield Row("database with static vectors", "bytes a chunk", (place / "data.db").stat().st_size / before)
-    command = (*index_command(tree, place, "complete"), "--max-seconds", str(2 * _MODEL_SECONDS))
-    cost = cost_of(command, may_fail=True)
+    command = (*index_command(tree, place, "complete"), "--max-seconds", str(_MODEL_SECONDS))
+    cost = cost_of(command)
     embedded = before - _n_waiting(place)
     yield Row("embedding", "chunks a second", 1000 * embedded / cost.wall)
     minutes = before / embedded * cost.wall / 60_000

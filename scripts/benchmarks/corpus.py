@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.measure import DIRINDEX, Command, Cost, Options, cost_of
+from benchmarks.measure import DIRINDEX, Command, Options, cost_of
 from cheap import CHEAPLY, cheap_app
 
 CHUNKS_PER_FILE: Final = 10
@@ -22,13 +22,12 @@ _FILES_PER_DIRECTORY: Final = 40
 
 
 class Corpus(NamedTuple):
-    """A tree and its index, and what the run cost that made the index."""
+    """A tree and its index."""
 
     tree: Path
     data_dir: Path
     n_files: int
     n_chunks: int
-    cost: Cost
 
     @property
     def parts(self) -> list[Path]:
@@ -54,17 +53,13 @@ def large_tree(options: Options) -> Corpus:
 
 def indexed(tree: Path, data_dir: Path) -> Corpus:
     """Index a tree with vectors of chance, or bring its index up to date."""
-    taken = data_dir.with_suffix(".cost")
-    if not taken.exists():
-        shutil.rmtree(data_dir, ignore_errors=True)
-        cost = cost_of((*CHEAPLY, *index_command(tree, data_dir, "complete")[1:]), is_watched=True)
-        taken.write_text(json.dumps(cost), encoding="utf-8")
+    cost_of((*CHEAPLY, *index_command(tree, data_dir, "complete")[1:]))
     app = cheap_app(data_dir)
     summary = app.status.summary()
     app.close()
     if not summary.n_files:
         sys.exit(f"no file of {tree} may be indexed; dirindex index {tree} --dry-run --verbose tells why")
-    return Corpus(tree, data_dir, summary.n_files, summary.n_chunks, Cost(*json.loads(taken.read_text("utf-8"))))
+    return Corpus(tree, data_dir, summary.n_files, summary.n_chunks)
 
 
 def index_command(tree: Path | Sequence[Path], data_dir: Path, embedding: str = "") -> Command:

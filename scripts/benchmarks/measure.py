@@ -32,10 +32,7 @@ Prepared: TypeAlias = Callable[[], Command]
 
 @dataclass(frozen=True)
 class Options:
-    """The options of all benchmarks.
-
-    `place` keeps trees and indexes, `linux` is an unpacked source package, `model` is the file of another model.
-    """
+    """The options of all benchmarks: `place` keeps trees and indexes, `linux` is an unpacked source package."""
 
     place: Path
     rounds: int
@@ -44,7 +41,6 @@ class Options:
     n_files: int
     n_files_large: int
     linux: Path | None
-    model: Path | None
 
 
 class Row(NamedTuple):
@@ -69,13 +65,12 @@ class Row(NamedTuple):
 class Cost(NamedTuple):
     """The time that a command took, in milliseconds; and the most memory that it and its children had, in megabytes.
 
-    Of what several share each has its part (PSS); `anonymous` leaves out what the kernel can read again from files.
+    Of what several share each has its part (PSS).
     """
 
     cpu: float
     wall: float
     memory: float = 0.0
-    anonymous: float = 0.0
 
     def since(self, other: Cost) -> Cost:
         """Return the time from one moment to another."""
@@ -99,12 +94,6 @@ def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
     yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
 
 
-def rows_of_many(what: str, taken: Sequence[Cost]) -> Iterator[Row]:
-    """Yield the percentiles of many costs."""
-    yield from percentile_rows(what, "ms of processor", [cost.cpu for cost in taken])
-    yield from percentile_rows(what, "ms of the clock", [cost.wall for cost in taken])
-
-
 def percentile_rows(
     what: str, unit: str, values: Sequence[float], baseline: Sequence[float] = (), *, of: str = ""
 ) -> Iterator[Row]:
@@ -119,26 +108,25 @@ def percentile_rows(
         )
 
 
-def cost_of(
-    command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, may_fail: bool = False, is_watched: bool = False
-) -> Cost:
-    """Run a command; its children count as far as it waits for them. If it `is_watched`, its memory is measured."""
+def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, is_watched: bool = False) -> Cost:
+    """Run a command; its children count as far as it waits for them. If it `is_watched`, its memory is measured.
+
+    It may end with 1: nothing matched well, or not everything was done.
+    """
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=output)  # noqa: S603 - a command of a benchmark
-    highest = [0.0, 0.0]
+    highest = 0.0
     while True:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG if is_watched else 0)
         if ended:
             break
-        held = [_held(pid) for pid in _family(process.pid)]
-        now = (sum(memory.get(name, 0) for memory in held) for name in ("Pss", "Pss_Anon"))
-        highest = [max(pair) for pair in zip(highest, now, strict=True)]
+        highest = max(highest, sum(map(_held, _family(process.pid))))
         time.sleep(_LOOK_SECONDS)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode and not may_fail:
+    if process.returncode not in {0, 1}:
         sys.exit(f"'{' '.join(command)}' ended with {process.returncode}")
-    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000, *highest)
+    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000, highest)
 
 
 def _family(pid: int) -> list[int]:
@@ -154,13 +142,12 @@ def _family(pid: int) -> list[int]:
     return [pid, *(pid for child in children for pid in _family(child))]
 
 
-def _held(pid: int) -> dict[str, float]:
-    """Return megabytes by the names that the kernel has for them."""
+def _held(pid: int) -> float:
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+        memory = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
     except OSError:  # it ended meanwhile
-        return {}
-    return {name: int(rest.split()[0]) / 1000 for name, _, rest in (line.partition(":") for line in lines)}
+        return 0.0
+    return int(memory.partition("\nPss:")[2].split(maxsplit=1)[0]) / 1000
 
 
 def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
@@ -181,12 +168,6 @@ def percentile(values: Sequence[float], percent: int) -> float:
 def median(taken: Sequence[Cost]) -> Cost:
     """Return the median of each."""
     return Cost(*map(statistics.median, zip(*taken, strict=True)))
-
-
-def megabytes(place: Path, pattern: str = "**/*") -> float:
-    """Return what files take on disk; each inode counts once, and holes do not."""
-    files = {status.st_ino: status.st_blocks for status in (path.stat() for path in place.glob(pattern))}
-    return sum(files.values()) * 512 / 1e6
 
 
 def size_of(directories: Sequence[Path]) -> str:

@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -19,12 +20,16 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 from benchmarks.corpus import N_PARTS, Corpus, corpus_of, queries
-from benchmarks.measure import DIRINDEX, Cost, Options, Row, costs, percentile, percentile_rows, rows_of, times
+from benchmarks.measure import DIRINDEX, Cost, Options, Row, percentile, percentile_rows, times
+from indexes import Index
 from numpy.typing import NDArray
 from playwright.sync_api import sync_playwright
+from providers import ProviderServer
 from web_servers import ColdWebServer, new_key
 
+from directory_indexer.embedding.loading import Access
 from directory_indexer.embedding.model_files import DIMENSIONS
+from directory_indexer.storage.documents.runs import Outcome
 
 Item = TypeVar("Item")
 
@@ -36,6 +41,9 @@ _USERS: Final = (10, 50, 200)
 _N_QUERIES: Final = 1000
 _N_DOCUMENTS: Final = 100
 _N_CHUNKS_SMALL: Final = 22_000
+_N_REQUESTS: Final = 64
+_LATENCY_SECONDS: Final = 0.25
+_PROVIDER_DIMENSIONS: Final = 768
 _N_KEYS: Final = 200
 _N_KEYS_BEFORE: Final = 60
 _PACE_MS: Final = 150
@@ -75,22 +83,11 @@ def serving(options: Options) -> Iterator[Row]:
         yield from _calls(server, corpus)
         taken = _at_once(lambda query: server.call("search", query=query), queries(_N_CALLS), n_threads=_N_AT_ONCE)
         yield from percentile_rows(f"search in serve, {_N_AT_ONCE} at once", "ms of the clock", taken)
-        yield from _commands_answered(corpus.data_dir, rounds=options.rounds)
         yield Row("serve afterwards", "MB", memory_of(server.pid)["VmRSS"])
     large = corpus_of(options.n_chunks_large, options.place)
     with Server(large.data_dir) as server:
         server.until_ready()
         yield from _calls(server, large)
-
-
-def _commands_answered(data_dir: Path, *, rounds: int) -> Iterator[Row]:
-    """Measure commands that the server answers beside those that answer themselves."""
-    query = queries(1)[0]
-    commands = {"search --mode keyword": ("search", query, "--mode", "keyword"), "grep": ("grep", query.split()[0])}
-    for what, words in commands.items():
-        command = (DIRINDEX, *words, "--quiet", "--data-dir", str(data_dir))
-        taken = costs({"answered": command, "alone": (*command, "--no-server")}, rounds=rounds)
-        yield from rows_of(f"{what}, by the server", taken["answered"], taken["alone"], of="--no-server")
 
 
 def _life(data_dir: Path) -> dict[str, Cost]:
@@ -216,14 +213,50 @@ class _Users:
             self.sent.append((time.perf_counter() - started) * 1000)
             if answer.status in {http.client.OK, http.client.CREATED}:
                 ids[word] = answer.json["doc_id"]
-        found = [word in self._server.search(word, key=self._key).text for word in ids]
-        self.n_missing = _N_DOCUMENTS - sum(found)
+        is_found = [word in self._server.search(word, key=self._key).text for word in ids]
+        self.n_missing = _N_DOCUMENTS - sum(is_found)
         for doc_id in ids.values():
             self._server.ask("DELETE", f"/api/v1/documents/{doc_id}", key=self._key)
 
 
 class _Page(ColdWebServer):
     command: ClassVar[tuple[str, ...]] = ("ui", "--no-browser", "--port", "0")
+
+
+def providers(options: Options) -> Iterator[Row]:
+    """Measure which share of a provider's capacity a run uses; each request takes a quarter of a second.
+
+    The ideal is as many requests under way at every moment as are allowed. What is missing to it goes into JSON, SQLite
+    and the server's own work.
+    """
+    with ProviderServer() as server:
+        server.control(latency_seconds=_LATENCY_SECONDS, dimensions=_PROVIDER_DIMENSIONS, is_canned=True)
+        for concurrency in (1, 4, 16):
+            seconds = statistics.median(_embedding_seconds(server, concurrency) for _ in range(options.rounds))
+            ideal = _LATENCY_SECONDS * _N_REQUESTS / concurrency
+            yield Row(f"embedding by a provider, {concurrency} at a time", "s of the clock", seconds, ideal, "ideal")
+
+
+def _embedding_seconds(server: ProviderServer, concurrency: int) -> float:
+    """Make files searchable by words, then measure how long the vectors take."""
+    embedder = server.embedder("openai", access=Access("key", concurrency=concurrency))
+    embedder.embed_documents([f"text {number}" for number in range(embedder.batch_size)])  # the answer that all get
+    with tempfile.TemporaryDirectory() as directory:
+        index = Index(root=Path(directory, "docs"), data_dir=Path(directory, "data"), provider=embedder)
+        n_files = _N_REQUESTS * embedder.batch_size
+        for number in range(n_files):
+            index.write(f"{number % 50}/{number}.md", f"note {number} about the harbour of town{number}")
+        index.run(stop_reason=lambda: Outcome.OUT_OF_TIME if _is_read(index, n_files) else None)
+        started = time.perf_counter()
+        if sum(step.n_embedded for step in index.vectorizer.embed_pending()) != n_files:
+            sys.exit("not all of them were embedded")
+        seconds = time.perf_counter() - started
+        index.close()
+    return seconds
+
+
+def _is_read(index: Index, n_files: int) -> bool:
+    return bool(index.progress) and index.progress[-1].files_done == n_files
 
 
 def page(options: Options) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -11,6 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cheap import index_tree
+from evaluation.measures import of_files, of_hits, of_spans, of_targets
+from evaluation.rivals import Row
+from evaluation.sets import Span, Unit
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -21,17 +25,15 @@ from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.text.formatting import PathStyle
 from directory_indexer.text.rows import search_rows
-from evaluation.measures import of_files, of_hits, of_spans, of_targets
-from evaluation.rivals import Row
-from evaluation.sets import Span, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from evaluation.sets import Question
 
     from directory_indexer.chunking.chunks import Chunk
     from directory_indexer.search.requests import SearchResult
     from directory_indexer.storage.documents.store import Snapshot
-    from evaluation.sets import Question
 
 _SECONDS: Final = 0.5
 _DEEP: Final = 100
@@ -42,8 +44,18 @@ _B: Final = 0.75
 """The defaults of Lucene's `BM25Similarity`."""
 
 
+def command_parser(name: str, doc: str | None, epilog: str, of: str) -> argparse.ArgumentParser:
+    """Return a parser of trees or repositories, with a place for their indexes."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(f"scripts/eval {name}", description=doc, epilog=epilog, formatter_class=form)
+    kind, _, description = of.partition(": ")
+    parser.add_argument("places", type=Path, nargs="+", metavar=kind.upper(), help=description)
+    parser.add_argument("--data-dir", type=Path, help="where trees and indexes are kept from run to run")
+    return parser
+
+
 def open_index(tree: Path, data_dir: Path, **settings: dict[str, object]) -> App:
-    """Bring the index of a tree up to date in this process, and open it."""
+    """Update the index of a tree in this process, and open it."""
     data_dir.mkdir(parents=True, exist_ok=True)
     config = data_dir / "config.json"
     config.write_text(json.dumps(settings), encoding="utf-8")
@@ -76,7 +88,7 @@ class IndexedCorpus:
     def measure_plain(self, questions: Sequence[Question]) -> list[dict[str, float]]:
         """Measure the answers of plain BM25 over the texts of the index."""
         with self.app.docstore.snapshot() as snapshot:
-            bm25 = plain_bm25(snapshot)
+            bm25 = PlainBM25(snapshot)
         paths = ((question, map(self._name, bm25.ranked(question.text))) for question in questions)
         return [of_files(list(dict.fromkeys(names)), question.grades) for question, names in paths]
 
@@ -143,17 +155,19 @@ def _places_of(file: str, chunk: Chunk) -> dict[Unit, Span]:
 
 
 class PlainBM25:
-    """BM25 as Lucene has it over the texts of files: what a ranking by words must not fall below.
+    """BM25 as Lucene has it over the texts of an index: what a ranking by words must not fall below.
 
-    Words are cut as the index cuts them and reduced to their Snowball stems in `language`.
+    Words are cut as the index cuts them and reduced to their Snowball stems in the language of most
+    documents.
     """
 
-    def __init__(self, texts: Mapping[str, str], language: str) -> None:
-        self._language = language
+    def __init__(self, snapshot: Snapshot) -> None:
+        languages = [NAMES[code] for code in snapshot.words.languages if code in NAMES]
+        self._language = languages[0] if languages else "english"
         self._postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
         self._lengths: dict[str, int] = {}
-        for path, text in texts.items():
-            stems = self._stems(text)
+        for path in snapshot.files.paths():
+            stems = self._stems("\n".join(stored.chunk.text for stored in snapshot.chunks.of_file(path)))
             self._lengths[path] = len(stems)
             for stem, count in Counter(stems).items():
                 self._postings[stem].append((path, count))
@@ -172,13 +186,3 @@ class PlainBM25:
 
     def _stems(self, text: str) -> list[str]:
         return [stem_of(word, self._language) for word in words(text)]
-
-
-def plain_bm25(snapshot: Snapshot) -> PlainBM25:
-    """Return BM25 over the texts of an index, in the language of most of its documents."""
-    languages = [NAMES[code] for code in snapshot.words.languages if code in NAMES]
-    texts = {
-        path: "\n".join(stored.chunk.text for stored in snapshot.chunks.of_file(path))
-        for path in snapshot.files.paths()
-    }
-    return PlainBM25(texts, languages[0] if languages else "english")

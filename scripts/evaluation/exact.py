@@ -11,11 +11,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.ranking.word_forms import stem_of
-from directory_indexer.search.requests import SearchMode, SearchRequest
-from directory_indexer.secrets.redaction import redact
-from evaluation.asking import open_index
+from evaluation.asking import command_parser, open_index
 from evaluation.rivals import Recoll, Ripgrep
+
+from directory_indexer.ranking.word_forms import stem_of
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +29,7 @@ three to five words of a line; names of sixteen classes that stand in at most tw
 long words that are no words of the tree; secrets, which the index masks, are not. Each is asked as `dirindex search`
 asks it. A hit is right when its passage or heading holds what was typed, a file when it does. "weak" is the share that
 was answered with "nothing matches well". ripgrep lists the files with the string in the order of their paths, and
-Recoll is asked for it in quotation marks. "being typed" asks as the page does, for every beginning of words that stand
-once, from the third letter on and as soon as fewer than 20 files have a word that begins so.
+Recoll is asked for it in quotation marks.
 """
 
 
@@ -71,24 +71,20 @@ def exact(arguments: Sequence[str]) -> None:
     by_tree: list[Mapping[str, Sequence[Outcome]]] = []
     with tempfile.TemporaryDirectory() as temporary:
         data_dir = options.data_dir or Path(temporary)
-        for root in options.trees:
+        for root in options.places:
             tree = Tree(root)
             drawn = list(_drawn(tree, options.each, random.Random(options.seed)))
             by_tree.append(_measured(tree, drawn, data_dir))
-            _show(root.name, by_tree[-1], list_missed=options.missed)
+            _show(root.name, by_tree[-1])
     if len(by_tree) > 1:
         names = dict.fromkeys(name for outcomes in by_tree for name in outcomes)
         _show("all", {name: [outcome for outcomes in by_tree for outcome in outcomes.get(name, ())] for name in names})
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("scripts/eval exact", description=__doc__, epilog=_EPILOGUE, formatter_class=form)
-    parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="any directory with text")
-    parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
+    parser = command_parser("exact", __doc__, _EPILOGUE, "tree: any directory with text")
     parser.add_argument("--each", type=int, default=60, metavar="N", help="draw so many of each class (60)")
     parser.add_argument("--seed", type=int, default=1, help="draw others with another seed (1)")
-    parser.add_argument("--missed", action="store_true", help="list what was not found first")
     return parser.parse_args(arguments)
 
 
@@ -97,7 +93,7 @@ def _measured(tree: Tree, drawn: Sequence[Typed], data_dir: Path) -> dict[str, l
     app = open_index(tree.root, data_dir / tree.root.name)
     outcomes["dirindex"] = [_outcome_of(app, typed) for typed in drawn]
     app.close()
-    of_files = [typed for typed in drawn if not typed.path and typed.kind != _BEING_TYPED]
+    of_files = [typed for typed in drawn if not typed.path]
     if Ripgrep.is_installed():
         ripgrep = Ripgrep(tree.root)
         outcomes["ripgrep"] = [_outcome_of_files(tree, typed, ripgrep.literal) for typed in of_files]
@@ -109,11 +105,7 @@ def _measured(tree: Tree, drawn: Sequence[Typed], data_dir: Path) -> dict[str, l
 
 
 def _outcome_of(app: App, typed: Typed) -> Outcome:
-    if typed.kind == _BEING_TYPED:
-        request = SearchRequest(typed.query, SearchMode.KEYWORD, limit=_ON_THE_PAGE, is_unfinished=True)
-    else:
-        request = SearchRequest(typed.query, limit=10, only_good=True)
-    result = app.searcher.search(request)
+    result = app.searcher.search(SearchRequest(typed.query, limit=10, only_good=True))
     with app.docstore.snapshot() as snapshot:
         chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
     for place, hit in enumerate(result.hits, start=1):
@@ -135,19 +127,14 @@ def _holds(text: str, typed: str) -> bool:
     return " ".join(typed.casefold().split()) in " ".join(text.casefold().split())
 
 
-def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]], *, list_missed: bool = False) -> None:
+def _show(title: str, by_tool: Mapping[str, Sequence[Outcome]]) -> None:
     print(f"\n{title}")
     for tool, outcomes in by_tool.items():
         kinds = dict.fromkeys(outcome.typed.kind for outcome in outcomes)
         print(f"  {tool:30}{'n':>6}{'hit@1':>8}{'hit@5':>8}{'not in ten':>12}{'weak':>8}")
         for kind in kinds if tool == "dirindex" else ():
             print(f"    {kind:28}{_row([outcome for outcome in outcomes if outcome.typed.kind == kind])}")
-        whole = [outcome for outcome in outcomes if outcome.typed.kind != _BEING_TYPED]
-        print(f"    {'all' if len(whole) == len(outcomes) else 'all typed to the end':28}{_row(whole)}", flush=True)
-    for outcome in by_tool["dirindex"] if list_missed else ():
-        if outcome.place != 1 or outcome.is_weak:
-            weak = ", weak" if outcome.is_weak else ""
-            print(f"    {outcome.typed.kind}: {outcome.typed.query!r} at {outcome.place}{weak}")
+        print(f"    {'all':28}{_row(outcomes)}", flush=True)
 
 
 def _row(outcomes: Sequence[Outcome]) -> str:
@@ -169,7 +156,6 @@ def _drawn(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
         names = _names(tree, pattern)
         yield from (Typed(kind, name, name) for name in generator.sample(names, min(each // 2, len(names))))
     yield from _file_names(tree, each, generator)
-    yield from _beginnings(tree, words[: each // 2])
     yield from _parts_of_words(tree, each, generator)
 
 
@@ -231,14 +217,6 @@ def _file_names(tree: Tree, each: int, generator: random.Random) -> Iterator[Typ
     yield from (Typed("name of a file", name, name, path=name) for name in generator.sample(once, min(each, len(once))))
 
 
-def _beginnings(tree: Tree, words: Sequence[str]) -> Iterator[Typed]:
-    """Take the beginnings of words from where fewer than so many files have a word that begins so."""
-    for word in words:
-        for length in range(_SHORTEST_BEGINNING, len(word)):
-            if len(tree.holding(word[:length])) < _MOST_BEGUN:
-                yield Typed(_BEING_TYPED, word[:length], word, path=tree.holding(word)[0].name)
-
-
 def _parts_of_words(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
     """Cut long words at both ends, where the part is no word, nor the beginning of many."""
     words = {word for line in tree.lines for word in re.findall(r"[^\W\d_]+", line.casefold())}
@@ -270,10 +248,6 @@ def _text_of(path: Path) -> str:
         return ""
 
 
-_BEING_TYPED: Final = "being typed"
-_SHORTEST_BEGINNING: Final = 3
-_MOST_BEGUN: Final = 20
-_ON_THE_PAGE: Final = 30
 _LONG_LINE: Final = 8
 _LONGEST_PART: Final = 80
 _LONG_WORD: Final = 10

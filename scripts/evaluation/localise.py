@@ -1,14 +1,12 @@
 """`scripts/eval localise`: which file is it that has to be changed? Commits ask, and the file they changed answers.
 
 Each repository is gone through from the oldest commit that is asked for to the newest, and its index is brought up to
-date at each of them. An answer that was measured stays in `answers.jsonl` of the repository's directory, so a run that
-was cut off goes on.
+date at each of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -17,11 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from cheap import index_tree
-
-from directory_indexer.search.requests import SearchMode
-from evaluation.asking import open_index, search_tree
+from evaluation.asking import command_parser, open_index, search_tree
 from evaluation.commits import Task, git, is_source, tasks
 from evaluation.rivals import Recoll, Ripgrep, Row, without
+
+from directory_indexer.search.requests import SearchMode
 
 _EPILOGUE: Final = """
 A repository is a git checkout or a bare one, with its history. Of each are taken the newest commits that change exactly
@@ -58,65 +56,34 @@ def localise(arguments: Sequence[str]) -> None:
     options = _options(arguments)
     measured: list[Measured] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for repository in options.repositories:
+        for repository in options.places:
             place = (options.data_dir or Path(temporary)) / repository.name.removesuffix(".git")
-            own = _measured(repository, place, at_most=options.commits, embedding=options.embedding)
+            own = _measured(repository, place, at_most=options.commits)
             measured += own
             _show(f"{repository.name}:", own)
-    if len(options.repositories) > 1:
-        _show(f"all {len(options.repositories)} repositories:", measured)
+    if len(options.places) > 1:
+        _show(f"all {len(options.places)} repositories:", measured)
         _show("the subject names the file:", [row for row in measured if row.is_named])
         _show("it does not:", [row for row in measured if not row.is_named])
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "scripts/eval localise", description=__doc__, epilog=_EPILOGUE, formatter_class=form
-    )
-    parser.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY", help="git checkout, or bare")
-    parser.add_argument("--data-dir", type=Path, help="where trees, indexes and answers are kept from run to run")
+    parser = command_parser("localise", __doc__, _EPILOGUE, "repository: git checkout, or bare")
     parser.add_argument("--commits", type=int, default=40, metavar="N", help="ask for so many of each (40)")
-    parser.add_argument(
-        "--embedding", choices=("complete", "on-demand"), default="complete", help="what is embedded before a question"
-    )
     return parser.parse_args(arguments)
 
 
-def _measured(repository: Path, place: Path, *, at_most: int, embedding: str) -> list[Measured]:
-    """Ask what was not asked yet, and return all that was measured."""
+def _measured(repository: Path, place: Path, *, at_most: int) -> list[Measured]:
     place.mkdir(parents=True, exist_ok=True)
-    tree, answers = place / "tree", place / "answers.jsonl"
+    tree = place / "tree"
     if not tree.exists():
         git("clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(tree))
     chosen = tasks(repository, at_most=at_most)
-    known = {(row.commit, row.ranking): row for row in _known(answers)}
-    answers.write_text("".join(map(_line, known.values())), encoding="utf-8")
-    rankings = Rankings(tree, place, embedding=embedding)
-    try:
-        with answers.open("a", encoding="utf-8") as file:
-            for task in chosen:
-                for row in rankings.measure(
-                    task, [name for name in rankings.by_name if (task.commit, name) not in known]
-                ):
-                    known[task.commit, row.ranking] = row
-                    file.write(_line(row))
-                    file.flush()
-    finally:
-        rankings.close()
-    return [known[task.commit, name] for task in chosen for name in rankings.by_name]
-
-
-def _known(answers: Path) -> Iterator[Measured]:
-    for line in answers.read_text(encoding="utf-8").splitlines() if answers.exists() else ():
-        try:
-            yield Measured(**json.loads(line))
-        except ValueError:
-            continue  # the end of a run that was killed
-
-
-def _line(row: Measured) -> str:
-    return json.dumps(row._asdict()) + "\n"
+    git("-C", str(tree), "checkout", "--quiet", "--force", "--detach", chosen[0].parent)
+    rankings = Rankings(tree, place)
+    measured = [row for task in chosen for row in rankings.measure(task)]
+    rankings.close()
+    return measured
 
 
 def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
@@ -135,9 +102,9 @@ def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
 class Rankings:
     """All that is asked about one tree, by name; of what others can do, what is installed."""
 
-    def __init__(self, tree: Path, place: Path, *, embedding: str) -> None:
+    def __init__(self, tree: Path, place: Path) -> None:
         self._tree = tree
-        self._app = app = open_index(tree, place / "index", indexing={"embedding": embedding})
+        self._app = app = open_index(tree, place / "index", indexing={"embedding": "complete"})
         self._recoll = Recoll(tree, place / "recoll") if Recoll.is_installed() else None
         self.by_name: dict[str, Callable[[str], Sequence[Row]]] = {
             "dirindex": lambda text: search_tree(app, tree, text, SearchMode.HYBRID, _SHOWN),
@@ -156,18 +123,16 @@ class Rankings:
     def _add(self, name: str, ask: Callable[[str], Sequence[Row]]) -> None:
         self.by_name |= {name: ask, f"{name}{_LEFT_OUT}": lambda text: without(ask(text), is_source)}
 
-    def measure(self, task: Task, names: Sequence[str]) -> Iterator[Measured]:
-        """Bring the tree and the indexes to the state before a commit, and ask these rankings for it."""
-        if not names:
-            return
+    def measure(self, task: Task) -> Iterator[Measured]:
+        """Set the tree and the indexes to the state before a commit, and ask all rankings for it."""
         git("-C", str(self._tree), "checkout", "--quiet", "--force", "--detach", task.parent)
         git("-C", str(self._tree), "clean", "--quiet", "-fdx")
         index_tree(self._app, Path(os.path.realpath(self._tree)))
         if self._recoll:
             self._recoll.update()
-        for name in names:
+        for name, ask in self.by_name.items():
             began = sum(os.times()[:4])
-            rows = self.by_name[name](task.subject)
+            rows = ask(task.subject)
             cpu_ms = (sum(os.times()[:4]) - began) * 1e3
             place, tokens = found_at(task.path, rows)
             yield Measured(self._tree.parent.name, task.commit, task.is_named, name, place, tokens, cpu_ms)

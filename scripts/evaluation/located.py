@@ -14,14 +14,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluation.asking import open_index, search_tree
+from evaluation.commits import commits, git, is_source
+from evaluation.rivals import Ripgrep, Row
+
 from directory_indexer.app import App
 from directory_indexer.formats.kinds import kind_for_alias
 from directory_indexer.search.locating import Candidates, Located, LocateRequest, Spot, gathered, within
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.symbol_source import CALLABLE, SourceText
-from evaluation.asking import open_index, search_tree
-from evaluation.commits import commits, git, is_source
-from evaluation.rivals import Ripgrep, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evaluation.asking import command_parser, open_index
+
 from directory_indexer.search.symbols import MENTION, find_symbol, symbol_request
-from evaluation.asking import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,32 +47,30 @@ class _Counts(NamedTuple):
 
 def symbols(arguments: Sequence[str]) -> None:
     """Print a row for each tree, and one for all."""
-    parser = argparse.ArgumentParser(prog="scripts/eval symbols", description=__doc__, epilog=_EPILOGUE)
-    parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="a directory of Python files")
+    parser = command_parser("symbols", __doc__, _EPILOGUE, "tree: a directory of Python files")
     parser.add_argument("--names", type=int, default=60, metavar="N", help="ask for so many of each (60)")
-    parser.add_argument("--show", action="store_true", help="also print what was missed and what was wrong")
     options = parser.parse_args(arguments)
     print(f"{'':16}{'names':>6}{'defined':>9}{'all: R':>8}{'P':>10}{'certain: R':>12}{'P':>6}")
-    rows = [_measured(tree.resolve(), options.names, is_shown=options.show) for tree in options.trees]
+    with tempfile.TemporaryDirectory() as temporary:
+        data_dir = options.data_dir or Path(temporary)
+        rows = [_measured(tree.resolve(), data_dir / tree.name, options.names) for tree in options.places]
     if len(rows) > 1:
         _print("all", *(_sum(column) for column in zip(*rows, strict=True)))
 
 
-def _measured(tree: Path, n_names: int, *, is_shown: bool) -> tuple[_Counts, _Counts, _Counts]:
+def _measured(tree: Path, data_dir: Path, n_names: int) -> tuple[_Counts, _Counts, _Counts]:
     samples = list(_samples(tree, n_names))
     defined, every, certain = [], [], []
-    with tempfile.TemporaryDirectory() as temporary:
-        app = open_index(tree, Path(temporary), indexing={"embedding": "off"})
-        with app.docstore.snapshot() as snapshot:
-            for sample in samples:
-                answer = find_symbol(snapshot, symbol_request(sample.name))
-                at = {(str(each.path), each.definition.start_line) for each in answer.definitions}
-                defined.append(_Counts(sample.place in at, 1, 1))
-                every.append(_compared(sample, _lines(answer, is_certain=False)))
-                certain.append(_compared(sample, _lines(answer, is_certain=True)))
-                if is_shown:
-                    _show(sample, answer, at)
-        app.close()
+    app = open_index(tree, data_dir, indexing={"embedding": "off"})
+    with app.docstore.snapshot() as snapshot:
+        for sample in samples:
+            answer = find_symbol(snapshot, symbol_request(sample.name))
+            at = {(str(each.path), each.definition.start_line) for each in answer.definitions}
+            defined.append(_Counts(sample.place in at, 1, 1))
+            for counts, is_certain in ((every, False), (certain, True)):
+                lines = _lines(answer, is_certain=is_certain)
+                counts.append(_Counts(len(lines & sample.references), len(lines), len(sample.references)))
+    app.close()
     _print(tree.name, sums := _sum(defined), all_sums := _sum(every), certain_sums := _sum(certain))
     return sums, all_sums, certain_sums
 
@@ -132,10 +130,6 @@ def _lines(answer: FoundSymbol, *, is_certain: bool) -> _Lines:
     }
 
 
-def _compared(sample: _Sample, lines: _Lines) -> _Counts:
-    return _Counts(len(lines & sample.references), len(lines), len(sample.references))
-
-
 def _sum(counts: Iterable[_Counts]) -> _Counts:
     return _Counts(*map(sum, zip(*counts, strict=True)))
 
@@ -143,15 +137,6 @@ def _sum(counts: Iterable[_Counts]) -> _Counts:
 def _print(name: str, defined: _Counts, every: _Counts, certain: _Counts) -> None:
     share = defined.right / max(defined.there, 1)
     print(f"{name:16}{defined.there:>6}{share:>9.3f}{every}{certain}", flush=True)
-
-
-def _show(sample: _Sample, answer: FoundSymbol, at: _Lines) -> None:
-    certain = _lines(answer, is_certain=True)
-    for title, lines in (("missed", sample.references - certain), ("wrong", certain - sample.references)):
-        for path, line in sorted(lines):
-            print(f"  {title} {sample.name}: {path}:{line}")
-    if sample.place not in at:
-        print(f"  not defined: {sample.name} {sample.place}")
 
 
 _HEADS = ("def ", "class ", "async def ", "@")

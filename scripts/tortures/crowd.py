@@ -36,9 +36,9 @@ class _Crowd:
     waits: dict[str, list[float]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, who: str, seconds: float) -> None:
+    def note(self, who: str, started: float) -> None:
         with self.lock:
-            self.waits.setdefault(who, []).append(seconds)
+            self.waits.setdefault(who, []).append(time.monotonic() - started)
 
     def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
         with self.lock:
@@ -51,7 +51,7 @@ class _Crowd:
     def command(self, who: str, *words: str | Path) -> bytes:
         started = time.monotonic()
         done = run_command(DIRINDEX, *words, "--data-dir", self.data_dir)
-        self.note(who, time.monotonic() - started)
+        self.note(who, started)
         complaint = complaint_of(done, frozenset({0, _FOUND_NOTHING} if who == "search" else {0}))
         self.require(not complaint, f"{who} {words}: {complaint}")
         return done.stdout
@@ -117,8 +117,7 @@ def _reader(shared: _Crowd, number: int) -> None:
 
 def _server(shared: _Crowd, number: int) -> None:
     chance = random.Random(shared.torture.seed + 200 + number)
-    environ = dict(os.environ)
-    with RawClient("--data-dir", shared.data_dir, environ=environ) as client:
+    with RawClient("--data-dir", shared.data_dir, environ=dict(os.environ)) as client:
         client.shake_hands()
         while not shared.is_over:
             file_number, root = chance.randrange(_N_FILES), chance.choice(shared.roots)
@@ -128,17 +127,15 @@ def _server(shared: _Crowd, number: int) -> None:
             else:
                 result = client.call("get_content", path=str(root / f"file{file_number}.md"))
                 _require_one_version(shared, text_of(result), f"get over MCP {file_number}")
-            shared.note("MCP call", time.monotonic() - started)
+            shared.note("MCP call", started)
             shared.require(not result.get("isError"), f"over MCP: {text_of(result)[:300]}")
 
 
 def _require_consistent(shared: _Crowd, page: dict[str, list[dict[str, str]]]) -> None:
-    texts: dict[str, str] = {}
     places = [(hit["path"], hit["chunk"]) for hit in page["hits"]]
     shared.require(len(places) == len(set(places)), f"a passage is shown twice: {places}")
-    for hit in page["hits"]:
-        texts[hit["path"]] = texts.get(hit["path"], "") + hit["text"]
-    for path, text in texts.items():
+    for path in {path for path, _ in places}:
+        text = "".join(hit["text"] for hit in page["hits"] if hit["path"] == path)
         _require_one_version(shared, text, f"search {path}")
 
 

@@ -157,8 +157,8 @@ def sent(torture: Torture) -> str:
 def large(torture: Torture) -> str:
     """Index a tree of about `size` chunks, and look at the most memory used."""
     n_files = max(torture.size // _REAL_CHUNKS_PER_FILE, 1)
-    make_tree(torture.place / "chunks", n_files=n_files, n_chunks_each=CHUNKS_PER_FILE)
-    return _measured(torture, torture.place / "chunks", n_files=n_files)
+    make_tree(torture.place / "files", n_files=n_files, n_chunks_each=CHUNKS_PER_FILE)
+    return _measured(torture, n_files)
 
 
 def many(torture: Torture) -> str:
@@ -167,12 +167,12 @@ def many(torture: Torture) -> str:
     directory.mkdir()
     for number in range(torture.size):
         (directory / f"f{number}.txt").write_text(f"note {number}\n" if number < _FEW else "", encoding="utf-8")
-    return _measured(torture, directory, n_files=torture.size)
+    return _measured(torture, torture.size)
 
 
-def _measured(torture: Torture, root: Path, *, n_files: int) -> str:
+def _measured(torture: Torture, n_files: int) -> str:
     started = time.monotonic()
-    result = torture.result_of("the run", Child(_measured_run, torture.place / "index", root))
+    result = torture.result_of("the run", Child(_measured_run, torture.place / "index", torture.place / "files"))
     if not result:
         return "nothing was measured"
     n_known, n_chunks, megabytes = result

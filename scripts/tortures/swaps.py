@@ -119,13 +119,6 @@ class Stage:
                 with contextlib.suppress(OSError):
                     self.write(path, self.chance.randrange(10**6))
 
-    def write_many(self) -> None:
-        """Write so much for a run to read that there is time to swap what it reads last."""
-        for number in range(_MANY_FILES):
-            self.write(self.root / f"a{number}.md", number)
-        for number in range(_N_FILES):
-            self.write(self.root / "zz" / f"file{number}.md", number + 1)
-
     def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
         if not self.torture.failures:
             self.torture.require(claim, f"{self.what}: {message}")
@@ -245,23 +238,14 @@ Scenario: TypeAlias = Callable[[Stage], int]
 
 
 def _directory_while_reading(stage: Stage) -> int:
-    stage.write_many()
+    for number in range(_MANY_FILES):  # so that there is time to swap what is read last
+        stage.write(stage.root / f"a{number}.md", number)
+    for number in range(_N_FILES):
+        stage.write(stage.root / "zz" / f"file{number}.md", number + 1)
     process = stage.started(stage.root)
     _wait_for_reading(stage)
     with swapped(stage, stage.root / "zz"):
         process.communicate(timeout=_PATIENCE_SECONDS)
-    return 1
-
-
-def _directory_while_reading_over_mcp(stage: Stage) -> int:
-    stage.write_many()
-    with stage.served() as client:
-        reply = client.ask("tools/call", _index_call(stage))
-        _wait_for_reading(stage)
-        with swapped(stage, stage.root / "zz"):
-            client.answer_to(reply)
-            _finish_index(client, path=str(stage.root))
-        stage.require_nothing_shown(client)
     return 1
 
 
@@ -293,7 +277,9 @@ def _allowed_directory_after_the_call(stage: Stage) -> int:
     delays = (0.02, 0.06, 0.12, 0.2, 0.3, 0.5)
     with stage.served(stage.outer) as client:
         for delay in delays:
-            reply = client.ask("tools/call", _index_call(stage))
+            reply = client.ask(
+                "tools/call", {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
+            )
             time.sleep(delay)
             with swapped(stage, stage.chance.choice(stage.above)):
                 client.answer_to(reply)
@@ -382,10 +368,6 @@ def _wait_for_reading(stage: Stage) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-def _index_call(stage: Stage) -> dict[str, Any]:
-    return {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
-
-
 def _finish_index(client: RawClient, **arguments: Any) -> None:
     """Call the tool until no run of it goes on; it may well be refused."""
     until = time.monotonic() + _PATIENCE_SECONDS
@@ -397,7 +379,7 @@ def _finish_index(client: RawClient, **arguments: Any) -> None:
 
 _OF_AN_ALLOWED_DIRECTORY: Final = {_client_of_an_allowed_directory, _allowed_directory_after_the_call}
 _FIRST: Final[tuple[Scenario, ...]] = (
-    *(_directory_while_reading, _directory_while_reading_over_mcp, _root_then_index_over_mcp),
+    *(_directory_while_reading, _root_then_index_over_mcp),
     *(_root_then_watch_over_mcp, _allowed_directory_after_the_call),
 )
 _OTHERS: Final[tuple[Scenario, ...]] = (

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 DIRINDEX: Final = str(Path(sys.executable).with_name("dirindex"))
 PACKAGE: Final = Path(__file__).resolve().parents[2] / "directory_indexer"
-NOT_FOR_TERMINALS: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b(?![\[\]\\])"
-)
 _BUG = re.compile(rb"this is a bug(?: \(\w+)?|Traceback \(most recent call last\)")
 _MEMORY_BYTES = 6 << 30
 _WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau".split()
@@ -64,7 +61,6 @@ class Torture:
     seconds: float
     size: int
     memory_mb: int
-    writes: bool = False
     failures: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 

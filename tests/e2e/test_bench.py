@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", ["update", "start", "search", "serving", "recall", "disk", "memory", "growth"])
+@pytest.mark.parametrize("name", ["update", "start", "search", "serving", "words"])
 def test_a_benchmark_gives_figures(name: str, tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     words: list[str | Path] = [sys.executable, SCRIPTS / "bench", name, *SMALL, "--place", tmp_path, "--json", file]

@@ -10,7 +10,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the examples run on a pseudo-terminal", allow_module_level=True)
 
-from documenting.examples import renewed, without_figures
+from documenting import renewed, without_figures
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]

@@ -111,9 +111,20 @@ def test_the_map_of_the_repository_is_short_and_names_modules_that_exist() -> No
     } == set()
 
 
-def test_scripts_that_the_readme_names_exist() -> None:
-    named = set(re.findall(r"scripts/(\w+)", README.read_text(encoding="utf-8")))
-    assert {name for name in named if not (ROOT / "scripts" / name).is_file()} == set()
+def test_scripts_that_are_named_anywhere_exist() -> None:
+    sources = (
+        path for place in ("tests", "scripts", "packaging", "deploy", "contrib") for path in (ROOT / place).rglob("*")
+    )
+    kinds = {".py", ".toml", ".yaml", ".yml", ""}
+    samples = {"test_documentation.py", "test_file_names.py", "test_structured.py", "pasted_texts.py", "CHANGELOG.md"}
+    files = [*PAGES, ROOT / "pyproject.toml", *(path for path in sources if path.is_file() and path.suffix in kinds)]
+    named = {
+        (str(path.relative_to(ROOT)), name)
+        for path in files
+        if path.name not in samples
+        for name in re.findall(r"(?<![\w/.-])scripts/([a-z]\w+(?:/\w+\.\w+)?)", path.read_text("utf-8", "replace"))
+    }
+    assert {(path, name) for path, name in named if not (ROOT / "scripts" / name).exists()} == set()
 
 
 @pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)

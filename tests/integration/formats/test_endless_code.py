@@ -19,9 +19,8 @@ from directory_indexer.parsing.policy import ParsePolicy
 
 PATTERNS: Final = (
     "(¦[¦{¦<¦)¦#¦@a ¦`${¦'¦\"¦!¦?¦a<¦a<b<¦a(¦a[¦a{¦a.¦a,¦a:¦a=¦a->¦a::¦a?.¦-a¦/*¦//\n¦--[[¦{-¦\"\"\"¦'''¦<<A\n¦if ¦"
-    "else ¦if (a) ¦for ¦do ¦end ¦case ¦def a ¦class A {¦function a() {"
-    '¦#[a]\n¦#if a\n¦#{¦${¦\\(¦f\'{¦#"¦r#"¦a => ¦lambda: ¦'
-    "await ¦not ¦a ? b : ¦a ?? ¦é¦let a = ¦where ¦\\a -> ¦a $ ¦|a| ¦template<¦a<b>(c¦\\\n"
+    'else ¦if (a) ¦for ¦do ¦end ¦case ¦def a ¦class A {¦function a() {¦#[a]\n¦#if a\n¦#{¦${¦\\(¦f\'{¦#"¦r#"¦'
+    "a => ¦lambda: ¦await ¦not ¦a ? b : ¦a ?? ¦é¦let a = ¦where ¦\\a -> ¦a $ ¦|a| ¦template<¦a<b>(c¦\\\n"
 ).split("¦")
 N_BYTES: Final = 50_000
 POLICY: Final = ParsePolicy(10_000_000, include_secrets=True, chunking=ChunkPolicy(), count_tokens=count_tokens)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
-from typing import TYPE_CHECKING, Any
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from directory_indexer import __version__
 from directory_indexer.cli.command_line import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from releasing.completions import write_completions
 
 _NAME = "dirindex"
 _EXIT_CODES = (
@@ -24,6 +27,21 @@ _EXIT_CODES = (
     ("70", "a bug"),
     ("130", "interrupted or paused"),
 )
+
+
+def pack_manual(archive: Path, date: str, seconds: int) -> Path:
+    """Pack manual pages and completions, whose dates and owners say nothing about who built them."""
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        files = [*write_manual(place / "man1", date=date), *write_completions(place / "completions")]
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as tar:
+            for path in sorted(files):
+                member = tarfile.TarInfo(str(path.relative_to(place)))
+                member.size, member.mtime, member.mode = path.stat().st_size, seconds, 0o644
+                tar.addfile(member, io.BytesIO(path.read_bytes()))
+    archive.write_bytes(gzip.compress(packed.getvalue(), mtime=seconds))
+    return archive
 
 
 def write_manual(directory: Path, *, date: str) -> list[Path]:

@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
+import random
 import shutil
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from fakes import FakeEmbedder
 from tortures.workbench import Child
 
@@ -37,10 +39,8 @@ from directory_indexer.storage.registry.keys import Keys, Right
 from directory_indexer.storage.registry.operations import Operations
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterator
 
-    from tortures.workbench import Torture
 
 _SECONDS = 120.0
 _CANARY = "a canary of 2f8e1c that sings to nobody"
@@ -58,20 +58,22 @@ _TEXTS = (
 )
 
 
-def backups(torture: Torture) -> str:
-    """Change `size` backups or data directories, or as many as time allows; restore and read what is there then."""
-    pristine = torture.place / "pristine"
-    torture.result_of("making a backup", Child(_plant, pristine))
-    n_done = 0
-    while torture.goes_on(n_done):
-        place = torture.place / f"backup{n_done}"
-        descriptions = _changed(pristine, place, torture.chance)
-        complaint = _complaint(place)
-        torture.require(not complaint, f"{complaint}, after {'; '.join(descriptions)}: {place}")
-        if not complaint:
-            shutil.rmtree(place, ignore_errors=True)
-        n_done += 1
-    return f"{n_done} backups and data directories"
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("backups") / "pristine"
+    code, output = Child(_plant, place).wait()
+    assert code == 0, output
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(200))
+def test_a_changed_backup_or_data_directory_leads_nowhere_and_breaks_nothing(
+    seed: int, pristine: Path, tmp_path: Path
+) -> None:
+    descriptions = _changed(pristine, tmp_path, random.Random(seed))  # noqa: S311 - chance decides what to try
+    assert _complaint(tmp_path) == "", descriptions
 
 
 def _plant(pristine: Path) -> None:
@@ -108,7 +110,7 @@ def _changed(pristine: Path, place: Path, chance: random.Random) -> list[str]:
     """Copy the backup, or a data directory itself, with a canary beside it; change it in a few ways, and say how."""
     shutil.copytree(pristine / "backup", place / "backup")
     victim, changes = place / "backup", _CHANGES
-    if chance.random() < 0.5:  # noqa: PLR2004 - what a restore refuses, a disk or a program may write all the same
+    if chance.random() < 0.5:
         victim, changes = Path(shutil.copytree(pristine / "data", place / "home" / "data")), _CHANGES_IN_PLACE
     canary = place / "home" / "canary"
     for name in ("letter.md", "generation-1/vectors", "draft-1/x", "documents/ab/x"):
@@ -119,7 +121,7 @@ def _changed(pristine: Path, place: Path, chance: random.Random) -> list[str]:
         change = chance.choice(changes)
         with contextlib.suppress(OSError, sqlite3.Error, UnicodeError, ValueError, OverflowError):
             descriptions.append(f"{change.__name__}: {change(victim, chance)}")
-    if chance.random() < 0.9:  # noqa: PLR2004 - otherwise the sizes are wrong, and nothing else is looked at
+    if chance.random() < 0.9:
         _name_sizes(place / "backup")
     return descriptions
 
@@ -172,7 +174,7 @@ def _write_row(place: Path, chance: random.Random) -> str:
         columns = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
     text = _text(chance).encode("utf-8", "surrogatepass")
     value = chance.choice((text, text, text, 0, -1, 2**63 - 1, 1e300, None, b""))
-    mark = "CAST(? AS TEXT)" if value == text and chance.random() < 0.9 else "?"  # noqa: PLR2004
+    mark = "CAST(? AS TEXT)" if value == text and chance.random() < 0.9 else "?"
     where = chance.choice(("", f" WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"))  # noqa: S608
     return _execute(path, f"UPDATE OR REPLACE {table} SET {chance.choice(columns)} = {mark}{where}", (value,))  # noqa: S608
 
@@ -210,7 +212,7 @@ def _mutate_file(place: Path, chance: random.Random, pattern: str = "*") -> str:
     """Change the bytes of a file, more often of one that is small."""
     files = sorted(path for path in place.rglob(pattern) if path.is_file())
     small = [path for path in files if path.suffix == ".json"]
-    path = chance.choice(small or files if chance.random() < 0.6 else files)  # noqa: PLR2004
+    path = chance.choice(small or files if chance.random() < 0.6 else files)
     path.write_bytes(_mutated(path.read_bytes(), chance))
     return path.relative_to(place).as_posix()
 

@@ -21,10 +21,10 @@ async def main() -> None:
         result = await session.call_tool("search", {"query": "carrots", "mode": "keyword"})
         job = await session.call_tool("index", {"wait_seconds": 50})
         refused = await session.call_tool("search", {"q": "x"})
-        is_right = len(tools.tools) == 5 and not result.isError and not job.isError and refused.isError  # type: ignore[attr-defined, unused-ignore]  # noqa: PLR2004
+        is_right = len(tools.tools) == 5 and not result.isError and not job.isError and refused.isError  # type: ignore[attr-defined, unused-ignore]
         if not is_right:
             sys.exit("not as it should be")
-        print(f"session held by {initialized.protocolVersion}")  # type: ignore[attr-defined, unused-ignore]
+        print(f"session held by {initialized.protocolVersion}")  # type: ignore[attr-defined, unused-ignore]  # noqa: T201
 
 
 anyio.run(main)

@@ -1,1 +1,0 @@
-"""Measures how well searches find what judges found relevant, on any set of documents, queries and judgements."""
