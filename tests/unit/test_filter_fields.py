@@ -12,8 +12,7 @@ import pytest
 from directory_indexer.cli.commands.search import search
 from directory_indexer.ranking.filter_fields import FIELDS, METADATA_FIELDS, FilterField
 from directory_indexer.ranking.query import Filters, parse_query
-from directory_indexer.server.mcp.arguments import Query, SearchArguments
-from directory_indexer.server.rest.arguments import SearchCall
+from directory_indexer.server.mcp.arguments import Query, SearchCall
 
 ROOT = Path(__file__).parents[2]
 _VALUES = {"since": "7d", "until": "2026", "is": "test", "created": "2026"}
@@ -29,7 +28,6 @@ def test_a_query_reads_it_as_a_filter(field: FilterField) -> None:
 def test_the_command_line_and_programs_have_it(field: FilterField) -> None:
     options = inspect.signature(search).parameters
     assert options[field.argument].annotation.__metadata__[0].default == f"--{field.word}"
-    assert field.argument in SearchArguments._fields
     assert field.argument in SearchCall._fields
 
 

@@ -21,13 +21,13 @@ from directory_indexer.server.mcp.answer import Answer, ServerAnswer
 from directory_indexer.server.mcp.arguments import (
     ContentArguments,
     ConvertArguments,
-    GrepArguments,
+    GrepCall,
     IndexAction,
-    IndexArguments,
+    IndexCall,
     InfoArguments,
     LocateArguments,
-    OutlineArguments,
-    SearchArguments,
+    OutlineCall,
+    SearchCall,
     SimilarArguments,
     SymbolArguments,
 )
@@ -103,7 +103,7 @@ async def convert(caller: Caller, call: ConvertArguments) -> Answer:
     return await caller.executor.run(pool, lambda: caller.executor.tools.convert_to_text(call))
 
 
-async def index(caller: Caller, call: IndexArguments) -> Answer:
+async def index(caller: Caller, call: IndexCall) -> Answer:
     """Start, join or stop an index run; a run is cancelled when the only call that waits for it is."""
     executor = caller.executor
     verbs = executor.tools.index
@@ -126,7 +126,7 @@ async def index(caller: Caller, call: IndexArguments) -> Answer:
         job.n_waiting -= 1
 
 
-async def _wait(caller: Caller, call: IndexArguments, job: Job | RunRecord) -> Answer:
+async def _wait(caller: Caller, call: IndexCall, job: Job | RunRecord) -> Answer:
     """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
     reported_percent = 0.0
@@ -153,7 +153,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Search files",
         "Find passages in notes, documents and code by meaning and by words. Use it first, before listing or reading "
         "files. Put several questions into one call.",
-        SearchArguments,
+        SearchCall,
         SearchAnswer,
         _tool(Tools.search),
         Pool.SEARCH,
@@ -163,7 +163,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find all lines",
         "Find every matching line in all formats, exact and complete. Use it for known names and phrases, and to miss "
         "nothing.",
-        GrepArguments,
+        GrepCall,
         GrepAnswer,
         _tool(Tools.grep),
         Pool.SEARCH,
@@ -191,7 +191,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Outline a file",
         "List symbols, headings or pages of a file with lines and tokens, or the tree of a directory. Use it before "
         "long files.",
-        OutlineArguments,
+        OutlineCall,
         OutlineAnswer,
         _tool(Tools.outline),
         Pool.READ,
@@ -228,7 +228,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Index directories",
         "Update the index of directories, or add one. Use it when files are missing or have changed. Runs in the "
         'background: while "running", call it again.',
-        IndexArguments,
+        IndexCall,
         Run,
         index,
         needs=Right.WRITE,

@@ -51,8 +51,8 @@ from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
-    GrepArguments,
-    SearchArguments,
+    GrepCall,
+    SearchCall,
     SimilarArguments,
     aliases_of,
     arguments_of,
@@ -88,7 +88,7 @@ _WARM_UP_SECONDS = 0.05
 """The delay of loading the model after the first response, which is sent by then."""
 
 _CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
-_SCOPED_ARGUMENTS = (SearchArguments, GrepArguments, SimilarArguments)
+_SCOPED_ARGUMENTS = (SearchCall, GrepCall, SimilarArguments)
 _ALL_NAMES = frozenset(entry.name for entry in TOOLS)
 _log = logging.getLogger("dirindex.serve")
 
@@ -243,7 +243,7 @@ class _Session:
         """Set the client's roots, if the call has no path, and the passages already returned in the session."""
         if isinstance(call, _SCOPED_ARGUMENTS) and not path_of_call(call):
             clients.current_roots.set(await self._roots.of(ctx))
-        if isinstance(call, SearchArguments) and not call.again and not call.plain:
+        if isinstance(call, SearchCall) and not call.again and not call.plain:
             clients.returned_lines.set(self._shown.of(client_of(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -283,7 +283,7 @@ class _Session:
 def _parse_call(entry: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
     """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
     call = arguments_of(entry.arguments, arguments, of=entry.name)
-    if isinstance(call, SearchArguments):
+    if isinstance(call, SearchCall):
         return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
     return call
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from directory_indexer.api.collections import CollectionEntry, CollectionsAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.runs import OperationEntry, OperationList
+from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.middleware.monitoring import CONTENT_TYPE
 from directory_indexer.server.rest import administration, background
 from directory_indexer.server.rest.administration import Health, Readiness
@@ -13,8 +14,6 @@ from directory_indexer.server.rest.arguments import (
     BackupCall,
     CollectionCall,
     DescribeCall,
-    InCollectionCall,
-    IndexCall,
     NamedOperationCall,
     NoArguments,
     OperationCall,
@@ -111,7 +110,7 @@ PROGRESS = (
         "List operations",
         "List what goes on in a collection, and went on lately: administrative work, ingests and index runs, whoever "
         "started them.",
-        InCollectionCall,
+        AdminCall,
         OperationList,
         background.operations,
         Pool.READ,

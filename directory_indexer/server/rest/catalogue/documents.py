@@ -8,6 +8,7 @@ from directory_indexer.api.directories import DirectoryPart
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.previews import NeighboursAnswer, PageAnswer, PreviewAnswer
+from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.rest import documents, ingesting, originals, previews, search
 from directory_indexer.server.rest.arguments import (
     ConvertAndIngestCall,
@@ -15,18 +16,13 @@ from directory_indexer.server.rest.arguments import (
     DocumentCall,
     DocumentsCall,
     FileCall,
-    GrepCall,
     IngestCall,
     NeighboursCall,
     OriginalCall,
-    OutlineCall,
     PageCall,
     PreviewCall,
     RefreshCall,
-    SearchCall,
     SentDocumentCall,
-    SentTextCall,
-    SentUrlCall,
     ShownDocumentCall,
     ShownDocumentsCall,
     SimilarCall,
@@ -215,7 +211,7 @@ READING = (
         media_type="*/*",
         also={206: "The parts that are asked for.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
-        tools=(AsTool("get_document_original", SentDocumentCall),),
+        tools=(AsTool("get_document_original", OriginalCall),),
         over_http=" `Range` gives parts of it; it is always an attachment.",
     ),
 )
@@ -239,7 +235,7 @@ SENDING = (
         lines=ingesting.ingest_lines,
         repeats_answers=True,
         links=TO_DOCUMENT,
-        tools=(AsTool("ingest", SentTextCall),),
+        tools=(AsTool("ingest", IngestCall),),
         over_http=" As application/x-ndjson, an object a line: each is answered by a line, as soon as it is done.",
     ),
     HttpOperation(
@@ -277,7 +273,7 @@ SENDING = (
         repeats_answers=True,
         links=TO_DOCUMENT,
         tools=(
-            AsTool("ingest_url", SentUrlCall),
+            AsTool("ingest_url", UrlCall),
             AsTool(
                 "convert_and_ingest",
                 ConvertAndIngestCall,
