@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from mcp import MCPError
 from mcp.server import CacheHint, ServerRequestContext
@@ -33,7 +33,6 @@ from mcp.types import (
     ResourceTemplate,
     TextContent,
     TextResourceContents,
-    Tool,
 )
 
 from directory_indexer import __version__
@@ -80,6 +79,7 @@ from directory_indexer.telemetry.spans import Word
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.server.mcp.operation_tools import OperationTools
     from directory_indexer.server.middleware import request_context
     from directory_indexer.storage.registry.keys import Key
 
@@ -91,21 +91,6 @@ _CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list",
 _SCOPED_ARGUMENTS = (SearchCall, GrepCall, SimilarArguments)
 _ALL_NAMES = frozenset(entry.name for entry in TOOLS)
 _log = logging.getLogger("dirindex.serve")
-
-
-class ExtraTools(Protocol):
-    """Tools besides those of the catalogue, for callers whose key allows them."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def listed(self, key: Key | None) -> list[Tool]:
-        """Return the descriptions of the tools that a key allows."""
-
-    def arguments_schema(self, name: str) -> JsonObject:
-        """Return the argument schema of a tool."""
-
-    async def answer(self, name: str, arguments: Mapping[str, Any], key: Key | None) -> CallToolResult:
-        """Call a tool."""
 
 
 class Toolset(NamedTuple):
@@ -125,7 +110,7 @@ ALL_TOOLS: Final = Toolset()
 
 
 def make_server(
-    executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None = None, *, offer: Toolset = ALL_TOOLS
+    executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None = None, *, offer: Toolset = ALL_TOOLS
 ) -> Server[None]:
     """Build the MCP server for any transport; `more` are additional tools."""
     session = _Session(executor, model, more, offer)
@@ -157,7 +142,9 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The request handlers."""
 
-    def __init__(self, executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None, offer: Toolset) -> None:
+    def __init__(
+        self, executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None, offer: Toolset
+    ) -> None:
         self._executor = executor
         self._offer = offer
         self._entries = {entry.name: entry for entry in offer.tools}
